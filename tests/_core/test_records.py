@@ -67,6 +67,40 @@ def test_instances_are_alike(frozen: bool, eq: bool, shown: bool) -> None:
     assert (ours.__hash__ is None) is (theirs.__hash__ is None)
 
 
+LATER: dict[str, Any] = {"__post_init__": lambda self: self.__dict__.update(e=self.a + self.d)}
+UNASKED: dict[str, Any] = {"f": dataclasses.field(init=False, default_factory=list)}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ((1,), {}),
+        ((), {"a": 1, "c": "else"}),
+        ((1, [2], "c"), {"d": 5}),
+    ],
+)
+def test_first_and_later_instances_are_alike(given: Any, named: Any) -> None:
+    """The first are filled field by field, those beyond by what is compiled."""
+    theirs, ours = both(BODY | LATER | UNASKED, FIELDS | {"f": "list[int]"}, frozen=True)
+    expected = list(vars(theirs(*given, **named)).items())
+    first = ours.__init__
+    assert all(list(vars(ours(*given, **named)).items()) == expected for _ in range(50))
+    assert ours.__init__ is not first
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [((1, [2], "c", 4), {}), ((), {}), ((1,), {"a": 1}), ((1,), {"f": []}), ((1,), {"g": 1})],
+)
+def test_the_first_instance_refuses_what_the_standard_library_does(given: Any, named: Any) -> None:
+    theirs, ours = both(BODY | UNASKED, FIELDS | {"f": "list[int]"}, frozen=True)
+    with pytest.raises(TypeError) as expected:
+        theirs(*given, **named)
+    with pytest.raises(TypeError) as found:
+        ours(*given, **named)
+    assert str(found.value) == str(expected.value)
+
+
 def test_hashes_follow_what_is_compared() -> None:
     theirs, ours = both({"b": dataclasses.field(compare=False)}, {"a": "int", "b": "list[int]"})
     assert ours.__hash__ is None is theirs.__hash__

@@ -10,6 +10,7 @@ import pytest
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.calibration import smooth_base
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.moments import moments
@@ -103,3 +104,15 @@ def test_auto_is_seldom_worse_than_the_model_where_the_truth_is_steep() -> None:
         ratios.append(off[0] / off[1])
     assert worse <= 8
     assert float(np.exp(np.mean(np.log(ratios)))) < 0.75
+
+
+def test_curves_of_many_items_are_the_same_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    x = random.normal(size=400)
+    y = x + random.normal(size=400)
+    found = []
+    for many in (0, 10_000):
+        monkeypatch.setattr(smooth_base, "_MANY", many)
+        curve, used = bagged(x, y, 12, np.random.default_rng(1))
+        found.append((used, curve(x).tolist()))
+    assert found[0] == found[1]

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from aggcal.cli.arguments import commands_of
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.parser import parse, parser
 from aggcal.registry import METHODS
 from conftest import Command, MadeOnce
 from fork_server import ForkServer
@@ -47,6 +50,18 @@ def test_help_does_not_wait_for_the_numbers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_command_that_comes_first_needs_no_other_parser(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A misspelt one is still held against all of them."""
+    assert list(commands_of(parser(["run"], ["run"]))) == ["run"]
+    assert list(commands_of(parser())) == list(COMMANDS)
+    assert parse(["methods", "--quiet"]).quiet
+    with pytest.raises(SystemExit):
+        parse(["methds"])
+    assert f"(did you mean 'methods'?); choose {', '.join(COMMANDS)};" in capsys.readouterr().err
 
 
 def test_methods_lists_every_method(command: Command) -> None:

@@ -213,6 +213,20 @@ def test_the_command_says_nothing_of_leaks_as_it_ends(kind: str, tmp_path: Path)
     assert (done.returncode, done.stderr) == ((2, expected) if write is None else (0, ""))
 
 
+def test_a_run_says_nothing_of_leaks_as_it_ends(tmp_path: Path) -> None:
+    """What was loaded before DuckDB is kept from the garbage collector, and DuckDB must not be."""
+    path = write_parquet(study(40), tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "aggcal", "aggregate", str(path), "-o", "out", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = done.stderr.splitlines()
+    assert [line for line in said if not line.startswith("warning: ")] == []
+
+
 # --- numbers of items ----------------------------------------------------------------------------
 
 NUMBERS = ["1", "-0", "-0.0", "0.1", "1e-05", "1E5", "3.141592653589793", "00012", "1.234", "9e51"]

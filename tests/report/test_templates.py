@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
 from aggcal.report import page, templates
 
@@ -42,3 +43,14 @@ def test_templates_that_cannot_be_kept_are_compiled(
     folder.rmdir()
     folder.write_text("")  # no folder at all
     assert shown() == said
+
+
+def test_a_dictionary_shows_what_it_holds_and_keeps_its_methods() -> None:
+    """Templates look into a dictionary first; what it does not hold is as strict as ever."""
+    render = templates.environment("aggcal.report").from_string
+    assert render("{{ row.items }} {{ row.get('a') }}").render(row={"items": 3, "a": "<b>"}) == (
+        "3 &lt;b&gt;"
+    )
+    assert render("{{ row.b.c }}").render(row={"b": {"c": 1}}) == "1"
+    with pytest.raises(UndefinedError):
+        render("{{ row.c }}").render(row={"b": 1})

@@ -6,6 +6,7 @@
 - `positions`: where the ids of one table are in another.
 - `text`: numbers and names as people read them.
 - `records`: dataclasses that load quickly.
+- `garbage`: modules that stay are not looked through for garbage.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
 - `kernels`: the compiled sums (``*.c``); NumPy computes the same where there is no compiler.
 """

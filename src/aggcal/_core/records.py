@@ -2,7 +2,7 @@
 
 The standard library writes and compiles up to six methods for every class, which took a third of
 the time in which the modules were loaded. Here it collects the fields only: `__init__` is compiled
-when the first instance is made, and the other methods are plain functions.
+for a class that has many instances, and the other methods are plain functions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["asdict", "dataclass", "field", "replace"]
+
+_FEW = 30
+"""Instances of a class that are filled field by field: to compile takes as long as so many."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,10 +90,45 @@ def _fields_collected(cls: type) -> None:
 
 
 def _first_init(cls: type) -> Callable[..., None]:
+    """Return what fills the first instances field by field, and then gives way to a compiled one.
+
+    What is wrong with the arguments, the compiled one says.
+    """
+    left = _FEW
+
     def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807
-        _compiled_init(cls)(self, *given, **named)
+        nonlocal left
+        left -= 1
+        values = None if left < 0 else _filled(cls, given, named)
+        if values is None:
+            _compiled_init(cls)(self, *given, **named)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _filled(cls: Any, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the value of each field, in their order; None if the arguments do not fit."""
+    fields = dataclasses.fields(cls)
+    taken = [f.name for f in fields if f.init and not f.kw_only]
+    told = dict(zip(taken, given, strict=False)) | named
+    if len(given) > len(taken) or len(told) < len(given) + len(named):
+        return None
+    found: dict[str, Any] = {}
+    for f in fields:
+        if f.init and f.name in told:
+            found[f.name] = told.pop(f.name)
+        elif f.default_factory is not dataclasses.MISSING:
+            found[f.name] = f.default_factory()
+        elif f.init and f.default is dataclasses.MISSING:
+            return None
+        elif f.init:
+            found[f.name] = f.default
+    return None if told else found
 
 
 def _compiled_init(cls: Any) -> Callable[..., None]:

@@ -179,10 +179,10 @@ class _Rows:
         margin = (self.won - self.lost) * np.sign(score[other] - score[item])
         surprise = margin * np.abs(rank[other] - rank[item])
         upsets: list[list[list[Any]]] = [[] for _ in range(self.shown)]
-        for k in np.lexsort((other, -surprise, item)):
-            if surprise[k] > 0 and len(upsets[item[k]]) < _UPSETS:
-                result = [int(self.won[k]), int(self.lost[k]), int(self.tied[k])]
-                upsets[item[k]].append([str(names[other[k]]), int(rank[other[k]]), *result])
+        order = np.lexsort((other, -surprise, item))
+        for k in _foremost(order[surprise[order] > 0], item, _UPSETS):
+            result = [int(self.won[k]), int(self.lost[k]), int(self.tied[k])]
+            upsets[item[k]].append([str(names[other[k]]), int(rank[other[k]]), *result])
         results = (self.won, self.lost, self.tied)
         record = [np.bincount(item, column, self.shown).astype(np.int64) for column in results]
         return {
@@ -200,9 +200,9 @@ class _Rows:
         odd = np.bincount(which, self.count * against, len(pair)).astype(np.int64)
         item, who = np.divmod(pair, self.n_annotators)
         found: list[list[list[Any]]] = [[] for _ in range(self.shown)]
-        for k in np.lexsort((who, of, -odd, item)):
-            if odd[k] > 0 and len(found[item[k]]) < _DISAGREED:
-                found[item[k]].append([str(ids[who[k]]), int(odd[k]), int(of[k])])
+        order = np.lexsort((who, of, -odd, item))
+        for k in _foremost(order[odd[order] > 0], item, _DISAGREED):
+            found[item[k]].append([str(ids[who[k]]), int(odd[k]), int(of[k])])
         return found
 
     def judged(self, ids: Any) -> list[list[Any]]:
@@ -220,6 +220,12 @@ class _Rows:
         return found
 
 
+def _foremost(order: IntArray, item: IntArray, most: int) -> IntArray:
+    """Return the first few rows of each item, of rows that are ordered by item."""
+    own = item[order]
+    return order[np.arange(len(order)) - np.searchsorted(own, own) < most]
+
+
 def _certified(consensus: Consensus, order: IntArray) -> dict[str, Any]:
     """Return how many groups can be told apart (None where that is not known), and certified pairs.
 
@@ -229,16 +235,11 @@ def _certified(consensus: Consensus, order: IntArray) -> dict[str, Any]:
     known = consensus.uncertainty
     if known is None or known.component is not None or len(order) > MOST_DENSE:
         return {"groups": None}
-    certified = known.certified()
-    scores, critical_value = certified.scores[order], certified.critical_value
-    longest, pairs = np.ones(len(order), dtype=np.int64), ["0"]
-    for k in range(1, len(order)):
-        below = np.full(k, order[k])
-        sd = np.sqrt(certified.covariance.gap_bound(order[:k], below))
-        above = scores[:k] - scores[k] > critical_value * sd
-        longest[k] = 1 + (longest[:k][above].max() if above.any() else 0)
+    longest, pairs = np.ones(len(order), dtype=np.int64), []
+    for k, above in enumerate(known.certified().above(order)):
+        longest[k] = 1 + int(longest[above].max(initial=0))
         if len(order) <= DETAILED:
-            pairs.append(f"{sum(1 << i for i in np.flatnonzero(above).tolist()):x}")
+            pairs.append(f"{sum(1 << i for i in above.tolist()):x}")
     found: dict[str, Any] = {"groups": int(longest.max())}
     return found | ({"certified": pairs} if len(order) <= DETAILED else {})
 
@@ -262,8 +263,8 @@ def _top(consensus: Consensus, order: IntArray, wanted: int | None) -> dict[str,
     share = None if known is None or not len(stops) else known.top_probabilities(stops)
     if share is None:
         return None
-    packed = []
-    for row in np.rint(100.0 * share[order]).astype(np.int64):
-        first, last = (int(np.searchsorted(row, value)) for value in (1, 100))
-        packed.append([first, *row[first:last].tolist()])
+    percent = np.rint(100.0 * share[order]).astype(np.int64)
+    # It grows with k.
+    ends = zip(*((percent < value).sum(axis=1).tolist() for value in (1, 100)), strict=True)
+    packed = [[a, *row[a:b]] for row, (a, b) in zip(percent.tolist(), ends, strict=True)]
     return {"stops": stops.tolist(), "percent": packed}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
@@ -22,6 +23,7 @@ _FOLDS = 10  # more are hardly better and take longer
 _BAGS, _FOLD_BAGS = 60, 20  # more are smoother and take longer
 _FLAT = 1e-12  # of the scatter of y: below it line and curve are one
 _FEWEST = 8  # items: of fewer no curve can be told from a line
+_MANY = 5_000  # items whose curves are worth waking threads for
 
 NO_BEND = Bend()
 
@@ -93,10 +95,10 @@ def bagged(
     >>> curve(np.array([4.0])).round(1), 2.0 < used < 9.0
     (array([4.]), True)
     """
+    halves = (random.choice(len(x), max(2, len(x) // 2), replace=False) for _ in range(bags))
+    each = in_turn if len(x) > _MANY else map
     curves, used = [], 0.0
-    for _ in range(bags):
-        half = random.choice(len(x), max(2, len(x) // 2), replace=False)
-        knots, values, own = _centred(x[half], y[half])
+    for knots, values, own in each(lambda half: _centred(x[half], y[half]), halves):
         curves.append((knots, values))
         used += own
 

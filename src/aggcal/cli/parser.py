@@ -25,18 +25,22 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """
     if not words:
         words = ["--help"]  # without arguments, show what there is
-    # The file of a command that is not even named need not be imported.
+    # The file of a command that is not even named need not be imported; and where one comes first,
+    # the others need no parsers, which take longer to make than the words to parse.
     named = [name for name in COMMANDS if name in words]
+    listed = words[:1] if words[0] in COMMANDS else COMMANDS
     defaults = None
     command = next((word for word in words if not word.startswith("-")), "")
     if command in STUDY_COMMANDS and not {"-h", "--help"} & set(words):
         path = study_path(words)
-        whole = parser(named if path is None else {*named, *STUDY_COMMANDS})
-        if path is not None:
+        if path is None:
+            whole = parser(named, listed)
+        else:
+            whole = parser({*named, *STUDY_COMMANDS})
             of = commands_of(whole)
             defaults = Defaults(path, command, {name: of[name] for name in STUDY_COMMANDS})
     else:
-        whole = parser(named)
+        whole = parser(named, listed)
     found = whole.parse_args(words)
     if "call" not in found:
         whole.error("no command given")
@@ -48,8 +52,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     return found
 
 
-def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the parser, in which some commands or all know what they take.
+def parser(
+    complete: Collection[str] = COMMANDS, listed: Collection[str] = COMMANDS
+) -> argparse.ArgumentParser:
+    """Return the parser, in which some commands or all are listed and know what they take.
 
     Examples
     --------
@@ -75,6 +81,8 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
         parser_class=Parser,
     )
     for name, line in COMMANDS.items():
+        if name not in listed:
+            continue
         command = commands.add_parser(
             name,
             help=line,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from aggcal._core.records import dataclass
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError, did_you_mean
-from aggcal.io.formats import formats, recognised
+from aggcal.io.formats import recognised
 from aggcal.io.formats._base import (
     Choices,
     Format,
@@ -26,13 +27,14 @@ from aggcal.io.formats._base import (
     say_unused,
 )
 from aggcal.io.formats._parting import wished
-from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._sample import Record
 from aggcal.io.formats._sheets import rated_columns
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._steps import on_scale
 from aggcal.io.formats._stream import json_records
-from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
-from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED, unused_columns
+from aggcal.io.formats._synonyms import OUTCOME, RATING, SECONDS
+from aggcal.io.formats.plain import EXTRA, UNSIDED, unused_columns
+from aggcal.io.known_columns import NAMED, KnownColumns
 from aggcal.io.marking import Marks
 from aggcal.io.memory import frame_rows, look_at, native
 from aggcal.io.naming import Parting, plain_columns, under_our_names
@@ -58,9 +60,6 @@ SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 """The columns of tuples, by their length."""
-_NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
-_OF_RECORDS = (*ITEM, *RATING, *GROUP, "best", "worst", "items", "options")
-"""Columns of the formats that are read record by record."""
 _AT_ONCE = 20_000  # rows: fewer take longer, more take more memory
 
 
@@ -124,11 +123,11 @@ def looked_at(
 
 def check_named(choices: Choices) -> None:
     """Refuse a name for a column that no judgments have, before anything is read."""
-    unknown = next((own for own in choices.columns if own not in _NAMED), None)
+    unknown = next((own for own in choices.columns if own not in NAMED), None)
     if unknown is not None:
-        near = did_you_mean(unknown, _NAMED)
+        near = did_you_mean(unknown, NAMED)
         raise OptionError(
-            f"there is no column '{unknown}' to name{near}; there are {', '.join(_NAMED)}."
+            f"there is no column '{unknown}' to name{near}; there are {', '.join(NAMED)}."
         )
 
 
@@ -190,11 +189,11 @@ class Brought:
         self.given: Prepared | None = None
         self.told: Notes = []
         if isinstance(data, str | Path):
-            known = known_columns()
+            known = KnownColumns()
             named = (other.strip().lower() for other in choices.columns.values())
-            self.given = prepared(data, {*known, *named}, scratch)
+            self.given = prepared(data, chain(known, named), scratch)
             self.name, self.path = self.given.name, self.given.path
-            self.sample = look(self.given, known)
+            self.sample = look(connection, self.given, known, scratch)
             if choices.origin:
                 # One of several files: names of columns are meant for those that have them.
                 self.choices = choices = replace(choices, columns=self._columns_here(choices))
@@ -349,7 +348,7 @@ class Brought:
         """Go through a CSV file; columns without a name, such as an index, are none."""
         names = sorted(name for name in self.sample.columns if name)
         # Names of our own: theirs may be any, also one that DuckDB has for itself.
-        used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
+        used = {*KnownColumns(), *(o.strip().lower() for o in self.choices.columns.values())}
         source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
         # Formats that know other names of columns make them small themselves.
@@ -383,12 +382,3 @@ class Brought:
         if self.given is not None:
             return load_file(self.connection, self.given, names, self.scratch, checked)
         return load_memory(self.connection, self.data, names, "judgments", SHAPES)
-
-
-def known_columns() -> dict[str, str]:
-    """Return every column that some format reads, by which the delimiter of a table is known."""
-    names = dict.fromkeys((*_NAMED, *_OF_RECORDS))
-    for known in formats():
-        if isinstance(known, TableFormat):
-            names |= dict.fromkeys(known.columns_of(Sample("")))
-    return {name: name for name in names}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.records import dataclass
-from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
+from aggcal.report.listing import STATIC_ROWS, Listing, Numbers
 from aggcal.report.scale import Axis
 
 KINDS = {
@@ -63,36 +64,37 @@ class AnnotatorRows:
             found[key] = (column, ends)
         return found
 
-    @property
+    @cached_property
     def numbers(self) -> dict[str, Numbers]:
         """The columns that are only written."""
         found = (self.listing.column(key) for key in ("position", "tie_readiness"))
         return {c.key: c for c in found if c is not None and c.key not in self.charts}
 
-    def _words(self, key: str) -> Marks:
-        return next(c for c in self.listing.columns if c.key == key and isinstance(c, Marks))
+    def _words(self, key: str) -> Sequence[str]:
+        found = self.listing.words(key)
+        return () if found is None else found.values
 
-    @property
+    @cached_property
     def has_reasons(self) -> bool:
         """Whether some verdict says what it rests on."""
-        return any(self._words("reason").values)
+        return any(self._words("reason"))
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
         """The verdicts that somebody has: in words, their kind, how many."""
-        words = list(self._words("verdict").values)
+        words = list(self._words("verdict"))
         return [(w, kind, words.count(w)) for w, kind in KINDS.items() if w in words]
 
     def row(self, k: int) -> dict[str, Any]:
         """Return what a row shows."""
-        verdict = self._words("verdict").values[k]
+        verdict = self._words("verdict")[k]
         judged = self.listing.column("n_judgments")
         return {
             "k": k,
             "name": self.listing.names.values[k],
             "verdict": verdict,
             "kind": KINDS.get(verdict, "none"),
-            "reason": self._words("reason").values[k],
+            "reason": self._words("reason")[k],
             "judgments": "" if judged is None else judged.text(k),
             **{key: _marks(column, axis, k) for key, (column, axis) in self.charts.items()},
             **{
@@ -119,11 +121,10 @@ class AnnotatorRows:
 
 def _marks(column: Numbers, axis: Axis, k: int) -> dict[str, str]:
     """Return what a number shows and where its marks are."""
-    places = zip(("dot", "low", "high"), (column.values, column.low, column.high), strict=True)
-    found = {"text": column.text(k), "interval": column.interval(k)}
-    for name, values in places:
-        there = values is not None and not np.isnan(values[k])
-        found[name] = (
-            axis.at(float(values[k]), column.digits) if there and values is not None else ""
-        )
-    return found
+    return {
+        "text": column.text(k),
+        "interval": column.interval(k),
+        "dot": axis.place(column.values, k, column.digits),
+        "low": axis.place(column.low, k, column.digits),
+        "high": axis.place(column.high, k, column.digits),
+    }

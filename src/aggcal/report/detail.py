@@ -13,7 +13,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.registry import SCALES, CalibratorInfo
-from aggcal.report.listing import cut
+from aggcal.report.listing import Numbers, cut
 from aggcal.report.numerals import ordinal, percent
 from aggcal.report.rows import ItemRows
 
@@ -163,6 +163,11 @@ class Details:
             return f"{said} {self._pooled(k)}"
         return f"{said} {self.calibrator.explains}".strip()
 
+    @cached_property
+    def _means(self) -> dict[float, float]:
+        """Mean model scores of blocks, each worked out for the first row that tells it."""
+        return {}
+
     def _pooled(self, k: int) -> str:
         """Say what pooling did to a row; bounds and rounding may have moved it further."""
         rows, size = self.rows, self.rows.blocks[k][1]
@@ -172,9 +177,13 @@ class Details:
             if change is None or abs(change.values[k]) <= 1e-9 * (1.0 + abs(rows.score.values[k])):
                 return "Its neighbours do not contradict it, so it keeps the model's score."
             return "Its neighbours do not contradict it; it was only rounded or limited as asked."
-        own = rows.members[float(column.values[k])]
+        block = float(column.values[k])
+        own = rows.members[block]
+        if block not in self._means:
+            self._means[block] = float(rows.model.values[own].mean())
+        mean = self._means[block]
         first, last = (int(rows.ranks.values[at]) for at in (own[0], own[-1]))
-        mean, score = float(rows.model.values[own].mean()), float(rows.score.values[k])
+        score = float(rows.score.values[k])
         shared = "one score"
         if self.weighted:
             shared = "one score, weighted by how certain the model is of each"
@@ -232,16 +241,19 @@ class Details:
             found |= {"low": at(ranks.low[k]), "high": at(ranks.high[k])}
         return found
 
+    @cached_property
+    def _labelled(self) -> list[tuple[str, Numbers]]:
+        """The columns of numbers that there are, with what a row calls them."""
+        columns = ((label, self.rows.listing.column(key)) for key, label in _LABELS.items())
+        return [(label, column) for label, column in columns if column is not None]
+
     def _numbers(self, k: int) -> list[tuple[str, str]]:
         """Return every number of the row, with its name."""
         found = []
-        for key, label in _LABELS.items():
-            column = self.rows.listing.column(key)
-            if column is None:
-                continue
+        for label, column in self._labelled:
             found.append((label, column.text(k)))
-            if column.interval(k):
-                found.append((f"{label} interval", column.interval(k)))
+            if interval := column.interval(k):
+                found.append((f"{label} interval", interval))
         probability = self.rows.probability(k, 0)
         if not np.isnan(probability) and self.rows.stops[0] == 1:
             found.append(("Probability of being first", percent(probability)))

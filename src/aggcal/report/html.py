@@ -20,12 +20,12 @@ from aggcal.report.control import CAVEAT
 from aggcal.report.decisions import MOST_DOUBTFUL
 from aggcal.report.first_screen import facts, made
 from aggcal.report.histogram import reliability_figure
-from aggcal.report.listing import script_json
 from aggcal.report.markdown import markdown
 from aggcal.report.page import file, grid_lines, page
 from aggcal.report.parts import parts_said
 from aggcal.report.report import Report
 from aggcal.report.ribbon import FEWEST, ribbon
+from aggcal.report.script_data import script_json
 
 _UNPACKED = 2_000_000
 """Characters of a table that stay readable in the page: more are packed, or it would be heavy."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import isfinite, isnan
@@ -15,6 +14,7 @@ from aggcal._core.records import dataclass
 from aggcal.errors import cut as shortened
 from aggcal.report.numerals import decimals_for, number_text, span
 from aggcal.report.numerals import signed as with_sign
+from aggcal.report.script_data import array_json, object_json, script_json
 
 STATIC_ROWS = 200
 """Rows that stand in the page itself, for a reader without scripts."""
@@ -51,11 +51,11 @@ class Names:
                 cell["says"] = cut(said, STATIC_TEXT)
         return shown
 
-    def data(self, stop: int) -> dict[str, Any]:
-        """Return what the script needs."""
-        found: dict[str, Any] = {"values": list(self.values[:stop])}
+    def data(self, stop: int) -> dict[str, str]:
+        """Return what the script needs, each part as JSON."""
+        found = {"values": script_json(list(self.values[:stop]))}
         if self.texts is not None:
-            found["texts"] = list(self.texts[:stop])
+            found["texts"] = script_json(list(self.texts[:stop]))
         return found
 
 
@@ -112,39 +112,42 @@ class Numbers:
             found.append(cell)
         return found
 
-    def data(self, stop: int) -> dict[str, Any]:
-        """Return what the script needs."""
-        found: dict[str, Any] = {"decimals": self.digits}
+    def data(self, stop: int) -> dict[str, str]:
+        """Return what the script needs, each part as JSON."""
+        found = {"decimals": script_json(self.digits)}
         for name in ("values", "low", "high"):
             column = getattr(self, name)
             if column is not None:
                 found[name] = self._packed(column[:stop])
         if self.signed:
-            found["signed"] = True
+            found["signed"] = script_json(True)  # noqa: FBT003
         if self.unit:
-            found["unit"] = self.unit
+            found["unit"] = script_json(self.unit)
         return found
 
     def _text(self, value: float) -> str:
         text = with_sign(value, self.digits) if self.signed else number_text(value, self.digits)
         return text if isnan(value) else text + self.unit
 
-    def _packed(self, column: FloatArray) -> list[Any]:
+    def _packed(self, column: FloatArray) -> str:
         if self.digits is None:
             rounded = [float(f"{x:.5g}") for x in column.tolist()]
         else:
             near = np.round(column, self.digits)
             if np.abs(near).max(initial=0.0) < _EXACT:
-                return list((near.astype(np.int64) if self.digits == 0 else near).tolist())
+                whole = self.digits == 0
+                return script_json(near.astype(np.int64).tolist()) if whole else array_json(near)
             rounded = near.tolist()
         whole = self.digits == 0
         # JSON has no word for what is not there but null, and none for the infinite.
-        return [
-            (int(x) if whole else x)
-            if isfinite(x)
-            else (None if x != x else "∞" if x > 0 else "−∞")  # noqa: PLR0124
-            for x in rounded
-        ]
+        return script_json(
+            [
+                (int(x) if whole else x)
+                if isfinite(x)
+                else (None if x != x else "∞" if x > 0 else "−∞")  # noqa: PLR0124
+                for x in rounded
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +168,12 @@ class Marks:
         """Return what the first rows show."""
         return [{"text": value} for value in self.values[:stop]]
 
-    def data(self, stop: int) -> dict[str, Any]:
-        """Return what the script needs."""
+    def data(self, stop: int) -> dict[str, str]:
+        """Return what the script needs, each part as JSON."""
         words = sorted(set(self.values))
         code = {word: k for k, word in enumerate(words)}
-        return {"words": words, "values": [code[value] for value in self.values[:stop]]}
+        coded = [code[value] for value in self.values[:stop]]
+        return {"words": script_json(words), "values": script_json(coded)}
 
 
 Column = Names | Numbers | Marks
@@ -207,17 +211,20 @@ class Listing:
         """How many of them the script can show."""
         return min(self.n_rows, MOST_ROWS)
 
+    @cached_property
+    def _by_key(self) -> dict[tuple[type, str], Any]:
+        """The columns by kind and name; of several, the first."""
+        return {(type(c), c.key): c for c in reversed(self.columns)}
+
     def column(self, key: str) -> Numbers | None:
         """Return a column of numbers; None if there is none of this name."""
-        found = (c for c in self.columns if c.key == key and isinstance(c, Numbers))
-        return next(found, None)
+        return self._by_key.get((Numbers, key))
 
     def words(self, key: str) -> Marks | None:
         """Return a column of words; None if there is none of this name."""
-        found = (c for c in self.columns if c.key == key and isinstance(c, Marks))
-        return next(found, None)
+        return self._by_key.get((Marks, key))
 
-    @property
+    @cached_property
     def names(self) -> Names:
         """The column of ids."""
         return next(column for column in self.columns if isinstance(column, Names))
@@ -230,11 +237,12 @@ class Listing:
     @property
     def json(self) -> str:
         """All rows as columns, safe inside a script element."""
-        columns = [
-            {"kind": c.kind, "key": c.key, "title": c.title, **c.data(self.n_listed)}
-            for c in self.columns
-        ]
-        return script_json({"columns": columns})
+        columns = []
+        for c in self.columns:
+            about = {"kind": c.kind, "key": c.key, "title": c.title}
+            told = {name: script_json(text) for name, text in about.items()}
+            columns.append(object_json(told | c.data(self.n_listed)))
+        return object_json({"columns": f"[{','.join(columns)}]"})
 
 
 def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
@@ -301,18 +309,3 @@ def cut(text: str, longest: int) -> str:
     """
     short = shortened(text, longest)
     return short if short.isascii() else short.encode("utf-8", "replace").decode("utf-8")
-
-
-def script_json(data: Any) -> str:
-    r"""Write JSON that cannot end the script element it stands in, whatever the texts hold.
-
-    Examples
-    --------
-    >>> script_json(["</script>", "<!--"])
-    '["\\u003c/script\\u003e","\\u003c!--"]'
-    """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # Only texts hold these characters, and there JSON reads the escape as the character.
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor, inf, isfinite, log10
+from math import floor, isfinite, isinf, log10
 
 import numpy as np
 
@@ -26,12 +26,12 @@ def number_text(value: float, decimals: int | None) -> str:
     """
     if value != value:  # noqa: PLR0124  # NaN
         return DASH
-    if value in {inf, -inf}:
+    if isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
-    if float(text.replace(",", "")) == 0.0:
-        return text.lstrip("-")
-    return text.replace("-", MINUS, 1) if value < 0 else text
+    if text[0] != "-":
+        return text
+    return text[1:] if float(text.replace(",", "")) == 0.0 else f"{MINUS}{text[1:]}"
 
 
 def signed(value: float, decimals: int | None) -> str:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from aggcal.report.listing import cut
+from aggcal.report.marks import moved, whisker
 from aggcal.report.templates import environment, number
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def templates() -> Environment:
     '1,234'
     """
     found = environment("aggcal.report")
-    found.filters |= {"number": number, "cut": cut}
+    found.filters |= {"number": number, "cut": cut, "whisker": whisker, "moved": moved}
     return found
 
 

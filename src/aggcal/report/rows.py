@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
 from aggcal.registry import SCALES, WIN
@@ -95,7 +94,7 @@ class ItemRows:
         known = self.listing.column("p_top_k") is not None
         return top if isinstance(top, int) and known and 1 <= top < self.n else None
 
-    @property
+    @cached_property
     def has_intervals(self) -> bool:
         """Whether the chart has bars."""
         return self.score.low is not None and bool(np.isfinite(self.score.low).any())
@@ -105,7 +104,7 @@ class ItemRows:
         """The column of the ranks."""
         return self.listing.column("rank")
 
-    @property
+    @cached_property
     def has_states(self) -> bool:
         """Whether items can be told to be in or out of the top k."""
         ranged = self.ranks is not None and self.ranks.low is not None
@@ -137,9 +136,9 @@ class ItemRows:
             return float(exact.values[k]) / 100.0
         if self.top is None or k >= len(self.top["percent"]):
             return np.nan
-        first, *rest = self.top["percent"][k]
-        at = stop - first
-        share = 0.0 if at < 0 else 1.0 if at >= len(rest) else rest[at] / 100.0
+        known = self.top["percent"][k]  # after how many stops have 0%
+        at = 1 + stop - known[0]
+        share = 0.0 if at < 1 else 1.0 if at >= len(known) else known[at] / 100.0
         return min(NEARLY, max(1.0 - NEARLY, share))
 
     def state(self, k: int, stop: int) -> str:
@@ -187,17 +186,17 @@ class ItemRows:
                 found.setdefault(value, []).append(k)
         return found
 
-    @property
+    @cached_property
     def has_blocks(self) -> bool:
         """Whether some items share a score."""
         return any(size > 1 for _, size, _ in self.blocks)
 
-    @property
+    @cached_property
     def won(self) -> Numbers | None:
         """Share of its comparisons that each item won."""
         return self.listing.column("win_rate")
 
-    @property
+    @cached_property
     def components(self) -> list[tuple[int, int]]:
         """The connected components to choose from, with how many items each has."""
         column = self.listing.column("component")
@@ -207,7 +206,7 @@ class ItemRows:
         labels, sizes = np.unique(known, return_counts=True)
         return list(zip(labels.tolist(), sizes.tolist(), strict=True))[:_MOST_COMPONENTS]
 
-    @property
+    @cached_property
     def extra(self) -> list[Numbers]:
         """The columns that a reader has to ask for."""
         wanted = ["model", "consensus", "consensus_se", "win_rate", "component"]
@@ -223,7 +222,7 @@ class ItemRows:
         found = (self.listing.column(key) for key in wanted)
         return [column for column in found if column is not None]
 
-    @property
+    @cached_property
     def asked(self) -> list[Numbers | Marks]:
         """The columns of decisions that no other column shows."""
         above = self.listing.column("p_above")
@@ -261,17 +260,13 @@ class ItemRows:
 
     def _marks(self, k: int) -> dict[str, str]:
         """Return where the marks of a row are; nothing for what is not there."""
-        found = {"dot": self._at(self.score.values, k)}
-        found["low"], found["high"] = (
-            self._at(end, k) for end in (self.score.low, self.score.high)
-        )
-        found["model"] = self._at(None if self.model is None else self.model.values, k)
-        return found
-
-    def _at(self, column: FloatArray | None, k: int) -> str:
-        if column is None or np.isnan(column[k]):
-            return ""
-        return self.axis.at(float(column[k]), self.score.digits)
+        score, digits = self.score, self.score.digits
+        return {
+            "dot": self.axis.place(score.values, k, digits),
+            "low": self.axis.place(score.low, k, digits),
+            "high": self.axis.place(score.high, k, digits),
+            "model": "" if self.model is None else self.axis.place(self.model.values, k, digits),
+        }
 
     @property
     def static(self) -> list[dict[str, Any]]:
@@ -279,7 +274,7 @@ class ItemRows:
         heads = {part.rows[0]: part for part in self.parts}
         return [self.row(k) | {"part": heads.get(k)} for k in self.order[:STATIC_ROWS]]
 
-    @property
+    @cached_property
     def order(self) -> list[int]:
         """The rows as they are shown: by rank, one component after the other, then the rest."""
         first = [k for part in self.parts for k in part.rows]

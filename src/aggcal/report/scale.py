@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, isnan, log10, nan
 
 import numpy as np
 
@@ -49,6 +49,17 @@ class Axis:
         value = value if decimals is None or not isfinite(value) else round(value, decimals)
         share = (min(self.high, max(self.low, value)) - self.low) / (self.high - self.low)
         return f"{PAD + (100.0 - 2.0 * PAD) * share:.2f}"
+
+    def place(self, column: FloatArray | None, k: int, decimals: int | None = None) -> str:
+        """Return where the number of a row is, in percent; nothing where there is none.
+
+        Examples
+        --------
+        >>> Axis(0.0, 10.0).place(np.array([5.0, np.nan]), 0), Axis(0.0, 10.0).place(None, 0)
+        ('50.00', '')
+        """
+        value = nan if column is None else float(column[k])
+        return "" if isnan(value) else self.at(value, decimals)
 
     @property
     def ticks(self) -> list[tuple[str, str]]:

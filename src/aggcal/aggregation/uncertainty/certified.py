@@ -16,6 +16,8 @@ from aggcal.aggregation.uncertainty.components import members, pairs_within
 from aggcal.aggregation.uncertainty.covariance import Covariance, MatrixFreeCovariance
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
+_AT_ONCE = 1 << 17  # pairs that are looked at together: more take more memory, fewer more time
+
 
 @dataclass(frozen=True, eq=False)
 class Certified:
@@ -82,12 +84,38 @@ class Certified:
             for j in below.tolist():
                 yield i, j
 
+    def above(self, order: IntArray) -> Iterator[IntArray]:
+        """For each item of an order, go through those before it that are certified above it.
+
+        Both are positions in the order, which goes from the highest score to the lowest.
+
+        Examples
+        --------
+        >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+        >>> found = Certified(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.95)
+        >>> [above.tolist() for above in found.above(np.array([0, 2, 1]))]
+        [[], [0], [0]]
+        """
+        scores, critical_value = self.scores[order], self.critical_value
+        for some in _blocks(len(order)):
+            sd = np.sqrt(self.covariance.gap_bound(order[: some.stop], order[some, None]))
+            certified = scores[: some.stop] - scores[some, None] > critical_value * sd
+            for k, row in enumerate(certified, some.start):
+                yield np.flatnonzero(row[:k])
+
     def _above(self) -> Iterator[tuple[int, IntArray]]:
         critical_value = self.critical_value
         for own in members(self.component, len(self.scores)):
-            for i in own.tolist():
-                gap = self.scores[i] - self.scores[own]
-                ahead = gap > 0.0
-                below = own[ahead]
-                sd = np.sqrt(self.covariance.gap_bound(np.full(len(below), i), below))
-                yield i, below[gap[ahead] > critical_value * sd]
+            for some in _blocks(len(own)):
+                gap = self.scores[own[some], None] - self.scores[own]
+                sd = np.sqrt(self.covariance.gap_bound(own[some, None], own))
+                certified = (gap > 0.0) & (gap > critical_value * sd)
+                for i, row in zip(own[some].tolist(), certified, strict=True):
+                    yield i, own[row]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Part the rows of a square matrix into blocks that take little memory."""
+    size = max(1, _AT_ONCE // max(n, 1))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

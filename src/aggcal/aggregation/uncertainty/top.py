@@ -6,7 +6,7 @@ Both come from the draws of all scores that the rank intervals come from.
 from __future__ import annotations
 
 from collections import Counter
-from math import sqrt
+from math import isnan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +75,7 @@ def verdict_of(lowest: float, highest: float, error: float) -> str | None:
     >>> verdict_of(0.97, 0.97, 0.05), verdict_of(0.9, 0.97, 0.05), verdict_of(0.0, 0.05, 0.05)
     ('in', 'borderline', 'out')
     """
-    if np.isnan(lowest) or np.isnan(highest):
+    if isnan(lowest) or isnan(highest):
         return None
     if lowest >= 1.0 - error - _ROUNDING:
         return IN

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
+from aggcal._core.garbage import modules_stay
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -63,14 +64,15 @@ def add(command: Parser) -> None:
 
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
-    from aggcal._core.machine import check_seed
-    from aggcal.assessment import Assessment
-    from aggcal.calibration import calibrate as project
-    from aggcal.calibration import check_calibration
-    from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.respelling import read_spelling
-    from aggcal.io.results import unmixed
-    from aggcal.io.writing.writable import refuse_unwritable
+    with modules_stay():
+        from aggcal._core.machine import check_seed
+        from aggcal.assessment import Assessment
+        from aggcal.calibration import calibrate as project
+        from aggcal.calibration import check_calibration
+        from aggcal.cli.results import finish, refuse_output
+        from aggcal.io.respelling import read_spelling
+        from aggcal.io.results import unmixed
+        from aggcal.io.writing.writable import refuse_unwritable
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from aggcal._core.garbage import modules_stay
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_seed, print_json
@@ -55,8 +56,9 @@ def add(command: Parser) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Print what was found."""
-    from aggcal.advice.check import check as look_over
-    from aggcal.advice.check.survey import check_aims
+    with modules_stay():
+        from aggcal.advice.check import check as look_over
+        from aggcal.advice.check.survey import check_aims
 
     console = Console(quiet=options.quiet)
     check_aims(options.method, options.precision, options.seed)

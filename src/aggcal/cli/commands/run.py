@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from aggcal._core.garbage import modules_stay
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -82,9 +83,10 @@ def add_stages(command: Parser, *, both: bool) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it, if there are any."""
-    from aggcal.assessment import assess
-    from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.writing.writable import refuse_unwritable
+    with modules_stay():
+        from aggcal.assessment import assess
+        from aggcal.cli.results import finish, refuse_output
+        from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     both = "scores" in options

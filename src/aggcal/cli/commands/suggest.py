@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from aggcal._core.garbage import modules_stay
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -156,9 +157,10 @@ def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
     if options.anchors is not None:
         return _suggest_anchors(options)
-    from aggcal.advice.suggest import suggest_pairs
-    from aggcal.advice.suggest.checking import check_suggestion
-    from aggcal.io.writing.write import write_file
+    with modules_stay():
+        from aggcal.advice.suggest import suggest_pairs
+        from aggcal.advice.suggest.checking import check_suggestion
+        from aggcal.io.writing.write import write_file
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from aggcal._core.records import dataclass
 from aggcal.errors import FileError, InputError
 from aggcal.io.formats._synonyms import ANNOTATOR
-from aggcal.io.rows import known_columns
+from aggcal.io.known_columns import KnownColumns
 from aggcal.io.tables.opening import opened
 
 Role: TypeAlias = Literal["judgments", "scores", "truth", "texts", "items"]
@@ -75,7 +75,7 @@ def look_at(path: str) -> Look:
         If it cannot be read at all.
     """
     try:
-        found = _header(path, known_columns())
+        found = _header(path, KnownColumns())
         # Named after its own columns, a table is parted where its header is.
         names = {name.strip().lower(): f"c{k}" for k, name in enumerate(found[:_MOST_COLUMNS])}
         with opened(path, names, what="tables", shapes={}) as source:

@@ -14,7 +14,7 @@ from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
 from aggcal.io.formats._parting import OF_A_RANKING, categories_of
 from aggcal.io.formats._steps import stated_scale
-from aggcal.io.rows import known_columns
+from aggcal.io.known_columns import KnownColumns
 from aggcal.io.tables.parquet import refuse_partitions
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _files(path: str) -> list[str]:
                 )
             # Whether the files have the column, too, is known only where they are read.
             inner = (file.removeprefix(inside) for file in found)
-            refuse_partitions(inner, path, known_columns())
+            refuse_partitions(inner, path, KnownColumns())
         elif system.exists(inside):
             found = [inside]
         elif any(sign in inside for sign in "*?["):

@@ -78,14 +78,16 @@ def _loaded(
             raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
-def look(given: Prepared, known: Mapping[str, str]) -> Sample:
+def look(
+    connection: duckdb.DuckDBPyConnection, given: Prepared, known: Mapping[str, str], scratch: Path
+) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
     path, name = given.path, given.name
     if given.is_folder:
-        return look_at_parquet(path, name, known)
+        return look_at_parquet(connection, path, name, known, scratch)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
-        return look_at_parquet(path, name, known)
+        return look_at_parquet(connection, path, name, known, scratch)
     if is_json(head):
         size = HEAD_BYTES
         sample = of_json(name, decoded(head, cut=len(head) == size))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError
 from aggcal.io.formats._sample import Sample, of_records
-from aggcal.io.tables.database import connected, lacks_room
+from aggcal.io.tables.database import lacks_room
 from aggcal.io.tables.source import Source, cell, exactly, fill, present_columns, quoted
 
 if TYPE_CHECKING:
@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 _ROWS = 1_000  # at a time: more take more memory
 
 
-def look_at_parquet(path: Path, name: str, known: Mapping[str, str]) -> Sample:
+def look_at_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    known: Mapping[str, str],
+    scratch: Path,
+) -> Sample:
     """Look at the first rows, lists and structures as they are; ``known`` columns are wanted."""
-    with _in_words(name), connected(()) as (connection, scratch):
+    with _in_words(name):
         relation = _relation(path, scratch)
         first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
         names = [str(column[0]) for column in first.description or ()]
