@@ -272,9 +272,9 @@ def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
     if fitted.others.information is None:
         return np.zeros(answers.n_pairs)
     n = judgments.n_items
-    whole = np.zeros((n, n))
-    np.add.at(whole, (judgments.left, judgments.right), -information)
-    whole += whole.T
+    pairs = judgments.left.astype(np.int64) * n + judgments.right
+    whole = -sums(pairs, information, n * n).reshape(n, n)
+    whole = whole + whole.T
     np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
     inverse = definite_inverse(whole, whole)
     own = np.diag(inverse)

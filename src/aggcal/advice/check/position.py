@@ -199,14 +199,22 @@ def _advantage_of_all(fitted: Fitted, decided: BoolArray, rows: Shifted) -> tupl
         return whole, float(np.hypot(error, np.sqrt(np.mean(np.square(moved))) / curve))
     # By the slopes of the imbalance, not those of the fit: else a part would seem to be left.
     information = _information(fitted, decided, doubt)
-    unit = fitted.precision * np.eye(len(imbalance))
-    kept, by_judgments = (
-        1.0 - float(imbalance @ definite_solve(information + share * unit, imbalance)) / curve
-        for share in (1.0, _WEAKER)
-    )
-    if by_judgments < _LEAST_KEPT:
+    taken = _taken_by_scores(information, fitted.precision, imbalance) / curve
+    kept = 1.0 - taken
+    # Under a weaker prior the scores take more, but at most as many times as it is weaker.
+    if 1.0 - taken / _WEAKER < _LEAST_KEPT and (
+        1.0 - _taken_by_scores(information, _WEAKER * fitted.precision, imbalance) / curve
+        < _LEAST_KEPT
+    ):
         return 0.0, inf
     return whole / kept, max(robust / kept if m >= _ENOUGH_ANNOTATORS else 0.0, plain * kept**-0.5)
+
+
+def _taken_by_scores(information: FloatArray, precision: float, imbalance: FloatArray) -> float:
+    """Return how much of the information about the side the scores take, under such a prior."""
+    whole = information.copy()
+    whole.flat[:: len(whole) + 1] += precision
+    return float(imbalance @ definite_solve(whole, imbalance))
 
 
 def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
@@ -231,16 +239,14 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
 
     One Newton step: what the side explains need not be explained by the scores.
     """
-    information = fitted.others.information
-    if information is None:
+    covariance = fitted.others.covariance
+    if covariance is None:
         return None
     probability = fitted.probability[decided]
     doubt = fitted.judgments.count[decided] * probability * (1.0 - probability)
     pull = whole * _imbalance(fitted, decided, doubt)
-    n = len(pull)
-    moved = fitted.scores - definite_solve(information + fitted.precision * np.eye(n), pull)
-    before = np.sign(fitted.scores[:, None] - fitted.scores)
-    return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
+    scores, moved = fitted.scores, fitted.scores - covariance @ pull
+    return int(np.count_nonzero((scores[:, None] > scores) & (moved[:, None] < moved)))
 
 
 def position_findings(fitted: Fitted, found: Sides, orders: BothOrders) -> list[Finding]:
