@@ -159,6 +159,8 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_left_out_series.argtypes = [
         count, count, *([array] * 5), number, count, number, *([array] * 4)
     ]  # fmt: skip
+    kernels.aggcal_numbered.restype = count
+    kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
     kernels.aggcal_mixtures.restype = None
     kernels.aggcal_mixtures.argtypes = [
         count, count, count, *([array] * 3), number, count, number, *([array] * 3)

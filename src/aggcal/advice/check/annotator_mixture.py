@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.compiled_scipy import stdtr
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
@@ -33,7 +32,8 @@ _ROUNDS = 60  # of EM: the shares move by less than .001 well before
 _SETTLED = 1e-4  # of a share: less is found by as many rounds again, and decides nothing
 _FOR_A_THREAD = 20_000  # annotators, each by each law: fewer are done before a thread is awake
 _CARELESS = 3
-"""Slopes of the careless that are tried first: more take longer, and fewer decide less."""
+"""Slopes of the careless that are tried first, and half of those that are tried next: more take
+longer, and fewer decide less."""
 _AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
@@ -72,12 +72,18 @@ class Population:
         array([0., 0., 1.])
         """
         m = judgments.n_annotators
-        size = np.abs(gap)
-        agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
         count = effective(judgments)
-        wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
-        right = sums(judgments.annotator, count * agreeing * size, m)
-        starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
+
+        def parted(
+            gap: FloatArray, outcome: FloatArray, count: FloatArray
+        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+            size = np.abs(gap)
+            agreeing = np.where(gap >= 0.0, outcome, 1.0 - outcome)
+            return size, count * (1.0 - agreeing) * size, count * agreeing * size
+
+        size, against, along = elementwise(parted, gap, judgments.outcome, count, results=3)
+        wrong, right = (sums(judgments.annotator, part, m) for part in (against, along))
+        starts = starts_of(judgments.annotator, m)
         plain = -slope_losses(starts, size, count, _SLOPES)
         number = sums(judgments.annotator, count, m)
         return cls._fitted(wrong, right, plain, number)
@@ -186,7 +192,7 @@ class Population:
         sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
         prior = np.exp(_log_prior(self.location, sd))
 
-        def chances(some: IntArray, slopes: slice) -> FloatArray:
+        def chances(some: IntArray, slopes: IntArray) -> FloatArray:
             mean, variance = seen.agreeing(some, _SLOPES[slopes])
             mine = some, None, None
             error = np.sqrt(inflation[mine] * variance + 1e-300)
@@ -194,15 +200,14 @@ class Population:
             return np.asarray((found * prior[slopes]).sum(axis=1))
 
         # A few careless ones alone tell of most annotators that their chance is large.
-        first = int(np.searchsorted(_SLOPES, np.exp(self.location - sd)))
-        careless = slice(max(first - _CARELESS, 0), first)
+        careless = int(np.searchsorted(_SLOPES, np.exp(self.location - sd))) - 0.5 * (_CARELESS + 1)
+        nearest = np.argsort(np.abs(np.arange(len(_SLOPES)) - careless), kind="stable")
         found = np.zeros(len(who))
-        some = np.flatnonzero(enough[who] < inf)
-        found[some] = chances(who[some], careless)
-        rest = np.flatnonzero(found <= enough[who])
-        for begin in range(0, len(rest), _AT_ONCE):
-            part = rest[begin : begin + _AT_ONCE]
-            found[part] = chances(who[part], slice(None))
+        for slopes in np.split(nearest, [_CARELESS, 3 * _CARELESS]):
+            rest = np.flatnonzero(found <= enough[who])
+            for begin in range(0, len(rest), _AT_ONCE):
+                part = rest[begin : begin + _AT_ONCE]
+                found[part] += chances(who[part], np.sort(slopes))
         return found
 
 

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.compiled_scipy import dpotrf, dtrtrs
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
-from aggcal.aggregation.solve.linear import definite_inverse, inverse_and_factor
+from aggcal.aggregation.solve.inverse import inverse_and_errors
+from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 
@@ -59,6 +60,9 @@ _MOST_OF_ALL = 0.9
 """
 
 
+_Three = tuple[FloatArray, FloatArray, FloatArray]
+
+
 @dataclass(frozen=True, eq=False)
 class Others:
     """For each row: how far left lies above right for the others, and how sure that is.
@@ -97,8 +101,11 @@ class Others:
     @property
     def likely_gap(self) -> FloatArray:
         """The gap, drawn in for its uncertainty: F of it is the mean of F over that."""
-        drawn: FloatArray = self.gap / np.sqrt(1.0 + _PROBIT * self.variance)
-        return drawn
+
+        def drawn(gap: FloatArray, variance: FloatArray) -> FloatArray:
+            return np.asarray(gap / np.sqrt(1.0 + _PROBIT * variance))
+
+        return elementwise(drawn, self.gap, self.variance)[0]
 
 
 def consensus_of_others(
@@ -133,14 +140,18 @@ def consensus_of_others(
     """
     n, m = judgments.n_items, judgments.n_annotators
     left, right = judgments.left, judgments.right
-    slope = slopes[judgments.annotator]
-    gap = scores[left] - scores[right]
-    probability = LOGISTIC.probability(slope * gap)
-    pull = slope * judgments.weight * (judgments.outcome - probability)
-    curve = np.square(slope) * judgments.weight * probability * (1.0 - probability)
+
+    def pulled(u: CodeArray, i: CodeArray, j: CodeArray, *given: FloatArray) -> _Three:
+        slope, gap, (weight, outcome) = slopes[u], scores[i] - scores[j], given
+        probability = LOGISTIC.probability(slope * gap)
+        curve = np.square(slope) * weight * probability * (1.0 - probability)
+        return gap, slope * weight * (outcome - probability), curve
+
+    columns = judgments.annotator, left, right, judgments.weight, judgments.outcome
+    gap, pull, curve = elementwise(pulled, *columns, results=3)
     diagonal = sums(left, curve, n) + sums(right, curve, n)
     share = sums(judgments.annotator, curve, m) / max(float(curve.sum()), 1e-300)
-    starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
+    starts = starts_of(judgments.annotator, m)
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
@@ -150,13 +161,13 @@ def consensus_of_others(
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
-    inverse, factor = inverse_and_factor(whole)
-    gap, moves, variance = gap.copy(), np.empty_like(gap), np.empty_like(gap)
-    columns = _Left(left, right, pull, curve)
-    parts = _batches(starts, n, _few_left_out(starts, columns, inverse, moves, variance))
+    inverse, errors = inverse_and_errors(whole, _drawn(n))
+    moves, variance = np.empty_like(gap), np.empty_like(gap)
+    every = _Left(left, right, pull, curve)
+    parts = _batches(starts, n, _few_left_out(starts, every, inverse, moves, variance))
 
     def without(rows: IntArray) -> None:
-        one = columns.at(rows)
+        one = every.at(rows)
         if rows.shape[1] > n:
             found = _by_signs(inverse, one) or _refitted(whole, one)
         elif rows.shape[1] > _SMALL:
@@ -170,7 +181,6 @@ def consensus_of_others(
     for done, _ in enumerate(each(without, parts)):
         report("comparing each annotator with the others", done, len(parts))
     gap -= moves
-    errors = dtrtrs(factor, _drawn(n).T, lower=True, trans=1)[0].T
     variance = np.maximum(variance, 0.0)
     return Others(gap, variance, information, diagonal, True, errors, share, inverse)  # noqa: FBT003
 
@@ -350,7 +360,7 @@ def _each_on_its_own(
     n, owner = judgments.n_items, judgments.annotator.astype(np.int64)
     kernels = library()
     if kernels is not None:
-        starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+        starts = starts_of(judgments.annotator, judgments.n_annotators)
         moved, variance = np.empty((2, len(owner)))
         columns = starts, judgments.left, judgments.right, pull, curve, whole
 

@@ -8,7 +8,15 @@ from math import inf
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import (
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IntArray,
+    elementwise,
+    starts_of,
+    sums,
+)
 from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
@@ -46,6 +54,9 @@ _TAKEN_OUT = (
     "follows the side alone says nothing about the items."
 )
 _ENOUGH_ANNOTATORS = 10  # fewer make the robust error itself too uncertain
+
+
+_Four = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +109,7 @@ def sides(fitted: Fitted) -> Sides:
     given = sums(owner, number, m)
     lefts = sums(owner, number * left, m)
     offset = fitted.population.slopes[owner] * fitted.gap[decided]
-    rows = Shifted(np.searchsorted(owner, np.arange(m + 1)), offset, left, number)
+    rows = Shifted(starts_of(owner, m), offset, left, number)
     advantage = _advantages(rows)
     unlikely = _unlikely(fitted, decided, lefts, advantage)
     biased = np.flatnonzero(holm(unlikely, _RATE) & (np.abs(advantage) > _LEAST_ADVANTAGE))
@@ -120,23 +131,40 @@ def _unlikely(
     """
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     slopes, errors = fitted.population.slopes, fitted.population.slope_errors
-    probability = np.where(decided, fitted.probability, TIE)
-    number = np.where(decided, judgments.count, 0).astype(np.float64)
-    left = np.where(decided, (judgments.outcome > TIE).astype(np.float64), TIE)
-    doubt = number * probability * (1.0 - probability)
     owner, gap = judgments.annotator, fitted.gap
+
+    def doubted(decided: BoolArray, count: IntArray, chance: FloatArray, gap: FloatArray) -> _Four:
+        number, chance = (
+            np.where(decided, count, 0).astype(np.float64),
+            np.where(decided, chance, TIE),
+        )
+        doubt = number * chance * (1.0 - chance)
+        return number, doubt, doubt * gap, doubt * np.square(gap)
+
+    given = decided, judgments.count, fitted.probability, gap
+    number, doubt, once, twice = elementwise(doubted, *given, results=4)
     # What an error of the reliability would do is taken out of the sum of left answers.
-    tilt = sums(owner, doubt * gap, m) / np.maximum(sums(owner, doubt * np.square(gap), m), 1e-12)
-    part = 1.0 - tilt[owner] * gap
-    excess = sums(owner, number * part * (left - probability), m)
-    variance = sums(owner, doubt * np.square(part), m)
-    fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
-    residuals = np.where(decided, part * (left - fits), 0.0)
+    tilt = sums(owner, once, m) / np.maximum(sums(owner, twice, m), 1e-12)
+
+    def beyond(
+        who: CodeArray, decided: BoolArray, outcome: FloatArray, *given: FloatArray
+    ) -> _Four:
+        gap, chance, number, doubt = given
+        left = np.where(decided, (outcome > TIE).astype(np.float64), TIE)
+        part = 1.0 - tilt[who] * gap
+        excess = number * part * (left - np.where(decided, chance, TIE))
+        fits = LOGISTIC.probability(slopes[who] * gap + advantage[who])
+        residual = np.where(decided, part * (left - fits), 0.0)
+        return part, excess, doubt * np.square(part), residual
+
+    columns = owner, decided, judgments.outcome, gap, fitted.probability, number, doubt
+    part, more, around, residuals = elementwise(beyond, *columns, results=4)
+    excess, variance = sums(owner, more, m), sums(owner, around, m)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, fitted.clusters.inflation(residuals))
     # Above the rate nobody is named, however far above it: nothing more needs to be computed.
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
-    starts = np.searchsorted(owner, np.arange(m + 1))
+    starts = starts_of(owner, m)
     for u in np.flatnonzero(unlikely <= _RATE).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])

@@ -25,35 +25,14 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
         factor, failed = dpotrf(candidate, lower=True)
         if failed:
             continue
-        return _inverse_by(factor)
+        # A third of the work of solving for the columns of the identity; one triangle is filled,
+        # and the other is zero.
+        half = dpotri(factor, lower=True, overwrite_c=True)[0]
+        whole = half + half.T
+        whole.flat[:: len(whole) + 1] *= 0.5
+        return np.asarray(whole)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
-
-
-def inverse_and_factor(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Invert a symmetric matrix that is positive definite, and return its Cholesky factor, too.
-
-    Examples
-    --------
-    >>> inverse_and_factor(np.diag([4.0, 1.0]))
-    (array([[0.25, 0.  ],
-           [0.  , 1.  ]]), array([[2., 0.],
-           [0., 1.]]))
-    """
-    factor, failed = dpotrf(matrix, lower=True)
-    if failed or not np.isfinite(factor).all():
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-    return _inverse_by(factor.copy(order="F")), factor
-
-
-def _inverse_by(factor: FloatArray) -> FloatArray:
-    """Return the inverse of a matrix by its Cholesky factor, which is overwritten."""
-    # A third of the work of solving for the columns of the identity; one triangle is filled, and
-    # the other is zero.
-    half = dpotri(factor, lower=True, overwrite_c=True)[0]
-    whole = half + half.T
-    whole.flat[:: len(whole) + 1] *= 0.5
-    return np.asarray(whole)
 
 
 def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
