@@ -80,6 +80,7 @@ def some_left_out(
     left: Any = random.integers(n, size=(number, rows), dtype=np.int32)
     right: Any = (left + random.integers(1, n, left.shape, dtype=np.int32)) % n
     pull, curve = random.normal(size=left.shape), random.random(left.shape)
+    curve[:, :3] = 0.0, 1e-12, 1e-5  # answers that tell nothing, and next to nothing
     whole = others * np.eye(n)
     for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
         whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])

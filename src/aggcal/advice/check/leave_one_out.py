@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
-from aggcal._core.compiled_scipy import dpotrf, dtrtrs
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
-from aggcal.aggregation.solve.inverse import inverse_and_errors
+from aggcal.aggregation.solve.inverse import inverse_and_errors, inverse_root
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
@@ -41,6 +40,10 @@ _LITTLE = 0.2
 _MOST_TERMS, _SAME = 20, 1e-6
 """Terms of a series, and the part of the sum that the last of them may be: an annotator who counts
 for much needs more, and is left out exactly."""
+
+_FAINT = 1e-3
+"""Part of what is known of a gap that is a row's own, below which what the row adds is not told by
+a difference: rounding would leave fewer than twelve digits of it."""
 
 _SIGNS = 64
 """Random signs that tell the second term for annotators with many rows: right to a fifth, which is
@@ -318,20 +321,24 @@ def _summed(further: Callable[[FloatArray], FloatArray], first: FloatArray) -> F
 def _by_cholesky(shared: FloatArray, own: _Left) -> _Found | None:
     """Leave one annotator out exactly: half the work of the formula, where there is much.
 
-    With S = √W, (I − C W)⁻¹ C = C + Tᵀ T, where T = L⁻¹ S C and L Lᵀ = I − S C S. None: rounding,
-    where next to nothing is known without this annotator.
+    With S = √W and M = I − S C S, (I − C W)⁻¹ C = C + C S M⁻¹ S C, whose diagonal is that of
+    (M⁻¹ − I) / W. None: rounding, where next to nothing is known without this annotator.
     """
     [r], [w] = own.pull, own.curve
     root = np.sqrt(w)
-    scaled = shared * root
-    middle = -root[:, None] * scaled
+    middle = -root[:, None] * shared * root
     middle.flat[:: len(r) + 1] += 1.0
-    factor, failed = dpotrf(middle.T, lower=True, overwrite_a=True)
-    if failed:
+    try:
+        triangle = inverse_root(middle)
+    except np.linalg.LinAlgError:
         return None
-    half = dtrtrs(factor, scaled.T, lower=True, overwrite_b=True)[0]
-    moved = shared @ r + half.T @ (half @ r)
-    return moved[None], (np.diagonal(shared) + np.square(half).sum(axis=0))[None]
+    first, own_variance = shared @ r, np.diagonal(shared)
+    moved = first + shared @ (root * (triangle.T @ (triangle @ (root * first))))
+    faint = np.flatnonzero(w * own_variance < _FAINT)
+    variance = (np.square(triangle).sum(axis=0) - 1.0) / np.maximum(w, 1e-300)
+    along = triangle @ (root[:, None] * shared[:, faint])
+    variance[faint] = own_variance[faint] + np.square(along).sum(axis=0)
+    return moved[None], variance[None]
 
 
 def _refitted(whole: FloatArray, own: _Left) -> _Found:

@@ -37,8 +37,10 @@ def candidates(
     parts = [np.stack([ranked[:-step], ranked[step:]]) for step in steps]
     far = random.integers(n, size=(2, most // 4))
     parts += [far[:, far[0] != far[1]], _bridges(beliefs, ranked, random)]
-    pairs = np.sort(np.concatenate(parts, axis=1), axis=0)
-    keys = np.sort(pairs[0] * n + pairs[1])  # so many are sorted sooner than `np.unique` finds them
+    one, other = np.concatenate(parts, axis=1)
+    keys = np.sort(
+        np.minimum(one, other) * n + np.maximum(one, other)
+    )  # so many are sorted sooner than `np.unique` finds them
     keys = keys[np.append(True, keys[1:] != keys[:-1])]
     return keys // n, keys % n
 

@@ -28,7 +28,7 @@ def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArr
            [0.  , 1.  ]]), array([[0.5, 1. ]]))
     """
     if len(matrix) >= _LARGE:
-        root = _root(matrix)
+        root = inverse_root(matrix)
         return _gram(root), normal @ root
     factor, failed = dpotrf(matrix, lower=True)
     if failed:
@@ -37,35 +37,24 @@ def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArr
     return _whole(dpotri(factor, lower=True, overwrite_c=True)[0]), errors
 
 
-def inverse_of(matrix: FloatArray) -> FloatArray:
-    """Invert a symmetric matrix that should be positive definite.
-
-    Examples
-    --------
-    >>> inverse_of(np.diag([4.0, 1.0]))
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
-    """
-    if len(matrix) >= _LARGE:
-        try:
-            return _gram(_root(matrix))
-        except np.linalg.LinAlgError:  # not definite, or not finite
-            pass
-    return definite_inverse(matrix, matrix)
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of the Cholesky factor, a lower triangle.
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """Return the inverse W of the Cholesky factor of a matrix A, so that WᵀW = A⁻¹.
 
     By halves: with A = [[A₁, Bᵀ], [B, A₂]] and W₁ that of A₁, C = B W₁ᵀ is the factor's lower
     block, W₂ that of A₂ − C Cᵀ, and −W₂ C W₁ what stands below W₁.
+
+    Examples
+    --------
+    >>> inverse_root(np.diag([4.0, 1.0]))
+    array([[0.5, 0. ],
+           [0. , 1. ]])
     """
     n = len(matrix)
     if n <= _BLOCK:
         return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(matrix))))
     half = n // 2
     found, across, rest = np.zeros((n, n)), np.empty((n - half, half)), np.empty((n - half, half))
-    first, lower = _root(matrix[:half, :half]), matrix[half:, :half]
+    first, lower = inverse_root(matrix[:half, :half]), matrix[half:, :half]
 
     # What is beside a triangle is not multiplied: the last of each product is as wide as the first
     # alone would be. Of a symmetric matrix only the lower triangle is ever read.
@@ -85,7 +74,7 @@ def _root(matrix: FloatArray) -> FloatArray:
         np.subtract(own, known, out=left[begin:end, :end])
 
     each_range(less, _strips(n - half))
-    second = _root(left)
+    second = inverse_root(left)
     found[:half, :half], found[half:, half:] = first, second
 
     def below(begin: int, end: int) -> None:
@@ -93,6 +82,23 @@ def _root(matrix: FloatArray) -> FloatArray:
 
     each_range(below, _strips(n - half))
     return found
+
+
+def inverse_of(matrix: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix that should be positive definite.
+
+    Examples
+    --------
+    >>> inverse_of(np.diag([4.0, 1.0]))
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    if len(matrix) >= _LARGE:
+        try:
+            return _gram(inverse_root(matrix))
+        except np.linalg.LinAlgError:  # not definite, or not finite
+            pass
+    return definite_inverse(matrix, matrix)
 
 
 def _gram(root: FloatArray) -> FloatArray:
