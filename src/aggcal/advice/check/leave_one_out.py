@@ -298,8 +298,12 @@ def _by_signs(inverse: FloatArray, own: _Left) -> _Found | None:
 
     moved = _summed(lambda step: spread(w * among(step)), spread(r))
     variance = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (_SIGNS, len(i))) * np.sqrt(w)
-    given = np.stack([sums(i, each, n) - sums(j, each, n) for each in signs])
+    signs = (2.0 * np.random.default_rng(0).integers(2, size=(_SIGNS, len(i))) - 1.0) * np.sqrt(w)
+    begins = n * np.arange(_SIGNS)[:, None]
+    one, other = (
+        np.bincount((begins + side).ravel(), signs.ravel(), _SIGNS * n) for side in (i, j)
+    )
+    given = (one - other).reshape(_SIGNS, n)
     drawn = (given @ inverse).T
     part = np.square(drawn[i] - drawn[j]).mean(axis=1) / np.maximum(variance, 1e-300)
     if moved is None or part.mean() > _LITTLE:
