@@ -1,6 +1,6 @@
 """Names for the array types that the whole package speaks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -70,6 +70,56 @@ def halves(whole: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray
 
     each_range(part, even(len(whole)))
     return taken, left
+
+
+def elementwise(
+    function: Callable[..., FloatArray | tuple[FloatArray, ...]],
+    *columns: np.ndarray,
+    results: int = 1,
+) -> list[FloatArray]:
+    """Return what a function makes of columns, element by element; of long ones, in threads.
+
+    Long columns are worked on in pieces, so that what lies between stays in the cache.
+
+    Parameters
+    ----------
+    function
+        Takes a piece of each column, and returns as many columns as there are results.
+    columns
+        Of the same length.
+    results
+        How many columns the function returns.
+
+    Examples
+    --------
+    >>> total, apart = elementwise(
+    ...     lambda x, y: (x + y, x - y), np.array([1.0, 2.0]), np.ones(2), results=2
+    ... )
+    >>> total, apart
+    (array([2., 3.]), array([0., 1.]))
+    """
+    rows = len(columns[0])
+    found = [np.empty(rows) for _ in range(results)]
+
+    def part(begin: int, end: int) -> None:
+        made = function(*(column[begin:end] for column in columns))
+        for whole, piece in zip(found, made if isinstance(made, tuple) else (made,), strict=True):
+            whole[begin:end] = piece
+
+    each_range(part, even(rows))
+    return found
+
+
+def starts_of(code: CodeArray | IntArray, n_codes: int) -> IntArray:
+    """Return where the rows of each code begin, where codes only rise; last, where they all end.
+
+    Examples
+    --------
+    >>> starts_of(np.array([0, 0, 2], dtype=np.int32), 3)
+    array([0, 2, 2, 3])
+    """
+    # Numbers of another size would have NumPy copy the whole column.
+    return np.asarray(np.searchsorted(code, np.arange(n_codes + 1, dtype=code.dtype)))
 
 
 def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int) -> FloatArray:
@@ -164,25 +214,32 @@ def ordered(code: CodeArray, n_codes: int, before: IntArray | None = None) -> In
     return before[grouped(code[before], n_codes)[0]]
 
 
-def numbered(order: IntArray, *columns: CodeArray | IntArray) -> tuple[IntArray, IntArray]:
-    """Give numbers to combinations of codes, by an order in which equal ones are side by side.
+def numbered(
+    order: IntArray, one: CodeArray | IntArray, other: CodeArray | IntArray
+) -> tuple[IntArray, IntArray]:
+    """Give numbers to pairs of codes, by an order in which equal ones are side by side.
 
     Returns
     -------
     tuple
-        Where each combination occurs first, and the number of the one at each position.
+        Where each pair occurs first, and the number of the one at each position.
 
     Examples
     --------
-    >>> numbered(np.array([1, 0, 2]), np.array([1, 0, 1]))
+    >>> numbered(np.array([1, 0, 2]), np.array([1, 0, 1]), np.zeros(3, dtype=np.int64))
     (array([1, 0]), array([1, 0, 1]))
     """
+    kernels, number = library(), np.empty(len(order), dtype=np.int64)
+    if kernels is not None and one.dtype == other.dtype == np.int32:
+        first = np.empty(len(order), dtype=np.int64)
+        given = [np.ascontiguousarray(column) for column in (order, one, other)]
+        found = kernels.aggcal_numbered(len(order), *at(*given, number, first))
+        return first[:found].copy(), number
     new = np.ones(len(order), dtype=bool)
     new[1:] = False
-    for code in columns:
+    for code in (one, other):
         there = code[order]
         new[1:] |= there[1:] != there[:-1]
-    number = np.empty(len(order), dtype=np.int64)
     number[order] = np.cumsum(new) - 1
     return order[new], number
 

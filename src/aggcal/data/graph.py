@@ -13,7 +13,7 @@ from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
-_FOLLOWED, _STEPS = 500_000, 30
+_FOLLOWED, _STEPS = 1_000_000, 30
 """Wins that are followed a step at a time, and steps: SciPy is faster with more of either."""
 
 _FEW_ROWS = (8, 64)
@@ -68,8 +68,7 @@ class ComparisonGraph:
             if 2 * int((label == 0).sum()) > n:
                 return label
         winner, loser = self._beats()
-        quick = _one_strong_piece(winner, loser, n)
-        return _strong_pieces(winner, loser, n) if quick is None else quick
+        return _pieces(winner, loser, n)
 
     def _joined(self, label: IntArray, step: int) -> IntArray:
         """Join pieces by who beat whom in every so manieth row: wins inside of one add nothing."""
@@ -83,7 +82,7 @@ class ComparisonGraph:
         kept = np.concatenate(each_range(across, even(len(left))))
         outcome = judgments.outcome[::step][kept]
         winner, loser = _wins(label[left[kept]], label[right[kept]], outcome)
-        return _largest_first(_strong_pieces(winner, loser, int(label.max()) + 1)[label])
+        return _largest_first(_pieces(winner, loser, int(label.max()) + 1)[label])
 
     @property
     def component_sizes(self) -> IntArray:
@@ -171,6 +170,12 @@ class Forest:
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 
+def _pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
+    """Return strongly connected pieces, without SciPy where that is sooner."""
+    quick = _one_strong_piece(winner, loser, n)
+    return _strong_pieces(winner, loser, n) if quick is None else quick
+
+
 def _strong_pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -180,7 +185,7 @@ def _strong_pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
     return _largest_first(connected_components(edges, directed=True, connection="strong")[1])
 
 
-def _one_strong_piece(winner: CodeArray, loser: CodeArray, n: int) -> IntArray | None:
+def _one_strong_piece(winner: Codes, loser: Codes, n: int) -> IntArray | None:
     """Return strong pieces where all but single items are one; None where that is not seen.
 
     Chains are followed a step at a time from one item, forward and backward. Where most items were
@@ -212,7 +217,7 @@ def _one_strong_piece(winner: CodeArray, loser: CodeArray, n: int) -> IntArray |
     return label
 
 
-def _cyclic(winner: CodeArray, loser: CodeArray, n: int) -> bool:
+def _cyclic(winner: Codes, loser: Codes, n: int) -> bool:
     """Tell whether some of these items may beat each other through a chain."""
     for _ in range(_STEPS):
         # Who never wins, or never loses, among those that are left is part of no chain.

@@ -17,7 +17,7 @@ from math import pi, sqrt
 import numpy as np
 
 from aggcal import registry
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, elementwise
 from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
 from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, did_you_mean
@@ -25,6 +25,7 @@ from aggcal.errors import OptionError, did_you_mean
 Terms = tuple[FloatArray, FloatArray, FloatArray]
 
 _FAR = 1e3  # beyond, pull + x has lost its digits: a series instead
+_LONG = 1 << 16  # rows from which threads are worth waking
 _HALF_NORMAL_PEAK = sqrt(2.0 / pi)
 
 
@@ -64,6 +65,12 @@ def _logistic(x: FloatArray) -> Terms:
 
 
 def _logistic_probability(x: FloatArray) -> FloatArray:
+    if x.ndim == 1 and len(x) > _LONG:
+        return elementwise(_some_probabilities, x)[0]
+    return _some_probabilities(x)
+
+
+def _some_probabilities(x: FloatArray) -> FloatArray:
     small = np.exp(-np.abs(x))
     return np.where(x >= 0.0, 1.0, small) / (1.0 + small)
 

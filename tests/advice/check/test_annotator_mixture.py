@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggcal.advice.check.annotator_mixture import Population, _shares
+from aggcal._core.kernels import library
+from aggcal.advice.check import annotator_mixture
+from aggcal.advice.check.annotator_mixture import Population, _mixtures, _shares
 from aggcal.advice.check.row_sums import Seen
 
 
@@ -18,6 +20,22 @@ def test_shares_of_kinds_that_are_far_less_likely_than_one_that_may_not_be() -> 
     # By hand: the likelihood of the two that may be, at these shares.
     whole = np.logaddexp.reduce(kinds[:, :2] + np.log(shares[:2]), axis=1).sum()
     assert fit == pytest.approx(whole + 6.0 * np.log(shares[0]))
+
+
+def test_shares_by_many_laws_are_the_same_compiled_and_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likelihoods that differ by little and by more than numbers can say; laws for threads."""
+    if library() is None:
+        pytest.skip("there is no kernel")
+    random, (laws, m) = np.random.default_rng(4), (30, 2500)
+    along, against = random.normal(-40.0, 30.0, (2, laws, m))
+    guess = random.normal(-40.0, 30.0, m)
+    along[0], against[1, :5] = along[0] - 5000.0, -1e5
+    compiled = _mixtures(along, guess, against)
+    monkeypatch.setattr(annotator_mixture, "library", lambda: None)
+    plain = _mixtures(along, guess, against)
+    for one, other in zip(compiled, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-14)
+    assert np.ptp(plain[0][:, 0]) > 0.1
 
 
 def test_a_chance_is_worked_out_in_full_wherever_it_is_small() -> None:

@@ -72,20 +72,79 @@ def test_the_shortcut_is_the_same_to_the_bit_compiled_and_not(
         assert one.tobytes() == other.tobytes()
 
 
-def test_covariances_of_gaps_are_the_same_to_the_bit_compiled_and_not(
-    monkeypatch: pytest.MonkeyPatch,
+def some_left_out(
+    number: int, rows: int, seed: int, others: float = 1.0
+) -> tuple[leave_one_out._Left, np.ndarray]:
+    """Annotators who judged among 30 items, and the information with what others know of these."""
+    random, n = np.random.default_rng(seed), 30
+    left: Any = random.integers(n, size=(number, rows), dtype=np.int32)
+    right: Any = (left + random.integers(1, n, left.shape, dtype=np.int32)) % n
+    pull, curve = random.normal(size=left.shape), random.random(left.shape)
+    curve[:, :3] = 0.0, 1e-12, 1e-5  # answers that tell nothing, and next to nothing
+    whole = others * np.eye(n)
+    for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
+        whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
+    return leave_one_out._Left(left, right, pull, curve), whole
+
+
+@pytest.mark.parametrize("others", [1.0, 40.0])
+def test_the_series_is_the_same_compiled_and_not(
+    monkeypatch: pytest.MonkeyPatch, others: float
 ) -> None:
+    """One who counts for much, and one who does not; fewer and more rows than half of the items."""
     if library() is None:
         pytest.skip("there is no kernel")
-    random, n = np.random.default_rng(6), 40
-    root = random.normal(size=(n, n))
-    left, right = random.integers(0, n, (2, 1, 70), dtype=np.int32)
-    own = leave_one_out._Left(left, right, np.ones((1, 70)), np.ones((1, 70)))
-    compiled = leave_one_out._shared(root @ root.T, own)
+    own, whole = some_left_out(1, 29, 6, others)
+    inverse = np.linalg.inv(whole)
+    compiled, known = leave_one_out._by_series(inverse, own)
     monkeypatch.setattr(leave_one_out, "library", lambda: None)
-    plain = leave_one_out._shared(root @ root.T, own)
-    assert compiled.tobytes() == plain.tobytes()
-    assert compiled.any()
+    plain, shared = leave_one_out._by_series(inverse, own)
+    assert (compiled is None) == (plain is None) == (others == 1.0)
+    if compiled is None or plain is None:
+        np.testing.assert_allclose(known, shared, rtol=0.0, atol=1e-14)
+        return
+    for one, other in zip(compiled, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_those_with_few_rows_are_left_out_by_a_kernel() -> None:
+    """Of one of them nothing is left to tell: the factor is lost, and somebody else must do it."""
+    if library() is None:
+        pytest.skip("there is no kernel")
+    own, whole = some_left_out(50, 17, 7)
+    inverse = np.linalg.inv(whole)
+    starts = 17 * np.arange(51)
+    columns = leave_one_out._Left(
+        own.left.ravel(), own.right.ravel(), own.pull.ravel(), own.curve.ravel().copy()
+    )
+    columns.curve[: 3 * 17] *= 1e6
+    moves, variance = np.full((2, 50 * 17), np.nan)
+    rest = leave_one_out._few_left_out(starts, columns, inverse, moves, variance)
+    assert rest.tolist() == [0, 1, 2]
+    wanted = leave_one_out._by_lu(inverse, own)
+    np.testing.assert_allclose(moves[3 * 17 :], wanted[0][3:].ravel(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(variance[3 * 17 :], wanted[1][3:].ravel(), rtol=1e-9)
+
+
+def test_a_study_is_the_same_with_and_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Annotators of all sizes: few rows, more, and more than there are items."""
+    if library() is None:
+        pytest.skip("there is no kernel")
+    random = np.random.default_rng(8)
+    study = simulate(items=100, annotators=40, judgments=4000, seed=8)
+    judgments = aggcal.read_judgments(study.judgments)
+    kept = random.random(len(judgments.count)) < 1.0 / (1.0 + judgments.annotator)
+    kept |= judgments.annotator < 3
+    judgments = judgments.of_rows(kept)
+    sizes = np.bincount(judgments.annotator)
+    assert sizes.min() < 48 < sizes.max()
+    scores = np.linspace(-1.0, 1.0, judgments.n_items)
+    given = judgments, scores, np.ones(judgments.n_annotators), 1.0
+    compiled = leave_one_out.consensus_of_others(*given)
+    monkeypatch.setattr(leave_one_out, "library", lambda: None)
+    plain = leave_one_out.consensus_of_others(*given)
+    np.testing.assert_allclose(compiled.gap, plain.gap, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(compiled.variance, plain.variance, rtol=1e-10)
 
 
 @pytest.mark.parametrize("fewest", [0, 10**9])
@@ -104,19 +163,15 @@ def test_annotators_are_left_out_in_threads_as_one_after_the_other(
 
 def test_all_ways_of_solving_agree() -> None:
     """By LU of several at once, by Cholesky of one, and by the inverse without the annotator."""
-    random, n, rows = np.random.default_rng(2), 30, 20
-    left: Any = random.integers(n, size=(3, rows))
-    right: Any = (left + random.integers(1, n, left.shape)) % n
-    pull, curve = random.normal(size=left.shape), random.random(left.shape)
-    whole = np.eye(n)
-    for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
-        whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
+    own, whole = some_left_out(3, 20, 2)
     inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-    found = leave_one_out._by_lu(inverse, leave_one_out._Left(left, right, pull, curve))
+    found = leave_one_out._by_lu(inverse, own)
     for k in range(3):
-        one = leave_one_out._Left(left[[k]], right[[k]], pull[[k]], curve[[k]])
+        one = own.at(np.array([k]))
+        none, shared = leave_one_out._by_series(inverse, one)
+        assert none is None
         for way in (
-            leave_one_out._by_cholesky(leave_one_out._shared(inverse, one), one),
+            leave_one_out._by_cholesky(shared, one),
             leave_one_out._refitted(whole, one),
         ):
             assert way is not None
@@ -143,7 +198,7 @@ def test_those_who_count_for_little_are_left_out_by_a_series(rows: int, right_to
         left[None, mine], right[None, mine], pull[None, mine], curve[None, mine]
     )
     exact = leave_one_out._refitted(whole, one)
-    series = leave_one_out._by_series(leave_one_out._shared(inverse, one), one)
+    series, _ = leave_one_out._by_series(inverse, one)
     signs = leave_one_out._by_signs(inverse, one)
     for found, close in ((series, 0.01), (signs, right_to)):
         assert found is not None
@@ -161,13 +216,14 @@ def test_those_who_count_for_much_are_not() -> None:
         whole[[i, j, i, j], [i, j, j, i]] += np.array([1.0, 1.0, -1.0, -1.0])
     inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
     one = leave_one_out._Left(left, right, curve, curve)
-    assert leave_one_out._by_series(leave_one_out._shared(inverse, one), one) is None
+    assert leave_one_out._by_series(inverse, one)[0] is None
     assert leave_one_out._by_signs(inverse, one) is None
 
 
 def test_everybody_is_in_one_batch() -> None:
     sizes = np.array([3, 0, 3, 90, 1, 3, 500])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    parts = leave_one_out._batches(starts, 100)
+    parts = leave_one_out._batches(starts, 100, np.flatnonzero(sizes))
+    assert [part.shape[1] for part in parts] == [500, 90, 3, 1]
     assert sorted(np.concatenate([part.ravel() for part in parts])) == list(range(sizes.sum()))
     assert max(len(part) for part in parts) == 3

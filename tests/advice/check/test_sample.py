@@ -39,6 +39,18 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "SAMPLED", 2_700)
 
 
+def test_a_sample_has_all_rows_of_those_who_are_drawn_and_no_others(
+    study: aggcal.Judgments,
+) -> None:
+    found = sample.sample(study, 3, most=2_000).judgments
+    drawn = np.isin(study.annotator_ids, found.annotator_ids)
+    assert 20 <= drawn.sum() < ANNOTATORS
+    wanted = study.of_rows(drawn[study.annotator])
+    assert found.item_ids.tolist() == wanted.item_ids.tolist()
+    for name in ("annotator", "left", "right", "outcome", "weight", "count"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+
 @pytest.mark.usefixtures("many")
 def test_a_quick_check_of_many_rows_looks_at_a_sample(study: aggcal.Judgments) -> None:
     found = survey.check(study, quick=True)

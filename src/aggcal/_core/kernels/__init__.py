@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 19  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 20  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -168,8 +168,20 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_agreeing.argtypes = [
         count, count, *([array] * 7), count, array, array, count, *([array] * 3)
     ]  # fmt: skip
-    kernels.aggcal_gap_covariance.restype = None
-    kernels.aggcal_gap_covariance.argtypes = [count, count, *([array] * 5)]
+    kernels.aggcal_left_out_few.restype = None
+    kernels.aggcal_left_out_few.argtypes = [
+        count, count, *([array] * 6), count, *([array] * 4)
+    ]  # fmt: skip
+    kernels.aggcal_left_out_series.restype = ctypes.c_int
+    kernels.aggcal_left_out_series.argtypes = [
+        count, count, *([array] * 5), number, count, number, *([array] * 4)
+    ]  # fmt: skip
+    kernels.aggcal_numbered.restype = count
+    kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
+    kernels.aggcal_mixtures.restype = None
+    kernels.aggcal_mixtures.argtypes = [
+        count, count, count, *([array] * 3), number, count, number, *([array] * 3)
+    ]  # fmt: skip
     kernels.aggcal_nearness.restype = None
     kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
     kernels.aggcal_left_out.restype = None

@@ -217,14 +217,190 @@ void aggcal_nearness(int64_t first, int64_t last, int64_t few, const int64_t *ch
     }
 }
 
-/* How the gaps of pairs of items err together: B' K B, B the pairs and K the covariance of the
- * items. difference has room for a number of each item. */
-void aggcal_gap_covariance(int64_t pairs, int64_t items, const int32_t *left, const int32_t *right,
-                           const double *covariance, double *difference, double *out)
+/* Whether the Cholesky factor of a matrix of n rows could be made, in its lower triangle. */
+PART int factored(double *matrix, int n)
 {
-    for (int64_t row = 0; row < pairs; row++, out += pairs) {
-        const double *one = covariance + left[row] * items, *other = covariance + right[row] * items;
-        for (int64_t k = 0; k < items; k++) difference[k] = one[k] - other[k];
-        for (int64_t k = 0; k < pairs; k++) out[k] = difference[left[k]] - difference[right[k]];
+    for (int i = 0; i < n; i++) {
+        double *row = matrix + i * n;
+        for (int j = 0; j < i; j++)
+            row[j] = (row[j] - dot(row, matrix + j * n, j)) / matrix[j * n + j];
+        const double rest = row[i] - dot(row, row, i);
+        if (!(rest > 0.0)) return 0;
+        row[i] = sqrt(rest);
     }
+    return 1;
+}
+
+/* How far some annotators, of at most FEW_ROWS rows each, move the gaps of their rows, and the
+ * variances of these without them: with the covariance C of the gaps, W the curvature of the rows,
+ * S its root and r their pull, (I - C W)^-1 C = C + T'T, where T = L^-1 S C and LL' = I - S C S.
+ * covariance is that of the items. undone says whose factor was lost to rounding. */
+#define FEW_ROWS 48
+void aggcal_left_out_few(int64_t first, int64_t last, const int64_t *who, const int64_t *starts,
+                         const int32_t *left, const int32_t *right, const double *pull,
+                         const double *curve, int64_t items, const double *covariance,
+                         double *moved, double *variance, int8_t *undone)
+{
+    double shared[FEW_ROWS * FEW_ROWS], factor[FEW_ROWS * FEW_ROWS], root[FEW_ROWS];
+    for (int64_t at = first; at < last; at++) {
+        const int64_t begin = starts[who[at]];
+        const int n = (int)(starts[who[at] + 1] - begin);
+        const int32_t *i = left + begin, *j = right + begin;
+        const double *r = pull + begin;
+        double *move = moved + begin, *vary = variance + begin;
+        for (int row = 0; row < n; row++) {
+            const double *one = covariance + i[row] * items, *other = covariance + j[row] * items;
+            for (int k = 0; k <= row; k++)
+                shared[row * n + k] = shared[k * n + row] =
+                    (one[i[k]] + other[j[k]]) - (one[j[k]] + other[i[k]]);
+            root[row] = sqrt(curve[begin + row]);
+        }
+        for (int row = 0; row < n; row++) {
+            for (int k = 0; k <= row; k++)
+                factor[row * n + k] = -root[row] * root[k] * shared[row * n + k];
+            factor[row * n + row] += 1.0;
+            move[row] = dot(shared + row * n, r, n);
+            vary[row] = shared[row * n + row];
+        }
+        undone[at] = (int8_t)!factored(factor, n);
+        if (undone[at]) continue;
+        /* Each row of T takes the place of one of C, which no later row needs. */
+        for (int row = 0; row < n; row++) {
+            double *t = shared + row * n;
+            const double by = 1.0 / factor[row * n + row];
+            for (int k = 0; k < n; k++) t[k] *= root[row];
+            for (int above = 0; above < row; above++) {
+                const double less = factor[row * n + above], *u = shared + above * n;
+                for (int k = 0; k < n; k++) t[k] -= less * u[k];
+            }
+            for (int k = 0; k < n; k++) t[k] *= by;
+            const double along = dot(t, r, n);
+            for (int k = 0; k < n; k++) move[k] += along * t[k];
+            for (int k = 0; k < n; k++) vary[k] += t[k] * t[k];
+        }
+    }
+}
+
+/* The product of a symmetric matrix, given by its lower triangle, with a vector. */
+PART void symmetric_product(const double *matrix, const double *x, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = matrix + i * n, here = x[i];
+        out[i] = row[i] * here + dot(row, x, (int)i);
+        for (int64_t k = 0; k < i; k++) out[k] += row[k] * here;
+    }
+}
+
+/* The same of one annotator by the series C + C W C + ..., where each row's own part of what is
+ * known of its gap is at most little; the variances are its first two terms, and those after them
+ * as if each fell like the second. terms is how many are added at most, the last of them at most
+ * the part same of the sum. shared is left with C, its lower triangle; room has a number of each
+ * item and three of each row. Says whether it was done. */
+int aggcal_left_out_series(int64_t n, int64_t items, const int32_t *left, const int32_t *right,
+                           const double *pull, const double *curve, const double *covariance,
+                           double little, int64_t terms, double same, double *room, double *shared,
+                           double *moved, double *variance)
+{
+    double *difference = room, *part = room + items, *step = part + n, *next = step + n;
+    double most = 0.0, largest = 0.0;
+    for (int64_t row = 0; row < n; row++) {
+        const double *one = covariance + left[row] * items, *other = covariance + right[row] * items;
+        const double w = curve[row];
+        double *c = shared + row * n, own = 0.0;
+        if (2 * row < items) {
+            for (int64_t k = 0; k <= row; k++)
+                c[k] = (one[left[k]] - other[left[k]]) - (one[right[k]] - other[right[k]]);
+        } else {
+            for (int64_t k = 0; k < items; k++) difference[k] = one[k] - other[k];
+            for (int64_t k = 0; k <= row; k++) c[k] = difference[left[k]] - difference[right[k]];
+        }
+        for (int64_t k = 0; k < row; k++) next[k] = c[k] * c[k];
+        own = dot(next, curve, (int)row);
+        for (int64_t k = 0; k < row; k++) part[k] += w * next[k];
+        part[row] = own + c[row] * c[row] * w;
+    }
+    for (int64_t row = 0; row < n; row++) {
+        const double v = shared[row * n + row];
+        part[row] /= v > 1e-300 ? v : 1e-300;
+        most = part[row] > most ? part[row] : most;
+        variance[row] = v / (1.0 - part[row]);
+    }
+    if (!(most <= little)) return 0;
+    symmetric_product(shared, pull, n, moved);
+    memcpy(step, moved, (size_t)n * sizeof *step);
+    for (int64_t term = 0; term < terms; term++) {
+        double last = 0.0;
+        for (int64_t k = 0; k < n; k++) part[k] = curve[k] * step[k];
+        symmetric_product(shared, part, n, step);
+        largest = 0.0;
+        for (int64_t k = 0; k < n; k++) {
+            moved[k] += step[k];
+            last = fabs(step[k]) > last ? fabs(step[k]) : last;
+            largest = fabs(moved[k]) > largest ? fabs(moved[k]) : largest;
+        }
+        if (last <= same * largest) return 1;
+    }
+    return 0;
+}
+
+/* How common three kinds of annotators are, for each of several laws of what two of them are like:
+ * along, guess and against have the log-likelihoods of each annotator as each kind, those of the
+ * first and the third a row for each law. shares begin where EM begins, and end where it ends: after
+ * so many rounds, or once none moves by as much as close. beforehand counts as so many annotators of
+ * the first kind. fit is the log-likelihood there. room has four numbers of each annotator. */
+void aggcal_mixtures(int64_t first, int64_t last, int64_t annotators, const double *along,
+                     const double *guess, const double *against, double beforehand, int64_t rounds,
+                     double close, double *room, double *shares, double *fit)
+{
+    const int n = (int)annotators;
+    double *one = room, *two = one + n, *three = two + n, *part = three + n;
+    for (int64_t law = first; law < last; law++) {
+        const double *a = along + law * n, *b = against + law * n;
+        double *s = shares + 3 * law, tops;
+        for (int k = 0; k < n; k++) {
+            const double top = a[k] > b[k] ? a[k] : b[k];
+            part[k] = top > guess[k] ? top : guess[k];
+        }
+        for (int k = 0; k < n; k++) one[k] = exp_minus(part[k] - a[k]);
+        for (int k = 0; k < n; k++) two[k] = exp_minus(part[k] - guess[k]);
+        for (int k = 0; k < n; k++) three[k] = exp_minus(part[k] - b[k]);
+        tops = sum_of(part, n);
+        for (int64_t round = 0; round < rounds; round++) {
+            double new[3], total, moves = 0.0;
+            for (int k = 0; k < n; k++)
+                part[k] = 1.0 / ((one[k] * s[0] + two[k] * s[1]) + three[k] * s[2]);
+            new[0] = s[0] * dot(one, part, n) + beforehand;
+            new[1] = s[1] * dot(two, part, n);
+            new[2] = s[2] * dot(three, part, n);
+            total = (new[0] + new[1]) + new[2];
+            for (int k = 0; k < 3; k++) {
+                const double move = fabs(new[k] / total - s[k]);
+                moves = move > moves ? move : moves;
+                s[k] = new[k] / total;
+            }
+            if (moves < close) break;
+        }
+        for (int k = 0; k < n; k++)
+            part[k] = log((one[k] * s[0] + two[k] * s[1]) + three[k] * s[2]);
+        fit[law] = (sum_of(part, n) + tops) + beforehand * log(s[0]);
+    }
+}
+
+/* Numbers of pairs of codes, by an order in which equal ones are side by side: found has the number
+ * of the one at each position, and first where each occurs first. Returns how many there are. */
+int64_t aggcal_numbered(int64_t rows, const int64_t *order, const int32_t *one,
+                        const int32_t *other, int64_t *found, int64_t *first)
+{
+    int64_t number = -1;
+    int32_t a = 0, b = 0;
+    for (int64_t k = 0; k < rows; k++) {
+        const int64_t at = order[k];
+        if (k == 0 || one[at] != a || other[at] != b) {
+            a = one[at];
+            b = other[at];
+            first[++number] = at;
+        }
+        found[at] = number;
+    }
+    return number + 1;
 }

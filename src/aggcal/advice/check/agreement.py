@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, elementwise, sums
 from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
@@ -193,12 +193,18 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     True
     """
     judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.probability
-    number = judgments.count.astype(np.float64)
-    doubt = p * (1.0 - p)
-    total = np.maximum(sums(judgments.annotator, number * doubt, m), 1e-12)
-    off = sums(judgments.annotator, number * np.square(judgments.outcome - p), m)
-    # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
-    variance = sums(judgments.annotator, number * doubt * np.square(1.0 - 2.0 * p), m)
+
+    def squares(
+        p: FloatArray, outcome: FloatArray, count: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        number = count.astype(np.float64)
+        expected = number * (p * (1.0 - p))
+        # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
+        return expected, number * np.square(outcome - p), expected * np.square(1.0 - 2.0 * p)
+
+    rows = elementwise(squares, p, judgments.outcome, judgments.count, results=3)
+    total, off, variance = (sums(judgments.annotator, part, m) for part in rows)
+    total = np.maximum(total, 1e-12)
     square = off / total
     return square, (off - total) / np.sqrt(np.maximum(variance, 1e-12))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.compiled_scipy import stdtr
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.row_sums import Seen, slope_losses
@@ -26,9 +27,13 @@ _FEW = 1.0
 """Of one annotator the spread would be taken for twice as wide: few tell little of it."""
 _USUAL_SD, _HOW_USUAL = 0.45, 0.5  # prior of log sd: keeps few annotators from an sd of 0
 _HONEST_BEFOREHAND = 6.0  # annotators: more accuse fewer, in small studies above all
+_BEGIN: FloatArray = np.array([0.9, 0.05, 0.05])  # shares of the kinds from which EM sets out
 _ROUNDS = 60  # of EM: the shares move by less than .001 well before
+_SETTLED = 1e-4  # of a share: less is found by as many rounds again, and decides nothing
+_FOR_A_THREAD = 20_000  # annotators, each by each law: fewer are done before a thread is awake
 _CARELESS = 3
-"""Slopes of the careless that are tried first: more take longer, and fewer decide less."""
+"""Slopes of the careless that are tried first, and half of those that are tried next: more take
+longer, and fewer decide less."""
 _AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
@@ -67,12 +72,18 @@ class Population:
         array([0., 0., 1.])
         """
         m = judgments.n_annotators
-        size = np.abs(gap)
-        agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
         count = effective(judgments)
-        wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
-        right = sums(judgments.annotator, count * agreeing * size, m)
-        starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
+
+        def parted(
+            gap: FloatArray, outcome: FloatArray, count: FloatArray
+        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+            size = np.abs(gap)
+            agreeing = np.where(gap >= 0.0, outcome, 1.0 - outcome)
+            return size, count * (1.0 - agreeing) * size, count * agreeing * size
+
+        size, against, along = elementwise(parted, gap, judgments.outcome, count, results=3)
+        wrong, right = (sums(judgments.annotator, part, m) for part in (against, along))
+        starts = starts_of(judgments.annotator, m)
         plain = -slope_losses(starts, size, count, _SLOPES)
         number = sums(judgments.annotator, count, m)
         return cls._fitted(wrong, right, plain, number)
@@ -86,21 +97,20 @@ class Population:
         forward = plain[some] - wrong[some, None] * _SLOPES
         backward = plain[some] - right[some, None] * _SLOPES
         guess = -number[some] * np.log(2.0)
-        best: tuple[float, float, float, float, FloatArray, FloatArray] | None = None
         tops = forward.max(axis=1), backward.max(axis=1)
         likely = np.exp(forward - tops[0][:, None]), np.exp(backward - tops[1][:, None])
-        for sd in _SDS.tolist():
-            unusual = -0.5 * ((np.log(sd) - np.log(_USUAL_SD)) / _HOW_USUAL) ** 2
-            for location in _LOCATIONS.tolist():
-                prior = np.exp(_log_prior(location, sd))
-                along, against = (np.log(np.maximum(part @ prior, 1e-300)) for part in likely)
-                kinds = np.stack([along + tops[0], guess, against + tops[1]], axis=1)
-                shares, fit = _shares(kinds, (True, True, True))
-                if best is None or fit + unusual > best[0]:
-                    best = fit + unusual, fit, location, sd, shares, kinds
-        assert best is not None  # noqa: S101  # there are slopes and spreads to try
-        _, fit, location, sd, shares, kinds = best
-        gain = fit - _shares(kinds, (True, True, False))[1]
+        laws = [(sd, location) for sd in _SDS.tolist() for location in _LOCATIONS.tolist()]
+        priors = np.exp([_log_prior(location, sd) for sd, location in laws])
+        along, against = (
+            np.log(np.maximum(priors @ part.T, 1e-300)) + top
+            for part, top in zip(likely, tops, strict=True)
+        )
+        every, fits = _mixtures(along, guess, against)
+        unusual = -0.5 * np.square((np.log(_SDS) - np.log(_USUAL_SD)) / _HOW_USUAL)
+        best = int(np.argmax(fits + np.repeat(unusual, len(_LOCATIONS))))
+        (sd, location), shares = laws[best], every[best]
+        kinds = np.stack([along[best], guess, against[best]], axis=1)
+        gain = float(fits[best]) - _shares(kinds, (True, True, False))[1]
         return cls(wrong, right, plain, number, location, sd, shares, gain)
 
     @cached_property
@@ -182,7 +192,7 @@ class Population:
         sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
         prior = np.exp(_log_prior(self.location, sd))
 
-        def chances(some: IntArray, slopes: slice) -> FloatArray:
+        def chances(some: IntArray, slopes: IntArray) -> FloatArray:
             mean, variance = seen.agreeing(some, _SLOPES[slopes])
             mine = some, None, None
             error = np.sqrt(inflation[mine] * variance + 1e-300)
@@ -190,15 +200,14 @@ class Population:
             return np.asarray((found * prior[slopes]).sum(axis=1))
 
         # A few careless ones alone tell of most annotators that their chance is large.
-        first = int(np.searchsorted(_SLOPES, np.exp(self.location - sd)))
-        careless = slice(max(first - _CARELESS, 0), first)
+        careless = int(np.searchsorted(_SLOPES, np.exp(self.location - sd))) - 0.5 * (_CARELESS + 1)
+        nearest = np.argsort(np.abs(np.arange(len(_SLOPES)) - careless), kind="stable")
         found = np.zeros(len(who))
-        some = np.flatnonzero(enough[who] < inf)
-        found[some] = chances(who[some], careless)
-        rest = np.flatnonzero(found <= enough[who])
-        for begin in range(0, len(rest), _AT_ONCE):
-            part = rest[begin : begin + _AT_ONCE]
-            found[part] = chances(who[part], slice(None))
+        for slopes in np.split(nearest, [_CARELESS, 3 * _CARELESS]):
+            rest = np.flatnonzero(found <= enough[who])
+            for begin in range(0, len(rest), _AT_ONCE):
+                part = rest[begin : begin + _AT_ONCE]
+                found[part] += chances(who[part], np.sort(slopes))
         return found
 
 
@@ -244,22 +253,51 @@ def _log_prior(location: float, sd: float) -> FloatArray:
     return weight - float(_log_sum(weight))
 
 
+def _mixtures(
+    along: FloatArray, guess: FloatArray, against: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what `_shares` does of all kinds, for each law of the reliabilities.
+
+    Parameters
+    ----------
+    along, against
+        Log-likelihoods of annotators (columns) as honest and as reversed, by each law (rows).
+    guess
+        Those as guessing, by any law.
+    """
+    kernels, (laws, m) = library(), along.shape
+    if kernels is None:
+        found = [
+            _shares(np.stack([one, guess, other], axis=1), (True, True, True))
+            for one, other in zip(along, against, strict=True)
+        ]
+        return np.array([shares for shares, _ in found]), np.array([fit for _, fit in found])
+    shares, fits = np.tile(_BEGIN, (laws, 1)), np.empty(laws)
+    given = [np.ascontiguousarray(column) for column in (along, guess, against)]
+
+    def work(begin: int, end: int) -> None:
+        room, limits = np.empty((4, m)), (_HONEST_BEFOREHAND, _ROUNDS, _SETTLED)
+        kernels.aggcal_mixtures(begin, end, m, *at(*given), *limits, *at(room, shares, fits))
+
+    each_range(work, even(laws, max(1, _FOR_A_THREAD // max(1, m))))
+    return shares, fits
+
+
 def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, float]:
     """Return the most probable shares of the kinds, and the log-likelihood there."""
     open_ = np.array(allowed)
     # Of the kinds that may be, the likeliest is 1: with another on top all of them may be 0.
     top = np.where(open_, kinds, -np.inf).max(axis=1, keepdims=True)
     likely = np.where(open_, np.exp(np.minimum(kinds - top, 0.0)), 0.0)
-    shares = np.where(open_, np.array([0.9, 0.05, 0.05]), 0.0)
+    shares = np.where(open_, _BEGIN, 0.0)
     beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
     for _ in range(_ROUNDS):
         part = likely * shares
         part /= part.sum(axis=1, keepdims=True)
         new = part.sum(axis=0) + beforehand
         new /= new.sum()
-        if float(np.abs(new - shares).max()) < 1e-4:  # noqa: PLR2004
-            shares = new
+        moves, shares = float(np.abs(new - shares).max()), new
+        if moves < _SETTLED:
             break
-        shares = new
     fit = float(np.sum(np.log(likely @ shares)) + top.sum())
     return shares, fit + _HONEST_BEFOREHAND * float(np.log(shares[_HONEST]))

@@ -61,11 +61,10 @@ class Clusters:
         if code.min(initial=0) < 0 or code.max(initial=0) > len(judgments.count):
             code = np.unique(code, return_inverse=True)[1].ravel()
         # Codes are few enough to be counted: where each one occurs first need not be sorted out.
-        first = np.full(int(code.max(initial=-1)) + 1, -1)
-        first[code[::-1]] = np.arange(len(code))[::-1]
-        occurs = first >= 0
-        cluster = (np.cumsum(occurs) - 1)[code]
-        owner = judgments.annotator[row[first[occurs]]].astype(np.int64)
+        whose: IntArray = np.full(int(code.max(initial=-1)) + 1, -1)
+        whose[code[::-1]] = judgments.annotator[row[::-1]]
+        occurs = whose >= 0
+        cluster, owner = (np.cumsum(occurs) - 1)[code], whose[occurs]
         several = sums(cluster, given, len(owner)) > 1.0
         repeated = sums(owner, several.astype(np.float64), judgments.n_annotators) > 0.0
         return cls(row, cluster, number, owner, repeated)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cached_property
 from math import pi, sqrt
 
-from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
 from aggcal._core.loaded import is_a
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
-from aggcal.advice.check.annotator_mixture import Population
+from aggcal.advice.check.annotator_mixture import Population, effective
 from aggcal.advice.check.clusters import Clusters
 from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import TIE, Answers
@@ -62,6 +62,11 @@ class Fitted:
     def clusters(self) -> Clusters:
         """Which answers may depend on each other."""
         return Clusters.of(self.answers)
+
+    @cached_property
+    def number(self) -> FloatArray:
+        """How many independent answers each row stands for, ties left out."""
+        return effective(self.judgments)
 
     @classmethod
     def of(
@@ -142,7 +147,12 @@ class Fitted:
         others = consensus_of_others(judgments, scores, slopes, precision)
         gap = others.likely_gap
         population = Population.of(judgments, gap)
-        probability = LOGISTIC.probability(population.slopes[judgments.annotator] * gap)
+        slopes = population.slopes
+
+        def expected(who: CodeArray, gap: FloatArray) -> FloatArray:
+            return LOGISTIC.probability(slopes[who] * gap)
+
+        [probability] = elementwise(expected, judgments.annotator, gap)
         return cls(
             judgments,
             Answers.of(judgments),

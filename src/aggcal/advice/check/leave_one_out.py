@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import dpotrf, dtrtrs
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
+from aggcal.aggregation.solve.inverse import inverse_and_errors, inverse_root
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
@@ -26,11 +26,13 @@ _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take."""
 
 _SMALL, _ENTRIES = 48, 1 << 16
-"""Rows of an annotator up to which a plain solution is faster than one that does half of the work,
-and entries of the tables of several such annotators that are solved at once."""
+"""Rows of an annotator up to which several are left out at once (the kernel has room for as many),
+and entries of the tables of those who are where there is no kernel."""
 
-_FOR_THREADS = 20_000
+_FOR_THREADS = 5_000
 """Rows from which annotators are left out in threads: fewer are left out before these are awake."""
+
+_FEWEST = 2_000  # rows for a thread that leaves out annotators with few of them
 
 _LITTLE = 0.2
 """Part of what is known of a gap that is an annotator's own, up to which a series is summed."""
@@ -38,6 +40,10 @@ _LITTLE = 0.2
 _MOST_TERMS, _SAME = 20, 1e-6
 """Terms of a series, and the part of the sum that the last of them may be: an annotator who counts
 for much needs more, and is left out exactly."""
+
+_FAINT = 1e-3
+"""Part of what is known of a gap that is a row's own, below which what the row adds is not told by
+a difference: rounding would leave fewer than twelve digits of it."""
 
 _SIGNS = 64
 """Random signs that tell the second term for annotators with many rows: right to a fifth, which is
@@ -55,6 +61,9 @@ right to a fifth, and what an annotator is expected to do is averaged over them.
 _MOST_OF_ALL = 0.9
 """Of the information, the most that one annotator is taken to give; without them the rest is left.
 """
+
+
+_Three = tuple[FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +85,8 @@ class Others:
     """Errors of the scores, drawn from their uncertainty: one set a row."""
     share: FloatArray
     """Of the information that each annotator gives."""
+    covariance: FloatArray | None = None
+    """Of the scores: the inverse of the information with the prior; None for many items."""
 
     def gap_errors(self, who: int, left: CodeArray, right: CodeArray) -> FloatArray:
         """Return errors of the gaps that the others of one annotator see: one set a row.
@@ -93,8 +104,11 @@ class Others:
     @property
     def likely_gap(self) -> FloatArray:
         """The gap, drawn in for its uncertainty: F of it is the mean of F over that."""
-        drawn: FloatArray = self.gap / np.sqrt(1.0 + _PROBIT * self.variance)
-        return drawn
+
+        def drawn(gap: FloatArray, variance: FloatArray) -> FloatArray:
+            return np.asarray(gap / np.sqrt(1.0 + _PROBIT * variance))
+
+        return elementwise(drawn, self.gap, self.variance)[0]
 
 
 def consensus_of_others(
@@ -129,14 +143,18 @@ def consensus_of_others(
     """
     n, m = judgments.n_items, judgments.n_annotators
     left, right = judgments.left, judgments.right
-    slope = slopes[judgments.annotator]
-    gap = scores[left] - scores[right]
-    probability = LOGISTIC.probability(slope * gap)
-    pull = slope * judgments.weight * (judgments.outcome - probability)
-    curve = np.square(slope) * judgments.weight * probability * (1.0 - probability)
+
+    def pulled(u: CodeArray, i: CodeArray, j: CodeArray, *given: FloatArray) -> _Three:
+        slope, gap, (weight, outcome) = slopes[u], scores[i] - scores[j], given
+        probability = LOGISTIC.probability(slope * gap)
+        curve = np.square(slope) * weight * probability * (1.0 - probability)
+        return gap, slope * weight * (outcome - probability), curve
+
+    columns = judgments.annotator, left, right, judgments.weight, judgments.outcome
+    gap, pull, curve = elementwise(pulled, *columns, results=3)
     diagonal = sums(left, curve, n) + sums(right, curve, n)
     share = sums(judgments.annotator, curve, m) / max(float(curve.sum()), 1e-300)
-    starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
+    starts = starts_of(judgments.annotator, m)
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
@@ -146,28 +164,28 @@ def consensus_of_others(
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
-    inverse = definite_inverse(whole, whole)
-    gap, variance = gap.copy(), np.empty_like(gap)
-    parts = _batches(starts, n)
+    inverse, errors = inverse_and_errors(whole, _drawn(n))
+    moves, variance = np.empty_like(gap), np.empty_like(gap)
+    every = _Left(left, right, pull, curve)
+    parts = _batches(starts, n, _few_left_out(starts, every, inverse, moves, variance))
 
     def without(rows: IntArray) -> None:
-        one = _Left(left[rows], right[rows], pull[rows], curve[rows])
+        one = every.at(rows)
         if rows.shape[1] > n:
             found = _by_signs(inverse, one) or _refitted(whole, one)
         elif rows.shape[1] > _SMALL:
-            shared = _shared(inverse, one)
-            found = _by_series(shared, one) or _by_cholesky(shared, one) or _by_lu(inverse, one)
+            series, shared = _by_series(inverse, one)
+            found = series or _by_cholesky(shared, one) or _by_lu(inverse, one)
         else:
             found = _by_lu(inverse, one)
-        moved, variance[rows] = found
-        gap[rows] -= moved
+        moves[rows], variance[rows] = found
 
     each = in_turn if len(left) > _FOR_THREADS else map
     for done, _ in enumerate(each(without, parts)):
         report("comparing each annotator with the others", done, len(parts))
-    errors = dtrtrs(np.linalg.cholesky(whole).T, _drawn(n).T, lower=False)[0].T
+    gap -= moves
     variance = np.maximum(variance, 0.0)
-    return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
+    return Others(gap, variance, information, diagonal, True, errors, share, inverse)  # noqa: FBT003
 
 
 class _Left(NamedTuple):
@@ -178,16 +196,44 @@ class _Left(NamedTuple):
     pull: FloatArray
     curve: FloatArray
 
+    def at(self, rows: IntArray) -> _Left:
+        """Return some of the rows."""
+        return _Left(self.left[rows], self.right[rows], self.pull[rows], self.curve[rows])
 
-def _batches(starts: IntArray, n: int) -> list[IntArray]:
-    """Return which rows are left out together: of annotators with equally many, some at once."""
-    sizes = np.diff(starts)
+
+def _few_left_out(
+    starts: IntArray, columns: _Left, inverse: FloatArray, moves: FloatArray, variance: FloatArray
+) -> IntArray:
+    """Leave out annotators with few rows by a kernel; return who is still to be left out."""
+    kernels, sizes, n = library(), np.diff(starts), len(inverse)
+    left: IntArray = np.flatnonzero(sizes)
+    few = left[sizes[left] <= min(n, _SMALL)]
+    if kernels is None or not len(few):
+        return left
+    undone = np.zeros(len(few), dtype=np.int8)
+    given = at(few, starts, *columns)
+
+    def work(begin: int, end: int) -> None:
+        out = at(inverse, moves, variance, undone)
+        kernels.aggcal_left_out_few(begin, end, *given, n, *out)
+
+    each_range(work, balanced(np.concatenate([[0], np.cumsum(sizes[few])]), _FEWEST))
+    return np.setdiff1d(left, few[undone == 0])
+
+
+def _batches(starts: IntArray, n: int, who: IntArray) -> list[IntArray]:
+    """Return which rows are left out together: of annotators with equally many, some at once.
+
+    Those with many come first, so that no thread is left with one of them at the end.
+    """
+    sizes = np.diff(starts)[who]
     parts = []
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        who = np.flatnonzero(sizes == size)
+    for size in np.unique(sizes)[::-1].tolist():
+        same = who[sizes == size]
         number = max(1, _ENTRIES // size**2) if size <= min(n, _SMALL) else 1
         parts += [
-            starts[who[k : k + number], None] + np.arange(size) for k in range(0, len(who), number)
+            starts[same[k : k + number], None] + np.arange(size)
+            for k in range(0, len(same), number)
         ]
     return parts
 
@@ -207,32 +253,35 @@ def _by_lu(inverse: FloatArray, own: _Left) -> _Found:
     return moved, np.diagonal(without, axis1=1, axis2=2)
 
 
-def _shared(inverse: FloatArray, own: _Left) -> FloatArray:
-    """Return C of one annotator."""
-    [i], [j] = own.left, own.right
-    kernels = library()
-    if kernels is not None:
-        left, right = (np.ascontiguousarray(side, dtype=np.int32) for side in (i, j))
-        room, found = np.empty(len(inverse)), np.empty((len(i), len(i)))
-        kernels.aggcal_gap_covariance(len(i), len(inverse), *at(left, right, inverse, room, found))
-        return found
-    rows = inverse.take(i, axis=0) - inverse.take(j, axis=0)
-    return np.asarray(rows.take(i, axis=1) - rows.take(j, axis=1))
-
-
-def _by_series(shared: FloatArray, own: _Left) -> _Found | None:
+def _by_series(inverse: FloatArray, own: _Left) -> tuple[_Found | None, FloatArray]:
     """Leave one annotator out by the series C + C W C + ...; None where they count for much.
 
     The variances are its first two terms, and those after them as if each fell like the second:
-    what is left out is of the order of the annotator's share squared.
+    what is left out is of the order of the annotator's share squared. C is returned, too.
     """
-    [r], [w] = own.pull, own.curve
-    variance = np.diagonal(shared)
-    part = np.einsum("ij,ij,j->i", shared, shared, w) / np.maximum(variance, 1e-300)
-    moved = _summed(lambda step: shared @ (w * step), shared @ r)
-    if moved is None or part.max(initial=0.0) > _LITTLE:
-        return None
-    return moved[None], (variance / (1.0 - part))[None]
+    [i], [j], [r], [w] = own
+    kernels, n, rows = library(), len(inverse), len(i)
+    if kernels is None:
+        differences = inverse.take(i, axis=0) - inverse.take(j, axis=0)
+        shared = differences.take(i, axis=1) - differences.take(j, axis=1)
+        variance = np.diagonal(shared)
+        part = np.einsum("ij,ij,j->i", shared, shared, w) / np.maximum(variance, 1e-300)
+        if not part.max(initial=0.0) <= _LITTLE:
+            return None, shared
+        moved = _summed(lambda step: shared @ (w * step), shared @ r)
+        return None if moved is None else (moved[None], (variance / (1.0 - part))[None]), shared
+    room, shared, moved, variance = (
+        np.empty(shape) for shape in (n + 3 * rows, (rows, rows), rows, rows)
+    )
+    left, right = (np.ascontiguousarray(side, dtype=np.int32) for side in (i, j))
+    given, out = at(left, right, r, w, inverse), at(room, shared, moved, variance)
+    limits = _LITTLE, _MOST_TERMS, _SAME
+    if kernels.aggcal_left_out_series(rows, n, *given, *limits, *out):
+        return (moved[None], variance[None]), shared
+    lower = np.tril(shared)
+    whole = lower + lower.T
+    whole.flat[:: rows + 1] *= 0.5
+    return None, whole
 
 
 def _by_signs(inverse: FloatArray, own: _Left) -> _Found | None:
@@ -249,8 +298,12 @@ def _by_signs(inverse: FloatArray, own: _Left) -> _Found | None:
 
     moved = _summed(lambda step: spread(w * among(step)), spread(r))
     variance = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (_SIGNS, len(i))) * np.sqrt(w)
-    given = np.stack([sums(i, each, n) - sums(j, each, n) for each in signs])
+    signs = (2.0 * np.random.default_rng(0).integers(2, size=(_SIGNS, len(i))) - 1.0) * np.sqrt(w)
+    begins = n * np.arange(_SIGNS)[:, None]
+    one, other = (
+        np.bincount((begins + side).ravel(), signs.ravel(), _SIGNS * n) for side in (i, j)
+    )
+    given = (one - other).reshape(_SIGNS, n)
     drawn = (given @ inverse).T
     part = np.square(drawn[i] - drawn[j]).mean(axis=1) / np.maximum(variance, 1e-300)
     if moved is None or part.mean() > _LITTLE:
@@ -272,20 +325,24 @@ def _summed(further: Callable[[FloatArray], FloatArray], first: FloatArray) -> F
 def _by_cholesky(shared: FloatArray, own: _Left) -> _Found | None:
     """Leave one annotator out exactly: half the work of the formula, where there is much.
 
-    With S = √W, (I − C W)⁻¹ C = C + Tᵀ T, where T = L⁻¹ S C and L Lᵀ = I − S C S. None: rounding,
-    where next to nothing is known without this annotator.
+    With S = √W and M = I − S C S, (I − C W)⁻¹ C = C + C S M⁻¹ S C, whose diagonal is that of
+    (M⁻¹ − I) / W. None: rounding, where next to nothing is known without this annotator.
     """
     [r], [w] = own.pull, own.curve
     root = np.sqrt(w)
-    scaled = shared * root
-    middle = -root[:, None] * scaled
+    middle = -root[:, None] * shared * root
     middle.flat[:: len(r) + 1] += 1.0
-    factor, failed = dpotrf(middle.T, lower=True, overwrite_a=True)
-    if failed:
+    try:
+        triangle = inverse_root(middle)
+    except np.linalg.LinAlgError:
         return None
-    half = dtrtrs(factor, scaled.T, lower=True, overwrite_b=True)[0]
-    moved = shared @ r + half.T @ (half @ r)
-    return moved[None], (np.diagonal(shared) + np.square(half).sum(axis=0))[None]
+    first, own_variance = shared @ r, np.diagonal(shared)
+    moved = first + shared @ (root * (triangle.T @ (triangle @ (root * first))))
+    faint = np.flatnonzero(w * own_variance < _FAINT)
+    variance = (np.square(triangle).sum(axis=0) - 1.0) / np.maximum(w, 1e-300)
+    along = triangle @ (root[:, None] * shared[:, faint])
+    variance[faint] = own_variance[faint] + np.square(along).sum(axis=0)
+    return moved[None], variance[None]
 
 
 def _refitted(whole: FloatArray, own: _Left) -> _Found:
@@ -314,7 +371,7 @@ def _each_on_its_own(
     n, owner = judgments.n_items, judgments.annotator.astype(np.int64)
     kernels = library()
     if kernels is not None:
-        starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+        starts = starts_of(judgments.annotator, judgments.n_annotators)
         moved, variance = np.empty((2, len(owner)))
         columns = starts, judgments.left, judgments.right, pull, curve, whole
 

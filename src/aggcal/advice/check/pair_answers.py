@@ -65,7 +65,7 @@ class Answers:
         """What each annotator said of each pair, all their answers to it taken together."""
         judgments = self.judgments
         order = ordered(judgments.annotator, judgments.n_annotators, self.by_pair)
-        at, group = numbered(order, judgments.annotator, self.pair)
+        at, group = numbered(order, judgments.annotator, self.pair.astype(np.int32))
         owner, pair = judgments.annotator[at].astype(np.int64), self.pair[at]
         number = sums(group, judgments.count, len(at))
         ups = sums(group, judgments.count * self.up, len(at))

@@ -22,14 +22,14 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, sums
 from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.row_sums import Mending
 from aggcal.advice.check.testing import odds_against
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.inverse import inverse_of
 from aggcal.errors import count
 
 RATE = 0.01
@@ -223,17 +223,26 @@ class _Rows:
         number = judgments.count.astype(np.float64)
         if without:
             number[np.isin(judgments.annotator, sorted(without))] = 0.0
-        slope = fitted.population.slopes[judgments.annotator]
-        gap = fitted.scores[judgments.left] - fitted.scores[judgments.right]
-        toward_first = slope * np.where(answers.first_is_left, gap, -gap)
-        probability = expit(_mended(toward_first, answers.up, number))
-        bernoulli_variance = probability * (1.0 - probability)
-        single = (
-            slope * (answers.up - probability),
-            np.square(slope) * bernoulli_variance,
-            slope**3 * bernoulli_variance * (1.0 - 2.0 * probability),
-        )
-        return cls(single, number, _gap_variance(fitted, number * single[1]))
+        slopes, scores = fitted.population.slopes, fitted.scores
+
+        def toward(who: CodeArray, left: CodeArray, right: CodeArray) -> FloatArray:
+            gap = scores[left] - scores[right]
+            return np.asarray(slopes[who] * np.where(left < right, gap, -gap))
+
+        def moments(
+            who: CodeArray, odds: FloatArray, up: FloatArray
+        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+            slope, probability = slopes[who], expit(odds)
+            variance = probability * (1.0 - probability)
+            skew = slope**3 * variance * (1.0 - 2.0 * probability)
+            return slope * (up - probability), np.square(slope) * variance, skew
+
+        columns = judgments.annotator, judgments.left, judgments.right
+        odds = _mended(elementwise(toward, *columns)[0], answers.up, number)
+        rows = judgments.annotator, odds, answers.up
+        pull, information, skew = elementwise(moments, *rows, results=3)
+        single = pull, information, skew
+        return cls(single, number, _gap_variance(fitted, number * information))
 
 
 def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
@@ -272,11 +281,11 @@ def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
     if fitted.others.information is None:
         return np.zeros(answers.n_pairs)
     n = judgments.n_items
-    whole = np.zeros((n, n))
-    np.add.at(whole, (judgments.left, judgments.right), -information)
-    whole += whole.T
+    pairs = judgments.left.astype(np.int64) * n + judgments.right
+    whole = -sums(pairs, information, n * n).reshape(n, n)
+    whole = whole + whole.T
     np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
-    inverse = definite_inverse(whole, whole)
+    inverse = inverse_of(whole)
     own = np.diag(inverse)
     i, j = answers.first, answers.second
     return np.asarray(own[i] + own[j] - 2.0 * inverse[i, j])

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import (
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IntArray,
+    elementwise,
+    starts_of,
+    sums,
+)
 from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
@@ -16,13 +23,12 @@ from aggcal.advice.check.findings import Affects, Finding, annotators_named, lis
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.presentation import BothOrders, order_findings
 from aggcal.advice.check.row_sums import Shifted
+from aggcal.advice.check.side_of_study import advantage_of_all, switched
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.aggregation.effects import AnnotatorEffect
-from aggcal.aggregation.solve.linear import definite_solve
 from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
-from aggcal.models.rows import scatter
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly as following a side."""
@@ -31,12 +37,6 @@ _LEAST_ADVANTAGE = float(np.log(_LEAST_SHARE / (1.0 - _LEAST_SHARE)))
 """What the side must be worth to matter, in logits: more than 55 to 45 in an even pair."""
 _SURE = 3.3
 """Standard errors from which the study as a whole is said to prefer a side: 1 time in 1,000."""
-_LEAST_KEPT = 0.2
-"""Share of the information about the side that uncertain scores leave under a prior twice as wide
-(`_WEAKER` times as precise), below which it is not told from them: a lower one gives numbers that
-rest on the prior of the scores, a higher one gives none where pairs were shown both ways round now
-and then."""
-_WEAKER = 0.25  # prior of the second fit: what it moves tells what the first one took away
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
 _ROUNDS = 12  # of Newton's steps, at most
 _SETTLED = 1e-10  # logits: after so short a step the next would be lost in rounding
@@ -45,7 +45,9 @@ _TAKEN_OUT = (
     "The fit estimates each annotator's preference for a side and takes it out of the scores; what "
     "follows the side alone says nothing about the items."
 )
-_ENOUGH_ANNOTATORS = 10  # fewer make the robust error itself too uncertain
+
+
+_Four = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +100,14 @@ def sides(fitted: Fitted) -> Sides:
     given = sums(owner, number, m)
     lefts = sums(owner, number * left, m)
     offset = fitted.population.slopes[owner] * fitted.gap[decided]
-    rows = Shifted(np.searchsorted(owner, np.arange(m + 1)), offset, left, number)
+    rows = Shifted(starts_of(owner, m), offset, left, number)
     advantage = _advantages(rows)
     unlikely = _unlikely(fitted, decided, lefts, advantage)
     biased = np.flatnonzero(holm(unlikely, _RATE) & (np.abs(advantage) > _LEAST_ADVANTAGE))
     biased = biased[np.argsort(-np.abs(advantage[biased]) * np.sqrt(given[biased]), kind="stable")]
-    whole, error = _advantage_of_all(fitted, decided, rows)
+    whole, error = advantage_of_all(fitted, decided, rows)
     return Sides(
-        lefts, given, advantage, unlikely, biased, whole, error, _switched(fitted, decided, whole)
+        lefts, given, advantage, unlikely, biased, whole, error, switched(fitted, decided, whole)
     )
 
 
@@ -120,23 +122,40 @@ def _unlikely(
     """
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     slopes, errors = fitted.population.slopes, fitted.population.slope_errors
-    probability = np.where(decided, fitted.probability, TIE)
-    number = np.where(decided, judgments.count, 0).astype(np.float64)
-    left = np.where(decided, (judgments.outcome > TIE).astype(np.float64), TIE)
-    doubt = number * probability * (1.0 - probability)
     owner, gap = judgments.annotator, fitted.gap
+
+    def doubted(decided: BoolArray, count: IntArray, chance: FloatArray, gap: FloatArray) -> _Four:
+        number, chance = (
+            np.where(decided, count, 0).astype(np.float64),
+            np.where(decided, chance, TIE),
+        )
+        doubt = number * chance * (1.0 - chance)
+        return number, doubt, doubt * gap, doubt * np.square(gap)
+
+    given = decided, judgments.count, fitted.probability, gap
+    number, doubt, once, twice = elementwise(doubted, *given, results=4)
     # What an error of the reliability would do is taken out of the sum of left answers.
-    tilt = sums(owner, doubt * gap, m) / np.maximum(sums(owner, doubt * np.square(gap), m), 1e-12)
-    part = 1.0 - tilt[owner] * gap
-    excess = sums(owner, number * part * (left - probability), m)
-    variance = sums(owner, doubt * np.square(part), m)
-    fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
-    residuals = np.where(decided, part * (left - fits), 0.0)
+    tilt = sums(owner, once, m) / np.maximum(sums(owner, twice, m), 1e-12)
+
+    def beyond(
+        who: CodeArray, decided: BoolArray, outcome: FloatArray, *given: FloatArray
+    ) -> _Four:
+        gap, chance, number, doubt = given
+        left = np.where(decided, (outcome > TIE).astype(np.float64), TIE)
+        part = 1.0 - tilt[who] * gap
+        excess = number * part * (left - np.where(decided, chance, TIE))
+        fits = LOGISTIC.probability(slopes[who] * gap + advantage[who])
+        residual = np.where(decided, part * (left - fits), 0.0)
+        return part, excess, doubt * np.square(part), residual
+
+    columns = owner, decided, judgments.outcome, gap, fitted.probability, number, doubt
+    part, more, around, residuals = elementwise(beyond, *columns, results=4)
+    excess, variance = sums(owner, more, m), sums(owner, around, m)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, fitted.clusters.inflation(residuals))
     # Above the rate nobody is named, however far above it: nothing more needs to be computed.
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
-    starts = np.searchsorted(owner, np.arange(m + 1))
+    starts = starts_of(owner, m)
     for u in np.flatnonzero(unlikely <= _RATE).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
@@ -169,78 +188,6 @@ def _advantages(rows: Shifted) -> FloatArray:
         if np.abs(step).max(initial=0.0) < _SETTLED:
             break
     return advantage
-
-
-def _advantage_of_all(fitted: Fitted, decided: BoolArray, rows: Shifted) -> tuple[float, float]:
-    """Return the common advantage, and an error that allows for annotators to differ in it.
-
-    Where one item is shown on the left more often than on the right, its score takes up part of
-    what the side is worth: only what it leaves, after a joint Newton step, tells of the side. The
-    error is infinite where next to nothing is left.
-    """
-    if not len(rows.offset):
-        return 0.0, inf
-    m, whole = fitted.judgments.n_annotators, 0.0
-    for _ in range(_ROUNDS):
-        pulls, curves = rows.sums(np.full(m, whole))
-        curve = float(curves.sum()) + 1e-9
-        step = float(np.clip(pulls.sum() / curve, -1.0, 1.0))
-        whole += step
-        if abs(step) < _SETTLED:
-            break
-    robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
-    plain = curve**-0.5
-    error = max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
-    probability = LOGISTIC.probability(rows.offset + whole)
-    doubt = rows.number * probability * (1.0 - probability)
-    imbalance = _imbalance(fitted, decided, doubt)
-    if fitted.others.information is None:
-        moved = fitted.others.errors @ imbalance
-        return whole, float(np.hypot(error, np.sqrt(np.mean(np.square(moved))) / curve))
-    # By the slopes of the imbalance, not those of the fit: else a part would seem to be left.
-    information = _information(fitted, decided, doubt)
-    unit = fitted.precision * np.eye(len(imbalance))
-    kept, by_judgments = (
-        1.0 - float(imbalance @ definite_solve(information + share * unit, imbalance)) / curve
-        for share in (1.0, _WEAKER)
-    )
-    if by_judgments < _LEAST_KEPT:
-        return 0.0, inf
-    return whole / kept, max(robust / kept if m >= _ENOUGH_ANNOTATORS else 0.0, plain * kept**-0.5)
-
-
-def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
-    """Return how much more each item counts on the left than on the right."""
-    judgments, n = fitted.judgments, fitted.judgments.n_items
-    slope = fitted.population.slopes[judgments.annotator[decided]] * doubt
-    return scatter(judgments.left[decided], judgments.right[decided], slope, n)
-
-
-def _information(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
-    """Return the information about the scores, with the reliabilities known."""
-    judgments, n = fitted.judgments, fitted.judgments.n_items
-    each = np.square(fitted.population.slopes[judgments.annotator[decided]]) * doubt
-    at = judgments.left[decided].astype(np.int64) * n + judgments.right[decided]
-    near = sums(at, each, n * n).reshape(n, n)
-    near = near + near.T
-    return np.asarray(np.diag(near.sum(axis=0)) - near)
-
-
-def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
-    """Count the pairs of items that change places when the preference for a side is allowed for.
-
-    One Newton step: what the side explains need not be explained by the scores.
-    """
-    information = fitted.others.information
-    if information is None:
-        return None
-    probability = fitted.probability[decided]
-    doubt = fitted.judgments.count[decided] * probability * (1.0 - probability)
-    pull = whole * _imbalance(fitted, decided, doubt)
-    n = len(pull)
-    moved = fitted.scores - definite_solve(information + fitted.precision * np.eye(n), pull)
-    before = np.sign(fitted.scores[:, None] - fitted.scores)
-    return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
 
 
 def position_findings(fitted: Fitted, found: Sides, orders: BothOrders) -> list[Finding]:

@@ -7,9 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import (
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IntArray,
+    elementwise,
+    starts_of,
+    sums,
+)
 from aggcal._core.records import dataclass
-from aggcal.advice.check.annotator_mixture import decided, effective
+from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (
     LISTED,
@@ -106,12 +114,19 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     """
     judgments, population, gap = fitted.judgments, fitted.population, fitted.gap
     m, owner = judgments.n_annotators, judgments.annotator
-    size, number = np.abs(gap), effective(judgments)
-    agrees = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
-    total = sums(owner, number * size * (agrees - 0.5), m)
-    inflation = fitted.clusters.inflation(gap * (judgments.outcome - fitted.probability))
-    low, high = _tossed(fitted, total, inflation)
-    sure = sums(owner, number * np.square(size), m)
+
+    def looked_at(
+        gap: FloatArray, outcome: FloatArray, number: FloatArray, probability: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        size, agrees = np.abs(gap), np.where(gap >= 0.0, outcome, 1.0 - outcome)
+        agreed = number * size * (agrees - 0.5)
+        return agreed, number * np.square(size), gap * (outcome - probability)
+
+    columns = gap, judgments.outcome, fitted.number, fitted.probability
+    agreed, squares, off = elementwise(looked_at, *columns, results=3)
+    total, sure = sums(owner, agreed, m), sums(owner, squares, m)
+    inflation = fitted.clusters.inflation(off)
+    low, high = _tossed(fitted, total, sure, inflation)
     near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
     honest = _if_honest(fitted, total, near, inflation)
     agreement, expected, given = _agreement(fitted)
@@ -142,7 +157,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
 
 
 def _tossed(
-    fitted: Fitted, total: FloatArray, inflation: FloatArray
+    fitted: Fitted, total: FloatArray, square: FloatArray, inflation: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the chances that a coin agrees as little as each annotator does, and as much.
 
@@ -151,16 +166,23 @@ def _tossed(
     given how often each side was chosen, tells against the annotator.
     """
     judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
-    owner, number = judgments.annotator, effective(judgments)
-    square = sums(owner, number * np.square(gap), m)
+    owner, number = judgments.annotator, fitted.number
     z = 2.0 * total / np.sqrt(np.maximum(square, 1e-300))
     if judgments.sided:
         given = np.maximum(sums(owner, number, m), 1e-300)
         share = sums(owner, number * judgments.outcome, m) / given
         middle = sums(owner, number * gap, m) / given
-        apart = gap - middle[owner]
-        along = sums(owner, number * apart * judgments.outcome, m)
-        loaded = share * (1.0 - share) * sums(owner, number * np.square(apart), m)
+
+        def from_middle(
+            who: CodeArray, gap: FloatArray, number: FloatArray, outcome: FloatArray
+        ) -> tuple[FloatArray, FloatArray]:
+            apart = gap - middle[who]
+            return number * apart * outcome, number * np.square(apart)
+
+        columns = owner, gap, number, judgments.outcome
+        toward, around = elementwise(from_middle, *columns, results=2)
+        along = sums(owner, toward, m)
+        loaded = share * (1.0 - share) * sums(owner, around, m)
         tilted = along / np.sqrt(np.maximum(loaded, 1e-300))
         # Of the two tests, the one that accuses less counts.
         tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
@@ -180,11 +202,11 @@ def _if_honest(
     told = fitted.population.posterior[:, _GUESSING] > _DOUBTFUL
     others = fitted.others
     seen = Seen(
-        np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1)),
+        starts_of(judgments.annotator, judgments.n_annotators),
         judgments.left,
         judgments.right,
         others.gap,
-        effective(judgments),
+        fitted.number,
         np.abs(gap),
         np.ascontiguousarray(others.errors.T),
         others.wider,
@@ -204,19 +226,27 @@ def _if_honest(
 def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return how far each annotator agrees, a typical one would, and of how many answers."""
     judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
-    agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
-    agreeing = np.where(gap == 0.0, 0.5, agreeing)
-    usual = LOGISTIC.probability(fitted.population.typical_slope * np.abs(gap))
+    typical = fitted.population.typical_slope
+
+    def counted(
+        gap: FloatArray, outcome: FloatArray, decided: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        agreeing = np.where(gap > 0.0, outcome, 1.0 - outcome)
+        agreeing = np.where(gap == 0.0, 0.5, agreeing)
+        number = decided.astype(np.float64)
+        return number * agreeing, number * LOGISTIC.probability(typical * np.abs(gap))
+
     number = decided(judgments)
     given = sums(judgments.annotator, number, m)
     some_ = np.maximum(given, 1.0)
-    agreement = sums(judgments.annotator, number * agreeing, m) / some_
-    return agreement, sums(judgments.annotator, number * usual, m) / some_, given
+    agreed, usual = elementwise(counted, gap, judgments.outcome, number, results=2)
+    expected = sums(judgments.annotator, usual, m) / some_
+    return sums(judgments.annotator, agreed, m) / some_, expected, given
 
 
 def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolArray:
     """Say whose agreement is below one half beyond doubt, and by enough to matter."""
-    independent = sums(fitted.judgments.annotator, effective(fitted.judgments), len(given))
+    independent = sums(fitted.judgments.annotator, fitted.number, len(given))
     _, high = share_interval(agreement * independent, independent, 0.9)
     return (agreement <= _LARGEST_OPPOSITE) & (high < 0.5)  # noqa: PLR2004
 

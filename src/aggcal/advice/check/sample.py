@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import IntArray
+from aggcal._core.arrays import starts_of
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
@@ -68,10 +68,13 @@ def sample(judgments: Judgments, seed: int, most: int | None = None) -> Sample:
     >>> 20 <= found.judgments.n_annotators < 60, len(found.judgments.count) <= 2_500
     (True, True)
     """
-    drawn = np.random.default_rng(seed).permutation(judgments.n_annotators)
-    rows: IntArray = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
-    fits = int(np.searchsorted(np.cumsum(rows[drawn]), SAMPLED if most is None else most, "right"))
-    mine = np.zeros(judgments.n_annotators, dtype=bool)
-    mine[drawn[: max(fits, _FEWEST)]] = True
-    chosen = judgments.of_rows(mine[judgments.annotator])
-    return Sample(chosen, judgments.n_annotators, len(judgments.count))
+    m = judgments.n_annotators
+    drawn = np.random.default_rng(seed).permutation(m)
+    # Rows are sorted by annotator: nobody but those who are drawn need be looked at.
+    starts = starts_of(judgments.annotator, m)
+    sizes = np.diff(starts)
+    fits = int(np.searchsorted(np.cumsum(sizes[drawn]), SAMPLED if most is None else most, "right"))
+    who = np.sort(drawn[: max(fits, _FEWEST)])
+    ends = np.cumsum(sizes[who])
+    rows = np.arange(ends[-1]) + np.repeat(starts[who] - (ends - sizes[who]), sizes[who])
+    return Sample(judgments.of_rows(rows), m, len(judgments.count))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, starts_of, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
@@ -78,7 +78,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     seen = sums(owner, both.astype(np.int64), m)
     usual = sums(owner, expected, m)
     p_value: FloatArray = np.ones(m)
-    starts = np.searchsorted(owner, np.arange(m + 1))
+    starts = starts_of(owner, m)
     for u in np.flatnonzero(seen > usual).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         p_value[u] = probability_of_at_least(int(seen[u]), expected[mine])

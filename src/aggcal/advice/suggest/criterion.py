@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray, elementwise
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -65,6 +65,9 @@ class Answering(NamedTuple):
         >>> round(float(some.information(np.zeros(1))[0]), 4), round(0.25 * 2 / 3, 4)
         (0.1667, 0.1667)
         """
+        return elementwise(self._information, x)[0]
+
+    def _information(self, x: FloatArray) -> FloatArray:
         if self.readiness is None:
             # f/F times f/(1 − F), each exact in its tail.
             return np.asarray(self.link.terms(x)[1] * self.link.terms(-x)[1])

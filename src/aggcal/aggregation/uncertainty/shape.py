@@ -126,9 +126,11 @@ class Shaped:
         step = self.grid[1] - self.grid[0]
         edges = np.append(self.grid - 0.5 * step, self.grid[-1] + 0.5 * step)
         drawn = self.scores + apart
-        for k in np.flatnonzero(~self.sharp).tolist():
-            chance, below = ndtr(normal[:, k]), np.append(0.0, self.below[k])
-            drawn[:, k] = np.interp(chance, below, edges)
+        loose = np.flatnonzero(~self.sharp)
+        chances, below = ndtr(normal.T[loose]), np.zeros((len(loose), len(edges)))
+        below[:, 1:] = self.below[loose]
+        for k, chance, own in zip(loose.tolist(), chances, below, strict=True):
+            drawn[:, k] = np.interp(chance, own, edges)
         return np.asarray(drawn)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:

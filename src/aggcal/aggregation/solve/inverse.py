@@ -1,0 +1,127 @@
+"""Invert large symmetric matrices in threads, by products of blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import dpotrf, dpotri, dtrtrs
+from aggcal._core.kernels.threads import each_range
+from aggcal.aggregation.solve.linear import definite_inverse
+
+_BLOCK = 128  # rows that are factored as they are: fewer make products too small for threads
+_LARGE = 600
+"""Rows from which blocks pay: smaller matrices are inverted as soon by one thread."""
+_STRIPS, _LEAST = 8, 60
+"""Strips of a product, and rows of each: more keep more threads busy, and multiply smaller pieces.
+"""
+
+
+def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Invert a positive definite matrix, and give rows of normal numbers its inverse as covariance.
+
+    Examples
+    --------
+    >>> inverse, errors = inverse_and_errors(np.diag([4.0, 1.0]), np.ones((1, 2)))
+    >>> inverse, errors
+    (array([[0.25, 0.  ],
+           [0.  , 1.  ]]), array([[0.5, 1. ]]))
+    """
+    if len(matrix) >= _LARGE:
+        root = inverse_root(matrix)
+        return _gram(root), normal @ root
+    factor, failed = dpotrf(matrix, lower=True)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    errors = dtrtrs(factor, normal.T, lower=True, trans=1)[0].T
+    return _whole(dpotri(factor, lower=True, overwrite_c=True)[0]), errors
+
+
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """Return the inverse W of the Cholesky factor of a matrix A, so that WᵀW = A⁻¹.
+
+    By halves: with A = [[A₁, Bᵀ], [B, A₂]] and W₁ that of A₁, C = B W₁ᵀ is the factor's lower
+    block, W₂ that of A₂ − C Cᵀ, and −W₂ C W₁ what stands below W₁.
+
+    Examples
+    --------
+    >>> inverse_root(np.diag([4.0, 1.0]))
+    array([[0.5, 0. ],
+           [0. , 1. ]])
+    """
+    n = len(matrix)
+    if n <= _BLOCK:
+        return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(matrix))))
+    half = n // 2
+    found, across, rest = np.zeros((n, n)), np.empty((n - half, half)), np.empty((n - half, half))
+    first, lower = inverse_root(matrix[:half, :half]), matrix[half:, :half]
+
+    # What is beside a triangle is not multiplied: the last of each product is as wide as the first
+    # alone would be. Of a symmetric matrix only the lower triangle is ever read.
+    def along(begin: int, end: int) -> None:
+        np.matmul(lower[:, :end], first[begin:end, :end].T, out=across[:, begin:end])
+
+    def carried(begin: int, end: int) -> None:
+        np.matmul(across[:, begin:], first[begin:, begin:end], out=rest[:, begin:end])
+
+    each_range(along, _strips(half))
+    each_range(carried, _strips(half))
+    left = np.empty((n - half, n - half))
+
+    def less(begin: int, end: int) -> None:
+        known = across[begin:end] @ across[:end].T
+        own = matrix[half + begin : half + end, half : half + end]
+        np.subtract(own, known, out=left[begin:end, :end])
+
+    each_range(less, _strips(n - half))
+    second = inverse_root(left)
+    found[:half, :half], found[half:, half:] = first, second
+
+    def below(begin: int, end: int) -> None:
+        found[half + begin : half + end, :half] = -(second[begin:end, :end] @ rest[:end])
+
+    each_range(below, _strips(n - half))
+    return found
+
+
+def inverse_of(matrix: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix that should be positive definite.
+
+    Examples
+    --------
+    >>> inverse_of(np.diag([4.0, 1.0]))
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    if len(matrix) >= _LARGE:
+        try:
+            return _gram(inverse_root(matrix))
+        except np.linalg.LinAlgError:  # not definite, or not finite
+            pass
+    return definite_inverse(matrix, matrix)
+
+
+def _gram(root: FloatArray) -> FloatArray:
+    """Return WᵀW of a lower triangle W: what is beside the triangle is not multiplied."""
+    n = len(root)
+    found = np.empty((n, n))
+
+    def strip(begin: int, end: int) -> None:
+        # Rows of W above the strip are 0 in it, and of the product one triangle is enough.
+        found[begin:end, :end] = root[begin:, begin:end].T @ root[begin:, :end]
+
+    each_range(strip, _strips(n))
+    return _whole(np.tril(found))
+
+
+def _whole(lower: FloatArray) -> FloatArray:
+    """Return a symmetric matrix of which the lower triangle is filled, and the other is zero."""
+    whole = lower + lower.T
+    whole.flat[:: len(lower) + 1] *= 0.5
+    return np.asarray(whole)
+
+
+def _strips(rows: int) -> list[int]:
+    """Cut rows into strips, by their number alone: the bits do not depend on the threads."""
+    number = max(1, min(_STRIPS, rows // _LEAST))
+    return [rows * k // number for k in range(number + 1)]
