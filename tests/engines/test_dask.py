@@ -91,6 +91,22 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
 
 
+def test_a_cluster_in_this_process_is_asked_without_messages(engine: Dask, tmp_path: Path) -> None:
+    study = simulate(items=320, annotators=30, judgments=6000, seed=6)
+    folder = write_parts(tmp_path / "judgments", study.shown, 3)
+    seen: list[str] = []
+    with Dask(workers=2, shards=3, on_pass=lambda _, question: seen.append(question)) as here:
+        judgments = here.read(str(folder))
+        found = aggcal.aggregate(judgments, warn=False)
+        by_messages = aggcal.aggregate(engine.read(str(folder)), warn=False)
+        np.testing.assert_allclose(found.scores, by_messages.scores, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(found.uncertainty.se, by_messages.uncertainty.se, rtol=1e-10)
+        in_memory = aggcal.aggregate(aggcal.read_judgments(folder), warn=False, engine=here)
+        np.testing.assert_allclose(in_memory.scores, found.scores, rtol=0.0, atol=1e-12)
+    assert "integrate" in seen
+    assert here.passes == len(seen)
+
+
 def test_the_time_that_annotators_took_is_kept(engine: Dask, tmp_path: Path) -> None:
     columns = {"annotator": list("uuvuwu"), "winner": list("abcabc"), "loser": list("bcabca")}
     timed = columns | {"seconds": [4.0, None, 9.0, 1.0, None, 1.0]}

@@ -4,7 +4,7 @@ Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sha
 a shard is a future that stays where it was made. A question goes to each shard's worker, parameters
 are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the
 files: when a worker is lost, Dask makes its shards again, and what else was lost on the way is sent
-again.
+again. Where the cluster is this process, shards are asked without any messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Lasting, size_of
+from aggcal.engines.base import Lasting, Shards, size_of
 from aggcal.engines.remote import (
     RemoteJudgments,
     RowColumns,
@@ -32,6 +32,7 @@ from aggcal.engines.sharded import general as _general  # noqa: F401  # it regis
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
 from aggcal.engines.sharded.dask_pieces import Piece
+from aggcal.engines.sharded.local import ThreadedShards
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
 
@@ -95,6 +96,7 @@ class Dask:
         try:
             self.client = connected(scheduler, workers, self._stack)
             check_workers(self.client)
+            self._here = scheduler is None
         except BaseException:
             self._stack.close()
             raise
@@ -132,7 +134,7 @@ class Dask:
             ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)
-        shards = DaskShards(self, made)
+        shards = self._shards_of(made)
         return RemoteJudgments.of_shards(made.about, shards, self)
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
@@ -152,15 +154,26 @@ class Dask:
                 futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *more))
             return futures
 
-        return RemoteJudgments.of_shards(about, DaskShards(self, made), self)
+        return RemoteJudgments.of_shards(about, self._shards_of(made), self)
+
+    def _shards_of(self, make: Callable[[], list[Future]]) -> Shards:
+        """Have shards made; where they are in this process they are asked as they are."""
+        shards = DaskShards(self, make)
+        if not self._here:
+            return shards
+        return ThreadedShards(self.client.gather(shards.futures), self._workers, self.passed)
+
+    @property
+    def _workers(self) -> int:
+        """How many threads all workers have."""
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""
         if self._shards is not None:
             return self._shards
-        threads: int = max(1, sum(self.client.nthreads().values()))
         worth = max(1, rows // _FEWEST_ROWS)
-        return max(min(worth, _SHARDS_PER_THREAD * threads), -(-rows // _MOST_ROWS))
+        return max(min(worth, _SHARDS_PER_THREAD * self._workers), -(-rows // _MOST_ROWS))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """Submit a task under a name of its own."""

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from aggcal._core.kernels.threads import in_turn
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
@@ -35,6 +36,49 @@ class LocalShards:
         """Return what shards answer as shards."""
         asked = self._shards if only is None else self._shards[only : only + 1]
         return LocalShards([getattr(shard, question)(*parameters) for shard in asked])
+
+
+class ThreadedShards(LocalShards):
+    """Shards in a list that are asked in threads.
+
+    Parameters
+    ----------
+    shards
+        What is asked.
+    threads
+        How many at a time.
+    on_pass
+        Called with the question after each pass over the shards.
+
+    Examples
+    --------
+    >>> shards = ThreadedShards(["ab", "c"], 2, print)
+    >>> shards.total("upper")
+    upper
+    'ABC'
+    """
+
+    def __init__(self, shards: Sequence[Any], threads: int, on_pass: Callable[[str], None]) -> None:
+        super().__init__(shards)
+        self._threads, self._on_pass = threads, on_pass
+
+    def listed(self, question: str, *parameters: Any) -> list[Any]:
+        """Ask every shard."""
+        found = self._asked(self._shards, question, parameters)
+        self._on_pass(question)
+        return found
+
+    def derived(self, question: str, *parameters: Any, only: int | None = None) -> ThreadedShards:
+        """Return what shards answer as shards."""
+        asked = self._shards if only is None else self._shards[only : only + 1]
+        found = self._asked(asked, question, parameters)
+        return ThreadedShards(found, self._threads, self._on_pass)
+
+    def _asked(self, shards: Sequence[Any], question: str, parameters: Sequence[Any]) -> list[Any]:
+        def ask(shard: Any) -> Any:
+            return getattr(shard, question)(*parameters)
+
+        return list(in_turn(ask, shards, most=self._threads))
 
 
 class LocalEngine:
