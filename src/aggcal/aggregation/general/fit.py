@@ -53,6 +53,8 @@ _LEFT = 1.5
 """How much of the force before a step may be left for another to be taken, where too much is left
 for an optimum: a step that leads too far is followed by shorter ones. Where little is left, half:
 more exact than that costs passes over all rows."""
+_FEW_STEPS = 4
+"""Steps for which, of fewer rows, any progress is enough."""
 _BACK = 0.5
 """A step back by more than this share of the last one says that the last one was too long: a lower
 number would shorten steps that close in."""
@@ -316,7 +318,8 @@ class _Run:
             force = problem.force(state, curvature)
             size = curvature.diagonal()
             new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
-            most = 0.5 if new < _TOLERANCE else _LEFT
+            little = 0.5 if self.large or count > _FEW_STEPS else 1.0
+            most = little if new < _TOLERANCE else _LEFT
             if new < _POLISHED or not new <= most * norm or count == _POLISHING_STEPS:
                 break
             norm = new
