@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import logging
 import os
 import platform
 import resource
@@ -104,9 +105,16 @@ def fitted(name: str, folder: Path, judgments: int, *, errors: bool) -> tuple[Ru
     """Read and fit with one engine."""
     run = Run(name, judgments)
     asked: Counter[str] = Counter()
-    engine = None
+    engine = cluster = None
     if name == "dask":
-        engine = Dask(workers=2, on_pass=lambda _, question: asked.update([question]))
+        from distributed import Client, LocalCluster
+
+        # Without an address the engine would be this process, and send no messages.
+        cluster = LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+        client = Client(cluster)
+        engine = Dask(client, on_pass=lambda _, question: asked.update([question]))
     clock = Clock(run, engine, asked)
     try:
         read = clock("read", lambda: prepare(folder, engine or "local"))
@@ -119,8 +127,10 @@ def fitted(name: str, folder: Path, judgments: int, *, errors: bool) -> tuple[Ru
         run.gigabytes = used
         return run, found
     finally:
-        if engine is not None:
+        if engine is not None and cluster is not None:
             engine.close()
+            engine.client.close()
+            cluster.close()
 
 
 def _peak() -> float:
