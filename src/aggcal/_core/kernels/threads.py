@@ -55,7 +55,7 @@ def balanced(starts: npt.NDArray[np.int64], fewest: int = _ROWS_PER_RANGE) -> li
     return [int(cut) for cut in np.unique(cuts)]
 
 
-def even(rows: int, fewest: int = _ROWS_PER_RANGE) -> list[int]:
+def even(rows: int, fewest: int | None = None) -> list[int]:
     """Cut rows that need not stay together into ranges of about as many, ``fewest`` or more.
 
     Examples
@@ -63,7 +63,7 @@ def even(rows: int, fewest: int = _ROWS_PER_RANGE) -> list[int]:
     >>> even(40_000)
     [0, 20000, 40000]
     """
-    ranges = int(np.clip(rows // fewest, 1, _MOST_RANGES))
+    ranges = int(np.clip(rows // (fewest or _ROWS_PER_RANGE), 1, _MOST_RANGES))
     return [rows * k // ranges for k in range(ranges + 1)]
 
 

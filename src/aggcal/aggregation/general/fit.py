@@ -75,9 +75,9 @@ these annotators are where all begin: each costs a tenth of a pass at a million.
 _MIXED = 5e-3
 """Change in an iteration below which spreads and means are mixed from then on, and modes are looked
 for exactly: further off, how they went says little about where they go."""
-_ALONE = 5e-2
-"""The same where scores change less than that: what is left are means and spreads, which go their
-way slowly and alone where ties are rare."""
+_ALONE, _ENOUGH = 5e-2, 5_000
+"""The same where scores change less than that, from so many rows: what is left are means and
+spreads, which go their way slowly and alone where ties are rare. Of fewer rows they wander."""
 _FAR_OFF = 0.1
 """Change in an iteration above which, of many rows, what the uncertainty of the scores adds to that
 of the annotators is not worked out again: it is little, and takes a pass."""
@@ -259,7 +259,10 @@ class _Run:
 
         The means follow the spreads until unknowns are solved for under them.
         """
-        limit = _ALONE if _scores_moved(old, new, self.problem.layout.at_means) < _MIXED else _MIXED
+        limit = _MIXED
+        layout = self.problem.layout
+        if len(layout.rows) >= _ENOUGH and _scores_moved(old, new, layout.at_means) < _MIXED:
+            limit = _ALONE
         if not (self._patient or self.path or far < limit):
             return new
         free, at = self._free(), len(new.unknowns)
