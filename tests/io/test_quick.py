@@ -35,7 +35,7 @@ from quick_tables import (
 
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
-from aggcal.io import read_judgments
+from aggcal.io import quick, read_judgments
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import read_part
 from aggcal.io.quick import hashed, merging, numbering
@@ -47,7 +47,8 @@ pytestmark = pytest.mark.skipif(library() is None, reason="there are no compiled
 
 @pytest.fixture(autouse=True)
 def many_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are cut for threads as large ones are."""
+    """Small tables are cut for threads as large ones are, and DuckDB gives memory back."""
+    monkeypatch.setattr(quick, "_MANY_ROWS", 1)
     monkeypatch.setattr(merging, "_ROWS_PER_RANGE", 3)
     monkeypatch.setattr(merging, "cores", lambda: 5)
 

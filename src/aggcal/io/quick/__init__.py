@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
@@ -36,8 +36,13 @@ from aggcal.io.tables.reading import File, is_json, peek
 from aggcal.io.tables.source import exactly
 from aggcal.registry import TABLE
 
+if TYPE_CHECKING:
+    import duckdb
+
 _BYTES_PER_ROW = 40
 """What is taken for each row beyond the judgments themselves, at most."""
+_MANY_ROWS = 1_000_000
+"""Rows from which memory is asked back between the steps; of fewer there is enough."""
 
 _Reader: TypeAlias = Hashed | Texts | Frame
 
@@ -152,10 +157,19 @@ def _within(brought: Brought, reader: _Reader, memory: str | None) -> Iterator[N
         run(f"SET memory_limit = '{whole}B'")
 
 
+def _give_back(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have DuckDB give memory back that it would keep for the next query: rows need it now."""
+    connection.execute("SET allocator_bulk_deallocation_flush_threshold = '0B'")
+    connection.execute("SELECT 1")
+    connection.execute("RESET allocator_bulk_deallocation_flush_threshold")
+
+
 def _read(
     reader: _Reader, brought: Brought, left_out: tuple[str, ...], threads: int | None
 ) -> Judgments:
     keys = reader.keys(threads)
+    if len(keys.key) >= _MANY_ROWS:
+        _give_back(brought.connection)
     merged = keys.merged(threads)
     given = brought.given
     notes = (*left_out, *(() if given is None else given.notes), *reader.notes)
