@@ -12,7 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check.agreement import ENOUGH_PAIRS, Agreement
-from aggcal.advice.check.camps import FEWEST_ANNOTATORS
+from aggcal.advice.check.camp_signs import FEWEST_ANNOTATORS
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.copies import LEAST_SHARED, Copies
 from aggcal.advice.check.cycles import FEWEST_TRIPLES, Cycles
