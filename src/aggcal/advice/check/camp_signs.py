@@ -32,11 +32,12 @@ class FirstSign:
     """What tells that there may be camps, before anybody is divided into them.
 
     ``beyond`` is how many standard deviations the strongest common pattern in what the consensus
-    leaves unexplained lies above that of the same leftovers with random signs; ``turned`` whether a
-    good part of the annotators runs against the others.
+    leaves unexplained lies above that of the same leftovers with random signs; ``against`` the
+    estimated share of annotators who run against the others, ``turned`` whether it is a good part.
     """
 
     beyond: float
+    against: float
     turned: bool
     part_of_each: Callable[[], FloatArray]
     """Works out each annotator's part in the pattern."""
@@ -50,6 +51,11 @@ class FirstSign:
     def shows(self) -> bool:
         """Whether there is any sign."""
         return self.patterned or self.turned
+
+    @property
+    def looks_like(self) -> tuple[str, ...]:
+        """What members of such camps would wrongly be called."""
+        return ("reversed", "guessing") if self.patterned else ("guessing",)
 
 
 def first_sign(fitted: Fitted, dropped: Iterable[int], *, seed: int = 0) -> FirstSign:
@@ -81,7 +87,7 @@ def first_sign(fitted: Fitted, dropped: Iterable[int], *, seed: int = 0) -> Firs
     """
     population, m = fitted.population, fitted.judgments.n_annotators
     if m < FEWEST_ANNOTATORS:
-        return FirstSign(0.0, turned=False, part_of_each=lambda: np.zeros(m))
+        return FirstSign(0.0, 0.0, turned=False, part_of_each=lambda: np.zeros(m))
     kept = np.ones(m, dtype=bool)
     kept[list(dropped)] = False
     beyond, part_of_each = _Patterns(fitted, kept).test(seed)
@@ -89,7 +95,7 @@ def first_sign(fitted: Fitted, dropped: Iterable[int], *, seed: int = 0) -> Firs
     turned = (
         against >= _REVERSED_SHARE and against * m >= FEWEST and population.gain >= _REVERSED_GAIN
     )
-    return FirstSign(beyond, turned, part_of_each)
+    return FirstSign(beyond, against, turned, part_of_each)
 
 
 class _Patterns:

@@ -243,7 +243,7 @@ def of_annotators(fitted: Fitted, found: Sequence[str]) -> list[Passed]:
     if not active:
         return []
     passed, who = [], f"None of {_active(active)} was found to"
-    if not {"reversed-annotators", "contradicting"} & set(found):
+    if not {"reversed-annotators", "contradicting", "perhaps-reversed"} & set(found):
         passed.append(Passed("reversed-annotators", f"{who} answer the opposite of the others."))
     if not {"guessing", "perhaps-guessing"} & set(found):
         passed.append(Passed("guessing", f"{who} be guessing."))

@@ -1,0 +1,98 @@
+"""Whether answers that do not follow the consensus follow another order, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.advice.check.context import Fitted
+
+_OWN = 1.645
+"""Standard deviations above which the answers of one annotator are taken to agree with each other:
+a lower one leaves more guessers unnamed (5% are by this one), a higher one accuses more of those
+who go by an order of their own."""
+_COMMON = 3.0
+"""The same of all of them together, above which nobody of them is said to guess."""
+_DRAWS = 60  # of signs: more take longer, fewer blur the deviation of the null
+
+
+def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
+    """Tell which of these annotators give answers that agree with each other, if not with others.
+
+    Somebody who tosses a coin prefers an item against one opponent as often as not after having
+    preferred it against another one. Who goes by an order prefers the same items again. Two answers
+    count if they share an item and were not given together: on one screen, or to one pair. The
+    null has the signs of such groups of answers drawn anew. Where all of these annotators prefer
+    the same items, they follow an order together.
+
+    Parameters
+    ----------
+    fitted
+        The study and its fit.
+    who
+        Annotators whose answers look random beside the consensus.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.simulation import simulate
+    >>> shape = {"items": 20, "annotators": 10, "judgments": 2000, "seed": 1}
+    >>> def followed(**fault: float) -> list[bool]:
+    ...     study = simulate(**shape, **fault)
+    ...     odd = np.flatnonzero((study.role == "camp") | (study.role == "guesses"))
+    ...     return follow_an_order(Fitted.of(aggcal.read_judgments(study.shown)), odd).tolist()
+    >>> followed(camp_share=0.1), followed(guessing_share=0.2)
+    ([True], [False, False])
+    """
+    number, n, groups = len(who), fitted.judgments.n_items, fitted.clusters
+    if not number:
+        return np.zeros(0, dtype=bool)
+    position: IntArray = np.full(groups.n_annotators, -1)
+    position[who] = np.arange(number)
+    mine = np.flatnonzero(position[groups.owner[groups.cluster]] >= 0)
+    row, group = groups.row[mine], groups.cluster[mine]
+    person = position[groups.owner[group]]
+    pull = _pulls(fitted, row, person, groups.number[mine], number)
+    # What each group of answers says of each item.
+    left, right = (
+        side[row].astype(np.int64) for side in (fitted.judgments.left, fitted.judgments.right)
+    )
+    codes = np.concatenate([group * n + left, group * n + right])
+    codes, at = np.unique(codes, return_inverse=True)
+    said = np.bincount(at.ravel(), np.concatenate([pull, -pull]), minlength=len(codes))
+    group, item = codes // n, codes % n
+    person = position[groups.owner[group]]
+    own = sums(person, np.square(said), number)
+    random = np.random.default_rng(0)
+    alone, together = np.zeros((_DRAWS + 1, number)), np.zeros(_DRAWS + 1)
+    for draw in range(_DRAWS + 1):
+        sign = np.where(random.random(len(groups.owner)) < 0.5, -1.0, 1.0)[group]  # noqa: PLR2004
+        table = np.bincount(person * n + item, said * sign if draw else said, minlength=number * n)
+        table = table.reshape(number, n)
+        each = np.square(table).sum(axis=1)
+        alone[draw], together[draw] = each - own, np.square(table.sum(axis=0)).sum() - each.sum()
+    consistent: BoolArray = alone[0] > _OWN * _deviation(alone[1:])
+    return consistent | bool(number > 1 and together[0] > _COMMON * _deviation(together[1:]))
+
+
+def _pulls(
+    fitted: Fitted, row: IntArray, person: IntArray, given: FloatArray, number: int
+) -> FloatArray:
+    """Return what each answer says for the left item, beside what the annotator usually says.
+
+    Who chooses one side more often prefers no item by that.
+    """
+    outcome = fitted.judgments.outcome[row]
+    usual = np.full(number, 0.5)
+    if fitted.judgments.sided:
+        usual = sums(person, given * outcome, number) / np.maximum(
+            sums(person, given, number), 1e-300
+        )
+    pulls: FloatArray = given * (outcome - usual[person])
+    return pulls
+
+
+def _deviation(drawn: FloatArray) -> FloatArray:
+    """Return the standard deviation of values whose mean is 0."""
+    found: FloatArray = np.sqrt(np.mean(np.square(drawn), axis=0))
+    return found
