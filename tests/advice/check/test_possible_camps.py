@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import aggcal
-from aggcal.advice.check import Check, check
+from aggcal.advice.check import Check, check, survey
 from aggcal.simulation import Simulation, simulate
 
 ACCUSING = {
@@ -90,6 +89,22 @@ def test_the_full_check_still_decides_by_itself() -> None:
     assert "perhaps-divided" not in codes(found)
 
 
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_who_goes_by_an_order_of_their_own_is_not_said_to_guess(
+    seed: int, *, quick: bool
+) -> None:
+    """No camp: nobody shares it. But guesses would not agree with each other."""
+    study = simulate(
+        items=30, annotators=20, judgments=6000, reliability_sd=0.3, camp_share=0.05, seed=seed
+    )
+    found = check(aggcal.read_judgments(study.shown), quick=quick, with_precision=False)
+    assert not codes(found) & ACCUSING
+    assert not found.accused.named
+    assert named(found, "own-order") == those(study, "camp")
+    assert "perhaps-divided" not in codes(found)
+
+
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_reversed_are_not_said_to_guess_however_few_their_answers(
@@ -134,7 +149,7 @@ def test_many_reversed_are_named_and_nobody_beside_them_as_guessing() -> None:
 def test_of_a_sample_the_remedy_says_to_take_fewer_annotators(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("aggcal.advice.check.survey.MANY", 3_000)
+    monkeypatch.setattr(survey, "MANY", 3_000)
     found = quickly(simulate(**SHAPE, camp_share=0.3, seed=1))
     finding = next(each for each in found.findings if each.code == "perhaps-divided")
     assert "fewer annotators" in finding.remedy
@@ -156,4 +171,3 @@ def test_files_and_report_accuse_nobody_of_a_camp(
     verdicts = {row.split(",")[column] for row in rows[1:]}
     assert verdicts <= {"reliable", "unclear", "too-few"}
     assert MAYBE in (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert np.isfinite(result.consensus.scores).all()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
 
-_OWN = 1.645
-"""Standard deviations above which the answers of one annotator are taken to agree with each other:
-a lower one leaves more guessers unnamed (5% are by this one), a higher one accuses more of those
-who go by an order of their own."""
-_COMMON = 3.0
-"""The same of all of them together, above which nobody of them is said to guess."""
+_AGREE = 2.0
+"""Standard deviations of chance above which answers are taken to agree with each other. A lower one
+leaves more guessers unnamed (this one 1 in 20), a higher one accuses more of those who go by an
+order of their own."""
 _DRAWS = 60  # of signs: more take longer, fewer blur the deviation of the null
 
 
@@ -22,8 +22,8 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
     Somebody who tosses a coin prefers an item against one opponent as often as not after having
     preferred it against another one. Who goes by an order prefers the same items again. Two answers
     count if they share an item and were not given together: on one screen, or to one pair. The
-    null has the signs of such groups of answers drawn anew. Where all of these annotators prefer
-    the same items, they follow an order together.
+    null has the signs of such groups of answers drawn anew. All of these annotators are taken to
+    follow an order if that is so of them together, and if they prefer the same items.
 
     Parameters
     ----------
@@ -69,10 +69,14 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
         sign = np.where(random.random(len(groups.owner)) < 0.5, -1.0, 1.0)[group]  # noqa: PLR2004
         table = np.bincount(person * n + item, said * sign if draw else said, minlength=number * n)
         table = table.reshape(number, n)
-        each = np.square(table).sum(axis=1)
-        alone[draw], together[draw] = each - own, np.square(table.sum(axis=0)).sum() - each.sum()
-    consistent: BoolArray = alone[0] > _OWN * _deviation(alone[1:])
-    return consistent | bool(number > 1 and together[0] > _COMMON * _deviation(together[1:]))
+        squares = np.square(table).sum(axis=1)
+        alone[draw] = squares - own
+        together[draw] = np.square(table.sum(axis=0)).sum() - squares.sum()
+    each, common = _scores(alone), float(_scores(together))
+    # Both say it of all of them: each with oneself, and each with the others.
+    joint = (common + float(each.sum()) / sqrt(number)) / sqrt(2.0)
+    found: BoolArray = (each > _AGREE) | (number > 1 and joint > _AGREE)
+    return found
 
 
 def _pulls(
@@ -92,7 +96,8 @@ def _pulls(
     return pulls
 
 
-def _deviation(drawn: FloatArray) -> FloatArray:
-    """Return the standard deviation of values whose mean is 0."""
-    found: FloatArray = np.sqrt(np.mean(np.square(drawn), axis=0))
+def _scores(values: FloatArray) -> FloatArray:
+    """Return the first by the deviation of the others, whose mean is 0."""
+    deviation = np.sqrt(np.mean(np.square(values[1:]), axis=0))
+    found: FloatArray = values[0] / np.maximum(deviation, 1e-300)
     return found

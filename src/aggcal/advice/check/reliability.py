@@ -45,6 +45,9 @@ with the consensus beyond doubt.
 _SURE_TURNED = 0.95
 """Probability of being reversed and not guessing, given how many of each kind there seem to be,
 above which somebody is called reversed: a lower one calls some of many guessers reversed."""
+_MAYBE_TURNED = 0.1
+"""The same probability, above which nobody is said to guess: a lower one leaves more guessers
+unnamed (this one 2 in 100), a higher one calls more of the reversed guessers."""
 _PROVEN = 0.05
 """Share of those called reliable who may be guessing, at most: a lower one calls fewer reliable."""
 _DOUBTFUL = 0.5
@@ -59,8 +62,8 @@ class Strays:
 
     ``reversed`` and ``guessing`` are beyond doubt; ``doubtful`` are more likely guessing than
     not, but an honest careless annotator would now and then look the same. ``perhaps_reversed`` do
-    not follow the others beyond doubt; they are more likely reversed than guessing, but a coin may
-    fall as theirs did. ``own_order`` do not follow the others beyond doubt, but their answers agree
+    not follow the others beyond doubt; they may well be reversed, but a coin may fall as theirs
+    did. ``own_order`` do not follow the others beyond doubt, but their answers agree
     with each other.
     """
 
@@ -108,8 +111,8 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
 
     Both are who agrees so little that nobody honest would, with the chance `_RATE` of a single
     wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
-    than someone who tosses a coin would; guessing who does no better than a coin, unless being
-    reversed is the likelier reason or their answers follow another order. Answers to one
+    than someone who tosses a coin would; guessing who does no better than a coin, unless they
+    may be reversed, or their answers follow another order. Answers to one
     pair, or on one screen, count as they hang together.
 
     Parameters
@@ -157,11 +160,9 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     turned &= _opposite(fitted, agreement, given)
     coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
     # Of few answers, those of the reversed may pass for tossed; the other annotators tell more.
-    perhaps = (
-        coin & stray & (population.posterior[:, _REVERSED] > population.posterior[:, _GUESSING])
-    )
-    guessing = coin & stray & ~perhaps
-    doubtful = coin & ~stray & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    maybe_turned = population.posterior[:, _REVERSED] > _MAYBE_TURNED
+    perhaps, guessing = coin & stray & maybe_turned, coin & stray & ~maybe_turned
+    doubtful = coin & ~stray & ~maybe_turned & (population.posterior[:, _GUESSING] > _DOUBTFUL)
     # Who goes by another order does not guess.
     random = np.flatnonzero(guessing | doubtful)
     ordered = np.zeros(m, dtype=bool)
