@@ -41,10 +41,10 @@ def those(study: Simulation, role: str) -> set[str]:
     return set(study.annotator_ids[study.role == role])
 
 
-@pytest.mark.parametrize("share", [0.5, 0.3, 0.1])
+@pytest.mark.parametrize(("share", "judgments"), [(0.5, 4000), (0.3, 4000), (0.1, 8000)])
 @pytest.mark.parametrize("seed", range(3))
-def test_members_of_camps_are_not_said_to_guess(share: float, seed: int) -> None:
-    found = quickly(simulate(**SHAPE, camp_share=share, seed=seed))
+def test_members_of_camps_are_not_said_to_guess(share: float, judgments: int, seed: int) -> None:
+    found = quickly(simulate(**SHAPE | {"judgments": judgments}, camp_share=share, seed=seed))
     assert not codes(found) & ACCUSING
     assert not found.accused.named
 

@@ -22,8 +22,9 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
     Somebody who tosses a coin prefers an item against one opponent as often as not after having
     preferred it against another one. Who goes by an order prefers the same items again. Two answers
     count if they share an item and were not given together: on one screen, or to one pair. The
-    null has the signs of such groups of answers drawn anew. All of these annotators are taken to
-    follow an order if that is so of them together, and if they prefer the same items.
+    null has the signs of such groups of answers drawn anew. If that is so of these
+    annotators together, and they prefer the same items, it is enough that nothing in the answers
+    of one of them speaks against it.
 
     Parameters
     ----------
@@ -64,19 +65,20 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
     person = position[groups.owner[group]]
     own = sums(person, np.square(said), number)
     random = np.random.default_rng(0)
-    alone, together = np.zeros((_DRAWS + 1, number)), np.zeros(_DRAWS + 1)
+    alone, with_others = np.zeros((2, _DRAWS + 1, number))
     for draw in range(_DRAWS + 1):
         sign = np.where(random.random(len(groups.owner)) < 0.5, -1.0, 1.0)[group]  # noqa: PLR2004
         table = np.bincount(person * n + item, said * sign if draw else said, minlength=number * n)
         table = table.reshape(number, n)
         squares = np.square(table).sum(axis=1)
-        alone[draw] = squares - own
-        together[draw] = np.square(table.sum(axis=0)).sum() - squares.sum()
-    each, common = _scores(alone), float(_scores(together))
+        alone[draw], with_others[draw] = squares - own, table @ table.sum(axis=0) - squares
+    each, common = _scores(alone), float(_scores(with_others.sum(axis=1)))
     # Both say it of all of them: each with oneself, and each with the others.
     joint = (common + float(each.sum()) / sqrt(number)) / sqrt(2.0)
-    found: BoolArray = (each > _AGREE) | (number > 1 and joint > _AGREE)
-    return found
+    follows: BoolArray = each > _AGREE
+    if number > 1 and joint > _AGREE:
+        follows |= (alone + with_others)[0] > 0.0
+    return follows
 
 
 def _pulls(
