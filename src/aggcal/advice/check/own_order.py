@@ -84,17 +84,20 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
 def _pulls(
     fitted: Fitted, row: IntArray, person: IntArray, given: FloatArray, number: int
 ) -> FloatArray:
-    """Return what each answer says for the left item, beside what the annotator usually says.
+    """Return what each answer says for the left item that neither habit nor the consensus explains.
 
-    Who chooses one side more often prefers no item by that.
+    Who chooses one side more often prefers no item by that. Who follows the consensus a little, or
+    runs against it, has no other order.
     """
-    outcome = fitted.judgments.outcome[row]
+    outcome, gap = fitted.judgments.outcome[row], fitted.gap[row]
     usual = np.full(number, 0.5)
     if fitted.judgments.sided:
-        usual = sums(person, given * outcome, number) / np.maximum(
-            sums(person, given, number), 1e-300
-        )
-    pulls: FloatArray = given * (outcome - usual[person])
+        total = np.maximum(sums(person, given, number), 1e-300)
+        usual = sums(person, given * outcome, number) / total
+    off = outcome - usual[person]
+    along = sums(person, given * off * gap, number)
+    slope = along / np.maximum(sums(person, given * np.square(gap), number), 1e-300)
+    pulls: FloatArray = given * (off - slope[person] * gap)
     return pulls
 
 
