@@ -35,7 +35,7 @@ count in several rows. The thresholds of the check were chosen on studies from 2
 this number whenever they are chosen anew, or the rates are those of studies they were fitted to.
 """
 VERDICTS = ("reversed-annotators", "contradicting", "guessing", "position-bias", "side-preferred")
-OTHERS = ("self-contradiction", "order-decides", "divided")
+OTHERS = ("self-contradiction", "order-decides", "divided", "perhaps-divided", "own-order")
 COPIES = ("copies",)
 CODES = {"reversed": "reversed-annotators", "guesses": "guessing", "left": "position-bias"}
 
@@ -62,9 +62,11 @@ class Scenario:
 
 REVERSED, GUESSING = {"reversed_share": 0.1}, {"guessing_share": 0.1}
 LEFT, COPYING = {"left_share": 0.1}, {"copied_share": 0.1}
+INNOCENT = "in a camp"
+"""Role of nobody: members of camps have an order of their own, and are to be accused of nothing."""
 SMALL = ((12, 5, 6000), (9, 6, 11000), (10, 4, 20000), (12, 5, 3000), (20, 6, 6000))
 USUAL, LONG, WIDE = (30, 20, 1000), (20, 14, 2660), (100, 50, 1500)
-TIED, FEW = (20, 5, 3000), (12, 5, 3000)
+TIED, FEW, CAMPS = (20, 5, 3000), (12, 5, 3000), (60, 40, 8000)
 
 
 def _ties(readiness: float, grades: int = 1) -> SimulatedTerms:
@@ -102,6 +104,28 @@ SCENARIOS = (
     *(Scenario("clean, strengths and ties", s, terms=_ties(-0.5, 3)) for s in (FEW, USUAL)),
     *(Scenario("clean, rankings of 4", s, ranked=4) for s in ((12, 5, 1800), (30, 20, 2400))),
     Scenario("clean, rankings of 8", (20, 14, 5600), ranked=8),
+    *(
+        Scenario(f"{share:.0%} have an unrelated order", s, {"camp_share": share}, INNOCENT, 0.4)
+        for share in (0.5, 0.3, 0.1)
+        for s in (CAMPS, (50, 30, 30000), (100, 500, 15000))
+    ),
+    *(
+        Scenario(name, CAMPS, {"camp_share": share, "camp_correlation": rho}, INNOCENT, 0.4)
+        for name, share, rho in (
+            ("30% have a similar order", 0.3, 0.5),
+            ("1 of 40 has an unrelated order", 0.025, 0.0),
+        )
+    ),
+    Scenario("30%, unrelated, ties", CAMPS, {"camp_share": 0.3}, INNOCENT, 0.4, terms=_ties(0.0)),
+    Scenario("30%, unrelated, very unlike", CAMPS, {"camp_share": 0.3}, INNOCENT, 0.8),
+    Scenario("25% reversed", (60, 60, 3000), {"reversed_share": 0.25}, "reversed", 0.4),
+    *(
+        Scenario(f"10% guess, {name}", CAMPS, GUESSING | fault, "guesses", 0.4)
+        for name, fault in (
+            ("30% have an unrelated order", {"camp_share": 0.3}),
+            ("10% copy", COPYING),
+        )
+    ),
 )
 
 

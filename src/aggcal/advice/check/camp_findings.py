@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.camps import Camps
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
-from aggcal.errors import some
+from aggcal.advice.check.reliability import Strays
+from aggcal.advice.check.sample import MANY
+from aggcal.errors import count, some
 
 _ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 
@@ -50,5 +53,54 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
             },
             title=title,
             affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
+        )
+    ]
+
+
+def possible_camps(
+    fitted: Fitted, sign: FirstSign, withheld: Strays, *, sampled: bool
+) -> list[Finding]:
+    """Report that there may be camps, where annotators were about to be named without a search.
+
+    Nobody is named: whoever follows another order looks like one who guesses.
+
+    Parameters
+    ----------
+    fitted
+        The study and its fit.
+    sign
+        What tells that there may be camps.
+    withheld
+        Whom the check would have named otherwise.
+    sampled
+        Whether the study is so large that its annotators were sampled.
+    """
+    random = sum(map(len, (withheld.guessing, withheld.doubtful, withheld.own_order)))
+    if sign.patterned:
+        evidence = (
+            "Some annotators share preferences that the consensus does not explain "
+            f"({sign.beyond:.1f} standard deviations beyond chance)."
+        )
+    else:
+        evidence = f"About {sign.against:.0%} of the annotators answer the opposite of the others."
+    if random:
+        look = "looks" if random == 1 else "look"
+        evidence += f" {count(random, 'annotator')} {look} as if answering at random."
+    part = f" on the answers of fewer annotators (at most {MANY:,} rows)" if sampled else ""
+    return [
+        Finding(
+            "problem",
+            "perhaps-divided",
+            f"{evidence} Members of an opposing group would look the same, so nobody is called "
+            f"{' or '.join(sign.looks_like)}.",
+            f"Run 'aggcal check' without --quick{part}: it looks for opposing groups and for "
+            "copied answers, which can look like a group.",
+            {
+                "number": random,
+                "standard_deviations_beyond_chance": round(sign.beyond, 2),
+                "reversed_share": round(sign.against, 4),
+            },
+            title="There may be opposing groups of annotators",
+            affects=Affects(annotators=fitted.judgments.n_annotators),
         )
     ]

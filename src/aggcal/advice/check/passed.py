@@ -12,7 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check.agreement import ENOUGH_PAIRS, Agreement
-from aggcal.advice.check.camps import FEWEST_ANNOTATORS
+from aggcal.advice.check.camp_signs import FEWEST_ANNOTATORS
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.copies import LEAST_SHARED, Copies
 from aggcal.advice.check.cycles import FEWEST_TRIPLES, Cycles
@@ -243,7 +243,7 @@ def of_annotators(fitted: Fitted, found: Sequence[str]) -> list[Passed]:
     if not active:
         return []
     passed, who = [], f"None of {_active(active)} was found to"
-    if not {"reversed-annotators", "contradicting"} & set(found):
+    if not {"reversed-annotators", "contradicting", "perhaps-reversed"} & set(found):
         passed.append(Passed("reversed-annotators", f"{who} answer the opposite of the others."))
     if not {"guessing", "perhaps-guessing"} & set(found):
         passed.append(Passed("guessing", f"{who} be guessing."))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,21 +18,12 @@ from aggcal._core.arrays import (
 )
 from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
+from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import (
-    LISTED,
-    Affects,
-    Finding,
-    Severity,
-    annotators_named,
-    listed,
-    rounded,
-)
+from aggcal.advice.check.own_order import follow_an_order
 from aggcal.advice.check.row_sums import Seen
-from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
-from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
+from aggcal.advice.check.testing import benjamini_hochberg, holm
 from aggcal.aggregation.uncertainty.shares import share_interval
-from aggcal.errors import count, some
 from aggcal.models.links import LOGISTIC
 
 _RATE = 0.01
@@ -54,6 +45,9 @@ with the consensus beyond doubt.
 _SURE_TURNED = 0.95
 """Probability of being reversed and not guessing, given how many of each kind there seem to be,
 above which somebody is called reversed: a lower one calls some of many guessers reversed."""
+_MAYBE_TURNED = 0.1
+"""The same probability, above which nobody is said to guess: a lower one leaves more guessers
+unnamed (this one 2 in 100), a higher one calls more of the reversed guessers."""
 _PROVEN = 0.05
 """Share of those called reliable who may be guessing, at most: a lower one calls fewer reliable."""
 _DOUBTFUL = 0.5
@@ -67,12 +61,17 @@ class Strays:
     """Annotators who do not judge as the others do.
 
     ``reversed`` and ``guessing`` are beyond doubt; ``doubtful`` are more likely guessing than
-    not, but an honest careless annotator would now and then look the same.
+    not, but an honest careless annotator would now and then look the same. ``perhaps_reversed`` do
+    not follow the others beyond doubt; they may well be reversed, but a coin may fall as theirs
+    did. ``own_order`` do not follow the others beyond doubt, but their answers agree
+    with each other.
     """
 
     reversed: IntArray
     guessing: IntArray
     doubtful: IntArray
+    perhaps_reversed: IntArray
+    own_order: IntArray
     p_value: FloatArray
     """That an honest annotator agrees as little (1 where nobody would ask; a lower bound where it
     is beyond `_RATE` and nobody is told of it)."""
@@ -87,13 +86,33 @@ class Strays:
     proven: BoolArray
     """Who agrees more than those who toss coins would, so many annotators considered."""
 
+    @property
+    def named(self) -> IntArray:
+        """All of them, with or without doubt."""
+        return np.concatenate(
+            [self.reversed, self.guessing, self.doubtful, self.perhaps_reversed, self.own_order]
+        )
+
+    def unless(self, sign: FirstSign) -> Strays:
+        """Leave out those who may be members of a camp, if there is a sign of camps.
+
+        Members of another camp look as if they guessed. Where their order is no mere reversal, some
+        look reversed, too.
+        """
+        if not sign.shows:
+            return self
+        nobody = self.guessing[:0]
+        kept = replace(self, guessing=nobody, doubtful=nobody, own_order=nobody)
+        return replace(kept, reversed=nobody, perhaps_reversed=nobody) if sign.patterned else kept
+
 
 def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     """Find them, each judged by the consensus of all the others.
 
     Both are who agrees so little that nobody honest would, with the chance `_RATE` of a single
     wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
-    than someone who tosses a coin would; guessing who does no better than a coin. Answers to one
+    than someone who tosses a coin would; guessing who does no better than a coin, unless they
+    may be reversed, or their answers follow another order. Answers to one
     pair, or on one screen, count as they hang together.
 
     Parameters
@@ -140,13 +159,22 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     turned = stray & (low <= _NOT_A_COIN) & (population.posterior[:, _REVERSED] > _SURE_TURNED)
     turned &= _opposite(fitted, agreement, given)
     coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
-    guessing = coin & stray
-    doubtful = coin & ~stray & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    # Of few answers, those of the reversed may pass for tossed; the other annotators tell more.
+    maybe_turned = population.posterior[:, _REVERSED] > _MAYBE_TURNED
+    perhaps, guessing = coin & stray & maybe_turned, coin & stray & ~maybe_turned
+    doubtful = coin & ~stray & ~maybe_turned & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    # Who goes by another order does not guess.
+    random = np.flatnonzero(guessing | doubtful)
+    ordered = np.zeros(m, dtype=bool)
+    ordered[random] = follow_an_order(fitted, random)
+    own, guessing, doubtful = guessing & ordered, guessing & ~ordered, doubtful & ~ordered
     order = np.argsort(honest, kind="stable")
     return Strays(
         order[turned[order]],
         order[guessing[order]],
         order[doubtful[order]],
+        order[perhaps[order]],
+        order[own[order]],
         honest,
         low,
         agreement,
@@ -249,148 +277,3 @@ def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolA
     independent = sums(fitted.judgments.annotator, fitted.number, len(given))
     _, high = share_interval(agreement * independent, independent, 0.9)
     return (agreement <= _LARGEST_OPPOSITE) & (high < 0.5)  # noqa: PLR2004
-
-
-class _Words(NamedTuple):
-    """How one kind of stray is described: the verb for one and for several, and what follows."""
-
-    severity: Severity
-    code: str
-    verbs: tuple[str, str]
-    what: str
-    adds: str
-    remedy: str
-
-
-_REVERSED_WORDS = _Words(
-    "problem",
-    "reversed-annotators",
-    ("answers", "answer"),
-    "the opposite of the others",
-    "",
-    "Ask whether they read the question the other way round, or mixed up the buttons.",
-)
-_CONTRADICTING_WORDS = _Words(
-    "problem",
-    "contradicting",
-    ("answers", "answer"),
-    "the opposite of the others",
-    " They are too many to say who is wrong; there may be no common order.",
-    "Ask what each understood by the question, and fit the opposing groups separately.",
-)
-_GUESSING_WORDS = _Words(
-    "problem",
-    "guessing",
-    ("answers", "answer"),
-    "no better than chance",
-    " Possible reasons are guessing, or hardly any care.",
-    "Ask how they work, and leave them out if they cannot explain it.",
-)
-_DOUBTFUL_WORDS = _Words(
-    "note",
-    "perhaps-guessing",
-    ("may be", "may be"),
-    "guessing",
-    " This is no proof: a careless but honest annotator may look the same.",
-    "Ask for more of their judgments before you decide.",
-)
-
-
-def stray_findings(fitted: Fitted, found: Strays) -> list[Finding]:
-    """Report strays."""
-    split = 2 * len(found.reversed) >= fitted.judgments.n_annotators
-    kinds = (
-        (found.reversed, _CONTRADICTING_WORDS if split else _REVERSED_WORDS),
-        (found.guessing, _GUESSING_WORDS),
-        (found.doubtful, _DOUBTFUL_WORDS),
-    )
-    return [_finding(fitted, found, who, words) for who, words in kinds if len(who)]
-
-
-def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
-    """Return the verdict on each stray, and why."""
-    kinds = (
-        (PERHAPS_GUESSING, found.doubtful),
-        (GUESSING, found.guessing),
-        (REVERSED, found.reversed),
-    )
-    ids = fitted.judgments.annotator_ids
-    return {str(ids[u]): (kind, _why(found, u)) for kind, who in kinds for u in who.tolist()}
-
-
-def _why(found: Strays, u: int) -> str:
-    """Say it in a row of a table, which also says how many judgments there are."""
-    return f"agrees with others in {found.agreement[u]:.0%}; expected {found.expected[u]:.0%}"
-
-
-def _said(found: Strays, u: int) -> str:
-    """Say it in a sentence."""
-    return (
-        f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
-        f"judgments; a typical annotator would in {found.expected[u]:.0%}"
-    )
-
-
-def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Finding:
-    judgments = fitted.judgments
-    ids, first = judgments.annotator_ids[who], int(who[0])
-    verb = words.verbs[len(who) > 1]
-    adds, remedy = words.adds, words.remedy
-    if words.code == _REVERSED_WORDS.code:
-        inverts, said = _inverted(fitted, who)
-        adds += said
-        remedy += "" if inverts else " If so, leave them out."
-    elif words.code == _GUESSING_WORDS.code:
-        adds += _counted_against(fitted, who)
-    others = annotators_named(ids)
-    return Finding(
-        words.severity,
-        words.code,
-        f"'{ids[0]}' {_said(found, first)}. An attentive annotator would score this low "
-        f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{others}{adds}",
-        remedy,
-        {
-            "annotators": listed(ids),
-            "number": len(who),
-            "decided_judgments": listed_numbers(found.decided[who]),
-            "agreement_with_others": rounded(found.agreement[who]),
-            "expected_agreement": rounded(found.expected[who]),
-            "chance_if_honest": rounded(found.p_value[who], 10),
-            "chance_if_tossed": rounded(found.p_value_if_tossed[who], 10),
-        },
-        title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} {words.what}",
-        affects=Affects.by_annotators(judgments, who.tolist()),
-    )
-
-
-def _inverted(fitted: Fitted, who: IntArray) -> tuple[bool, str]:
-    """Say whose answers the fit inverts: of those alone whose reliability says so."""
-    consensus = fitted.consensus
-    turned = int(np.sum(consensus.reliabilities[who] < consensus.random_reliability))
-    whose = "these answers" if turned == len(who) else f"the answers of {turned:,} of them"
-    if not turned:
-        return False, f" {consensus.method} does not invert these answers."
-    return True, f" {consensus.method} inverts {whose}."
-
-
-def _counted_against(fitted: Fitted, who: IntArray) -> str:
-    """Say whose answers the fit inverts, though they may be guesses."""
-    consensus = fitted.consensus
-    turned = who[consensus.reliabilities[who] < consensus.random_reliability]
-    if not len(turned):
-        return ""
-    return (
-        f" {consensus.method} inverts the answers of {some(consensus.annotator_ids[turned])}, who "
-        "may have read the question the other way round."
-    )
-
-
-def listed_numbers(numbers: IntArray) -> list[int]:
-    """Return the first counts as plain numbers.
-
-    Examples
-    --------
-    >>> listed_numbers(np.array([3, 4]))
-    [3, 4]
-    """
-    return [int(number) for number in numbers[:LISTED]]

@@ -13,7 +13,8 @@ from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
-from aggcal.advice.check.camp_findings import camp_findings
+from aggcal.advice.check.camp_findings import camp_findings, possible_camps
+from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
 from aggcal.advice.check.connectivity import one_way
 from aggcal.advice.check.context import Fitted, refuse_method
@@ -29,11 +30,12 @@ from aggcal.advice.check.pair_effects import effect_findings, shared_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
 from aggcal.advice.check.presentation import BothOrders, both_orders
-from aggcal.advice.check.reliability import stray_findings, stray_verdicts, strays
+from aggcal.advice.check.reliability import Strays, strays
 from aggcal.advice.check.sample import MANY, sample
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.speed import too_fast
+from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
 from aggcal.advice.check.volume import few_judgments
 from aggcal.advice.independence import Independence
 from aggcal.advice.study import Study
@@ -83,9 +85,10 @@ def check(
         two random items are ordered correctly with probability 90%.
     quick
         Leave out what takes long: copied answers, opposing groups, cycles and, unless a consensus
-        is given, the precision. Of more than 5 million rows, a random sample of annotators is
-        checked with all their answers; ``not_checked`` says how many, and what that can miss. By
-        default so for more than 5 million rows.
+        is given, the precision. Where there is a sign of opposing groups, nobody is called
+        guessing: their members would look the same. Of more than 5 million rows, a random sample of
+        annotators is checked with all their answers; ``not_checked`` says how many, and what that
+        can miss. By default so for more than 5 million rows.
     with_precision
         Estimate how certain the order is, which takes about half of the time.
     seed
@@ -136,7 +139,7 @@ def check(
         model = aligned(scores.values, scores.item_ids, whole.item_ids)
         findings += opposite(whole, model)
         clear += passed.of_scores(whole, model, len(scores))
-    looked = _Look(fitted, seed, step, quick=quick)
+    looked = _Look(fitted, seed, step, quick=quick, sampled=part is not None)
     findings += looked.findings
     clear += looked.passed
     outlook: Precision | None = None
@@ -203,8 +206,11 @@ class _Numbered:
 class _Look:
     """The checks that need a fit, in the order in which one explains another away."""
 
-    def __init__(self, fitted: Fitted, seed: int, step: Step, *, quick: bool) -> None:
-        self.fitted, self.seed, self.step, self.quick = fitted, seed, step, quick
+    def __init__(
+        self, fitted: Fitted, seed: int, step: Step, *, quick: bool, sampled: bool
+    ) -> None:
+        self.fitted, self.seed, self.step = fitted, seed, step
+        self.quick, self.sampled = quick, sampled
         self.findings: list[Finding] = []
         self.passed: list[Passed] = []
         self.not_checked: list[str] = []
@@ -317,11 +323,8 @@ class _Look:
         else:
             self.against_others = True
             biased = None if self.sides is None else self.sides.biased
-            found = strays(self.fitted, biased)
-            strange = stray_findings(self.fitted, found)
-            self.findings += strange
-            self.passed += passed.of_annotators(self.fitted, [each.code for each in strange])
-            self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
+            found = self._unless_camps(strays(self.fitted, biased))
+            self.findings += stray_findings(self.fitted, found)
             self.accused |= stray_verdicts(self.fitted, found)
             ids = self.fitted.judgments.annotator_ids[~found.proven]
             self.unproven = frozenset(map(str, ids))
@@ -334,6 +337,24 @@ class _Look:
         again = self.counts["repeated_pairs"] = repeats(self.fitted.answers)
         self.passed += passed.of_repeats(again["judged_again"], again["both_ways"])
         self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
+
+    def _unless_camps(self, found: Strays) -> Strays:
+        """Name fewer where a quick check sees a sign of camps, whose members it would accuse."""
+        sided = set(self.named)
+        self._name(found.named)
+        if self.quick and len(found.named):
+            sign = first_sign(self.fitted, sided, seed=self.seed)
+            kept = found.unless(sign)
+            if len(kept.named) < len(found.named):
+                self.findings += possible_camps(self.fitted, sign, found, sampled=self.sampled)
+                self.not_checked.append(
+                    f"{' and '.join(sign.looks_like)} annotators (members of opposing groups "
+                    "would look the same)"
+                )
+                return kept
+        codes = [each.code for each in stray_findings(self.fitted, found)]
+        self.passed += passed.of_annotators(self.fitted, codes)
+        return found
 
     def _agreement(self) -> None:
         found = krippendorff(self.fitted.answers)

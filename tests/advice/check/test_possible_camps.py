@@ -1,0 +1,173 @@
+"""A quick check does not look for camps; nobody of a camp is said to guess for that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aggcal
+from aggcal.advice.check import Check, check, survey
+from aggcal.simulation import Simulation, simulate
+
+ACCUSING = {
+    "reversed-annotators",
+    "contradicting",
+    "guessing",
+    "perhaps-guessing",
+    "perhaps-reversed",
+    "erratic",
+}
+MAYBE = "There may be opposing groups of annotators"
+SHAPE: dict[str, Any] = {"items": 60, "annotators": 40, "judgments": 4000, "reliability_sd": 0.4}
+
+
+def quickly(study: Simulation) -> Check:
+    return check(aggcal.read_judgments(study.shown), quick=True, with_precision=False)
+
+
+def codes(found: Check) -> set[str]:
+    return {finding.code for finding in found.findings}
+
+
+def named(found: Check, code: str) -> set[str]:
+    details = [finding.details for finding in found.findings if finding.code == code]
+    return set(details[0]["annotators"]) if details else set()
+
+
+def those(study: Simulation, role: str) -> set[str]:
+    return set(study.annotator_ids[study.role == role])
+
+
+@pytest.mark.parametrize(("share", "judgments"), [(0.5, 4000), (0.3, 4000), (0.1, 8000)])
+@pytest.mark.parametrize("seed", range(3))
+def test_members_of_camps_are_not_said_to_guess(share: float, judgments: int, seed: int) -> None:
+    found = quickly(simulate(**SHAPE | {"judgments": judgments}, camp_share=share, seed=seed))
+    assert not codes(found) & ACCUSING
+    assert not found.accused.named
+
+
+def test_it_is_said_that_there_may_be_groups_and_what_looks_for_them() -> None:
+    found = quickly(simulate(**SHAPE, camp_share=0.3, seed=1))
+    finding = next(each for each in found.findings if each.code == "perhaps-divided")
+    assert (finding.severity, finding.title) == ("problem", MAYBE)
+    assert "nobody is called reversed or guessing" in finding.why
+    assert "annotators" not in finding.details
+    assert "'aggcal check'" in finding.remedy
+    assert finding.to_dict()["topic"] == "possible opposing groups"
+    assert MAYBE in str(found)
+    assert any(each.startswith("reversed and guessing annotators") for each in found.not_checked)
+    assert not {each.code for each in found.passed} & {"guessing", "reversed-annotators"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_guessers_are_named_as_before_where_there_are_no_camps(seed: int) -> None:
+    study = simulate(
+        items=20, annotators=15, judgments=4500, guessing_share=0.2, reliability_sd=0.3, seed=seed
+    )
+    found = quickly(study)
+    full = check(aggcal.read_judgments(study.shown), with_precision=False)
+    assert named(found, "guessing")
+    assert named(found, "guessing") <= those(study, "guesses")
+    assert found.accused.named == full.accused.named
+    assert "perhaps-divided" not in codes(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_named_where_there_are_both_camps_and_guessers(seed: int) -> None:
+    found = quickly(simulate(**SHAPE, camp_share=0.4, guessing_share=0.1, seed=seed))
+    assert not codes(found) & ACCUSING
+    assert MAYBE in str(found)
+
+
+def test_the_full_check_still_decides_by_itself() -> None:
+    study = simulate(**SHAPE, camp_share=0.4, seed=1)
+    found = check(aggcal.read_judgments(study.shown), with_precision=False)
+    assert "divided" in codes(found)
+    assert "perhaps-divided" not in codes(found)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_who_goes_by_an_order_of_their_own_is_not_said_to_guess(
+    seed: int, *, quick: bool
+) -> None:
+    """No camp: nobody shares it. But guesses would not agree with each other."""
+    study = simulate(
+        items=30, annotators=20, judgments=6000, reliability_sd=0.3, camp_share=0.05, seed=seed
+    )
+    found = check(aggcal.read_judgments(study.shown), quick=quick, with_precision=False)
+    assert not codes(found) & ACCUSING
+    assert not found.accused.named
+    assert named(found, "own-order") == those(study, "camp")
+    assert "perhaps-divided" not in codes(found)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reversed_are_not_said_to_guess_however_few_their_answers(
+    share: float, seed: int
+) -> None:
+    study = simulate(
+        items=60,
+        annotators=60,
+        judgments=3000,
+        reliability_sd=0.4,
+        reversed_share=share,
+        seed=40 + seed,
+    )
+    found = quickly(study)
+    turned = those(study, "reversed")
+    assert named(found, "reversed-annotators") <= turned
+    assert named(found, "reversed-annotators")
+    assert not named(found, "guessing") & turned
+    for verdict, _ in found.accused.named.values():
+        assert verdict in {"reversed", "perhaps-guessing"}
+
+
+def test_many_reversed_are_named_and_nobody_beside_them_as_guessing() -> None:
+    """Guessers among many reversed annotators may be careless members of the other side."""
+    study = simulate(
+        items=60,
+        annotators=60,
+        judgments=9000,
+        reliability_sd=0.4,
+        reversed_share=0.25,
+        guessing_share=0.1,
+        seed=3,
+    )
+    found = quickly(study)
+    assert named(found, "reversed-annotators") <= those(study, "reversed")
+    assert named(found, "reversed-annotators")
+    assert not codes(found) & {"guessing", "perhaps-guessing"}
+    why = next(each.why for each in found.findings if each.code == "perhaps-divided")
+    assert "nobody is called guessing" in why
+
+
+def test_of_a_sample_the_remedy_says_to_take_fewer_annotators(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(survey, "MANY", 3_000)
+    found = quickly(simulate(**SHAPE, camp_share=0.3, seed=1))
+    finding = next(each for each in found.findings if each.code == "perhaps-divided")
+    assert "fewer annotators" in finding.remedy
+
+
+def test_files_and_report_accuse_nobody_of_a_camp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aggcal.advice.IN_FULL", 1_000)
+    study = simulate(**SHAPE, camp_share=0.3, seed=1)
+    scores = dict(zip(study.item_ids.tolist(), study.model.tolist(), strict=True))
+    result = aggcal.assess(study.shown, scores, warn=False)
+    result.save(tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert "perhaps-divided" in {each["code"] for each in summary["check"]["findings"]}
+    assert summary["check"]["accused"] == {}
+    rows = (tmp_path / "out" / "annotators.csv").read_text("utf-8").splitlines()
+    column = rows[0].split(",").index("verdict")
+    verdicts = {row.split(",")[column] for row in rows[1:]}
+    assert verdicts <= {"reliable", "unclear", "too-few"}
+    assert MAYBE in (tmp_path / "out" / "report.html").read_text("utf-8")
