@@ -66,12 +66,15 @@ def follow_an_order(fitted: Fitted, who: IntArray) -> BoolArray:
     own = sums(person, np.square(said), number)
     random = np.random.default_rng(0)
     alone, with_others = np.zeros((2, _DRAWS + 1, number))
+    # What each of them says of each item: most never saw most items.
+    cells, at = np.unique(person * n + item, return_inverse=True)
+    whose, which = cells // n, cells % n
     for draw in range(_DRAWS + 1):
         sign = np.where(random.random(len(groups.owner)) < 0.5, -1.0, 1.0)[group]  # noqa: PLR2004
-        table = np.bincount(person * n + item, said * sign if draw else said, minlength=number * n)
-        table = table.reshape(number, n)
-        squares = np.square(table).sum(axis=1)
-        alone[draw], with_others[draw] = squares - own, table @ table.sum(axis=0) - squares
+        cell = np.bincount(at, said * sign if draw else said)
+        squares, of_all = sums(whose, np.square(cell), number), sums(which, cell, n)
+        alone[draw] = squares - own
+        with_others[draw] = sums(whose, cell * of_all[which], number) - squares
     each, common = _scores(alone), float(_scores(with_others.sum(axis=1)))
     # Both say it of all of them: each with oneself, and each with the others.
     joint = (common + float(each.sum()) / sqrt(number)) / sqrt(2.0)
