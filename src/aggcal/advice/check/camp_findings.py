@@ -93,8 +93,8 @@ def possible_camps(
             "perhaps-divided",
             f"{evidence} Members of an opposing group would look the same, so nobody is called "
             f"{' or '.join(sign.looks_like)}.",
-            f"Run a full check: without --quick, 'aggcal check'{part} looks for opposing groups and "
-            "for copied answers, which can look like a group.",
+            f"Run a full check: without --quick, 'aggcal check'{part} looks for opposing groups "
+            "and for copied answers, which can look like a group.",
             {
                 "number": random,
                 "standard_deviations_beyond_chance": round(sign.beyond, 2),
