@@ -127,31 +127,6 @@ PART float exp_minus_float(float a)
     return (low + r2 * r2 * high) * shifted;
 }
 
-/* Sums of up to WIDE floats: eight at a time, so that compilers take vectors. */
-PART double sum_of_floats(const float *x, int n)
-{
-    float part[8] = {0.0f};
-    int k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (int lane = 0; lane < 8; lane++) part[lane] += x[k + lane];
-    for (; k < n; k++) part[0] += x[k];
-    double sum = 0.0;
-    for (int lane = 0; lane < 8; lane++) sum += part[lane];
-    return sum;
-}
-
-PART double dot_of_floats(const float *x, const float *y, int n)
-{
-    float part[8] = {0.0f};
-    int k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (int lane = 0; lane < 8; lane++) part[lane] += x[k + lane] * y[k + lane];
-    for (; k < n; k++) part[0] += x[k] * y[k];
-    double sum = 0.0;
-    for (int lane = 0; lane < 8; lane++) sum += part[lane];
-    return sum;
-}
-
 /* The inverse of the Cholesky factor, lower triangular; returns log det, or NAN if not definite. */
 PART double inverse_factor(int n, double matrix[MOST][MOST], double inverse[MOST][MOST])
 {

@@ -192,18 +192,6 @@ PART void scatter(const Pulls *j, int64_t from, int n, const float *gap, const f
             if (j->context[from + r] >= 0) out[j->ties + j->context[from + r]] += tie[r];
 }
 
-PART double pulled_by(const float *pull, const float *change, int n)
-{
-    float part[8] = {0.0f};
-    int r = 0;
-    for (; r + 8 <= n; r += 8)
-        for (int lane = 0; lane < 8; lane++) part[lane] += pull[r + lane] * change[r + lane];
-    for (; r < n; r++) part[0] += pull[r] * change[r];
-    double sum = 0.0;
-    for (int lane = 0; lane < 8; lane++) sum += part[lane];
-    return sum;
-}
-
 /* out += (sum of expected curvatures - sum_u Cov_k(g_uk)) v, but for the prior of the means. */
 void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const double *v, double *out)
 {
@@ -223,9 +211,9 @@ void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const d
             moves(j, from, n, v, gap, axis, tie);
             for (int s = 0; s < nodes.count; s++) {
                 const float *pull = nodes.pull[s] + (from - lo);
-                pulled[s] += nodes.gap[s] * pulled_by(pull, gap, n);
-                if (j->axis >= 0) pulled[s] += nodes.axis[s] * pulled_by(pull, axis, n);
-                if (j->ties >= 0) pulled[s] += pulled_by(nodes.tie[s] + (from - lo), tie, n);
+                pulled[s] += nodes.gap[s] * dot_of_floats(pull, gap, n);
+                if (j->axis >= 0) pulled[s] += nodes.axis[s] * dot_of_floats(pull, axis, n);
+                if (j->ties >= 0) pulled[s] += dot_of_floats(nodes.tie[s] + (from - lo), tie, n);
             }
         }
         for (int s = 0; s < nodes.count; s++) mean += j->chance[u * all + nodes.which[s]] * pulled[s];

@@ -7,7 +7,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import dpotrf, dpotri, dtrtrs
 from aggcal._core.kernels.threads import each_range
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.linear import definite_inverse, symmetric
 
 _BLOCK = 128  # rows that are factored as they are: fewer make products too small for threads
 _LARGE = 600
@@ -34,7 +34,7 @@ def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArr
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     errors = dtrtrs(factor, normal.T, lower=True, trans=1)[0].T
-    return _whole(dpotri(factor, lower=True, overwrite_c=True)[0]), errors
+    return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0]), errors
 
 
 def inverse_root(matrix: FloatArray) -> FloatArray:
@@ -111,14 +111,7 @@ def _gram(root: FloatArray) -> FloatArray:
         found[begin:end, :end] = root[begin:, begin:end].T @ root[begin:, :end]
 
     each_range(strip, _strips(n))
-    return _whole(np.tril(found))
-
-
-def _whole(lower: FloatArray) -> FloatArray:
-    """Return a symmetric matrix of which the lower triangle is filled, and the other is zero."""
-    whole = lower + lower.T
-    whole.flat[:: len(lower) + 1] *= 0.5
-    return np.asarray(whole)
+    return symmetric(np.tril(found))
 
 
 def _strips(rows: int) -> list[int]:
