@@ -20,7 +20,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-pthread"]
+_FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math"]
+_FLAGS += ["-fopenmp-simd", "-pthread"]
+_LEVELS = ("v3", "v4")
+"""Of x86-64: the processors of the last ten years, and those with AVX-512."""
 _X86 = ("x86_64", "amd64")
 _CARRIED = "aggcal/datasets/dots"
 _DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
@@ -43,8 +46,9 @@ class BuildHook(BuildHookInterface):
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
         sources, target = sorted(map(str, folder.glob("*.c"))), folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-        wide = folder / "kernels-v3.so"
-        wide.unlink(missing_ok=True)
+        wide = {level: folder / f"kernels-{level}.so" for level in _LEVELS}
+        for path in wide.values():
+            path.unlink(missing_ok=True)
         try:
             _compile([*compiler, *_FLAGS], sources, target)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -52,10 +56,11 @@ class BuildHook(BuildHookInterface):
             target.unlink(missing_ok=True)
             return
         if machine().lower() in _X86:
-            # A second time for the processors of the last ten years: which is used is settled when
-            # it is loaded. Not every compiler knows them.
-            with suppress(OSError, subprocess.CalledProcessError):
-                _compile([*compiler, *_FLAGS, "-march=x86-64-v3"], sources, wide)
+            # Again for processors that can do more: which is used is settled when it is loaded.
+            # Not every compiler knows them.
+            for level, path in wide.items():
+                with suppress(OSError, subprocess.CalledProcessError):
+                    _compile([*compiler, *_FLAGS, f"-march=x86-64-{level}"], sources, path)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
         build_data["pure_python"] = False

@@ -17,6 +17,7 @@ from aggcal.registry.datasets import DOTS
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = Path("src") / "aggcal" / "_core" / "kernels"
+NAMES = ("kernels.so", "kernels-v3.so", "kernels-v4.so")
 
 
 def hook(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -79,7 +80,7 @@ def test_only_what_may_be_passed_on_is_packed() -> None:
     for path in project["project"]["license-files"]:
         assert (ROOT / path).is_file()
     artifacts = project["tool"]["hatch"]["build"]["artifacts"]
-    assert artifacts == [(KERNELS / name).as_posix() for name in ("kernels.so", "kernels-v3.so")]
+    assert artifacts == [(KERNELS / name).as_posix() for name in NAMES]
 
 
 @pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
@@ -96,9 +97,10 @@ def test_x86_gets_kernels_for_wider_vectors_besides(
     monkeypatch.setattr(sys.modules[type(made).__module__], "machine", lambda: processor)
     made.initialize("editable", {"force_include": {}, "shared_data": {}})
     lines = (tmp_path / "asked").read_text().splitlines()
-    wide = [line for line in lines if "-march=x86-64-v3" in line]
-    assert len(wide) == (2 if processor == "x86_64" else 0)
-    assert any("kernels-v3.so" in line for line in wide) is (processor == "x86_64")
+    for level in ("v3", "v4"):
+        wide = [line for line in lines if f"-march=x86-64-{level}" in line]
+        assert len(wide) == (2 if processor == "x86_64" else 0)
+        assert any(f"kernels-{level}.so" in line for line in wide) is (processor == "x86_64")
     assert sum("kernels.so" in line for line in lines) == 1
 
 

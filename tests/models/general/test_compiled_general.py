@@ -21,6 +21,7 @@ from aggcal.models.general.annotators import (
     STANCE,
     Integration,
     Known,
+    Pairs,
     Point,
 )
 from aggcal.models.general.compiled import CompiledIntegration, integration
@@ -188,6 +189,48 @@ def test_derivatives_stand_beside_points_where_few_gaps_vary_much(
     np.testing.assert_allclose(quick.found.pulls, exact.found.pulls, atol=5e-5 * most)
     for pair, curve in exact.found.curves.items():
         np.testing.assert_allclose(quick.found.curves[pair], curve, atol=1e-3 * most)
+
+
+@pytest.mark.parametrize("names", [(RELIABILITY,), ALL[:3:2], ALL[:3]])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("sd", "right"), [(0.0, 1e-6), (0.05, 5e-6), (0.15, 2e-4)])
+@pytest.mark.parametrize("floats", [False, True])
+def test_plain_rows_take_a_loop_of_their_own(
+    *, names: tuple[str, ...], weighted: bool, sd: float, right: float, floats: bool
+) -> None:
+    """One grade, no stance, no contexts; by no derivatives, by one pair of them, and by two."""
+    rows = made_rows([3, 40, 300, 600], 3, weighted=weighted)
+    close = 1e-8 if floats else 1e-14
+    point = point_of(rows, names, 4, scale=1.0, sd=sd)
+    point = replace(point, close=close, offset=None)
+    exact, quick = (CompiledIntegration(rows, names, adjacent) for _ in range(2))
+    exact.exact, quick.floats = True, floats
+    one, two = exact.evaluate(point), quick.evaluate(point)
+    right = max(right, 3e-5) if floats else right
+    assert two.log_evidence == pytest.approx(one.log_evidence, rel=1e-6 if floats else 1e-7)
+    np.testing.assert_allclose(two.nodes, one.nodes, atol=10.0 * right)
+    np.testing.assert_allclose(quick.found.pulls, exact.found.pulls, atol=10.0 * right)
+    for pair, curve in exact.found.curves.items():
+        np.testing.assert_allclose(quick.found.curves[pair], curve, atol=10.0 * right)
+    if sd == 0.0:
+        assert_twins(rows, names, point)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.3])
+def test_gaps_are_made_of_pairs_where_they_are_used(sd: float) -> None:
+    rows, names = made_rows([5, 300, 40], 7, weighted=True), ALL[:3:2]
+    layout = Layout(rows, design(rows, []), names)
+    rng = np.random.default_rng(1)
+    unknowns, variances = rng.normal(size=N_ITEMS), sd**2 * rng.uniform(0.2, 3.0, N_ITEMS)
+    point = replace(point_of(rows, names, 4, scale=1.0, sd=0.0), offset=None)
+    gaps, row_sd = layout.design.gaps(unknowns), layout.design.row_sds(variances, 0.5)
+    pairs, none = Pairs(layout.design.columns, unknowns, variances, 0.5), np.empty(0)
+    first, second = (CompiledIntegration(rows, names, adjacent) for _ in range(2))
+    one = first.evaluate(replace(point, gaps=gaps, row_sd=row_sd))
+    two = second.evaluate(replace(point, gaps=none, row_sd=none, pairs=pairs))
+    assert one.log_evidence == two.log_evidence
+    np.testing.assert_array_equal(first.found.pulls, second.found.pulls)
+    np.testing.assert_array_equal(one.nodes, two.nodes)
 
 
 def test_several_forms_in_one_sweep() -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 20  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 21  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
-_WIDE = "kernels-v3.so"
-"""The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
-must assume the oldest."""
+_WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
+"""The same for the levels of x86 processors that have wider vectors: compilers must assume the
+oldest."""
 
 
 @cache
@@ -33,9 +33,7 @@ def library() -> ctypes.CDLL | None:
         kernels = _loaded(_LIBRARY)
     except (OSError, AttributeError):  # built for another machine, or from another source
         return None
-    with suppress(OSError, AttributeError):
-        if kernels.aggcal_runs_v3():
-            kernels = _loaded(_LIBRARY.with_name(_WIDE))
+    kernels = _widest(kernels)
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_evaluate.restype = number
     kernels.aggcal_evaluate.argtypes = [
@@ -74,6 +72,16 @@ def library() -> ctypes.CDLL | None:
     _declare_signs(kernels)
     _declare_checks(kernels)
     _declare_layout(kernels)
+    return kernels
+
+
+def _widest(kernels: ctypes.CDLL) -> ctypes.CDLL:
+    """Load the library for the widest vectors that this processor has, where it was built."""
+    level = kernels.aggcal_level()
+    for needed, name in _WIDE.items():
+        if needed <= level:
+            with suppress(OSError, AttributeError):
+                return _loaded(_LIBRARY.with_name(name))
     return kernels
 
 

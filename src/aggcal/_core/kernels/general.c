@@ -15,6 +15,7 @@
 #define GRADES 3
 #define SMOOTH 0.4   /* sd of gamma * gap up to which derivatives replace the five points of a row's
                       * gap: a pull is then right to 6e-5 of a row at worst */
+#define SLIGHT 0.12  /* sd up to which the first pair of them does: right to 3e-6 */
 #define SLACK 1.2    /* how far beyond that a mode may move before more rows are looked at by points */
 #define STEPS 60     /* Newton steps to a mode: far more than any annotator took */
 #define LONGEST 1.0  /* largest change of a parameter in a step: losses are nearly straight beyond */
@@ -23,8 +24,8 @@
 #define READIEST 600.0 /* largest readiness: beyond, every answer is a tie */
 #define FURTHEST 100.0 /* largest readiness of a context */
 #define READY 20.0     /* largest readiness for floats */
-#define ROUGH 1e-5     /* how near modes are looked for at most by floats */
-#define QUICK 1e-9     /* and where nodes are worked out in doubles: at the end of a fit */
+#define QUICK 1e-9     /* how near modes are looked for by floats; nearer, at the end of a fit, doubles
+                        * go on from there, and nodes are worked out in doubles, too */
 
 enum { RELIABILITY, POSITION, READINESS, STANCE };
 enum { GAP_GAP, GAP_AXIS, AXIS_AXIS, GAP_TIE, AXIS_TIE, TIE_TIE, PAIRS };
@@ -36,14 +37,17 @@ typedef struct {
     int64_t role[MOST];    /* where reliability, position, readiness and stance are; -1: nowhere */
     const int64_t *starts;
     const int64_t *second; /* where the annotator's rows begin among those n_second; -1: left out */
-    const double *gap;
+    const double *gap;     /* NULL: the difference of two unknowns, rows by two in column */
     const float *row_sd;   /* of the gaps; NULL: none are uncertain */
+    const int32_t *column;
+    const double *unknown, *variance; /* what gaps and their sds are made of; no variance: none are */
     const double *weight;  /* NULL: all 1 */
     const double *lean, *tied;
     const double *axis, *offset; /* NULL: none */
     const double *grades;  /* exp(kappa_g), the first of them 1 */
     const double *mean;    /* annotators by parameters */
     const double *sd, *point, *log_weight, *log_share;
+    double cap;            /* largest sd of a gap that is made so */
     double close;
     double *mode;          /* annotators by halves by parameters: where to look for them */
     double *node;          /* annotators by nodes by parameters */
@@ -94,15 +98,15 @@ PART double log_of(double x)
 /* The same of floats: right to 1e-7. */
 PART float log_of_float(float x)
 {
-    int32_t bits, high;
+    const int32_t least = 0x3f3504f3; /* the root of 1/2: m is between it and twice that */
+    int32_t bits;
     float m;
     memcpy(&bits, &x, sizeof bits);
-    high = (bits >> 23) - 127;
-    bits = (bits & 0x007fffff) | 0x3f800000;
+    bits -= least;
+    const float e = (float)(bits >> 23);
+    bits = (bits & 0x007fffff) + least;
     memcpy(&m, &bits, sizeof m);
-    const int large = m > 1.41421356f;
-    m = large ? 0.5f * m : m;
-    const float e = (float)(large ? high + 1 : high), z = (m - 1.0f) / (m + 1.0f), q = z * z;
+    const float z = (m - 1.0f) / (m + 1.0f), q = z * z;
     const float series = 2.0f + q * (0.666666667f + q * (0.4f + q * (0.285714286f + q * 0.222222222f)));
     return e * 0.693147181f + z * series;
 }
@@ -111,9 +115,12 @@ PART float log_of_float(float x)
 PART float exp_minus_float(float a)
 {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    const int32_t most = 0x42ae0000; /* 87: floats that are not negative are ordered as their bits */
     float shifted, power, r, r2;
     int32_t bits, base;
-    a = a < 87.0f ? a : 87.0f;
+    memcpy(&bits, &a, sizeof bits);
+    bits = bits < most ? bits : most;
+    memcpy(&a, &bits, sizeof a);
     shifted = a * 1.44269504f + magic;
     power = shifted - magic;
     r = (power * 0.693145752f - a) + power * 1.42860677e-06f;
@@ -155,6 +162,7 @@ PART double inverse_factor(int n, double matrix[MOST][MOST], double inverse[MOST
 #define REAL double
 #define R(x) (x)
 #define ABS fabs
+#define SIGNED copysign
 #define EXP_MINUS exp_minus
 #define LOG_OF log_of
 #define DOT dot
@@ -165,6 +173,7 @@ PART double inverse_factor(int n, double matrix[MOST][MOST], double inverse[MOST
 #undef REAL
 #undef R
 #undef ABS
+#undef SIGNED
 #undef EXP_MINUS
 #undef LOG_OF
 #undef DOT
@@ -174,6 +183,7 @@ PART double inverse_factor(int n, double matrix[MOST][MOST], double inverse[MOST
 #define REAL float
 #define R(x) ((float)(x))
 #define ABS fabsf
+#define SIGNED copysignf
 #define EXP_MINUS exp_minus_float
 #define LOG_OF log_of_float
 #define DOT dot_of_floats
@@ -206,19 +216,39 @@ PART void expect_curves(const Integral *j, int nodes, int64_t lo, int64_t rows, 
     }
 }
 
-/* What an annotator's rows are, with sums over them. */
-PART Own_double own_rows(const Integral *j, int64_t u, double *ready)
+/* Work out the gaps of rows that are differences of two unknowns, and their sds. */
+PART void pair_gaps(const Integral *j, int64_t lo, int64_t rows, double *gap, float *sd)
+{
+    const int32_t *column = j->column + 2 * lo;
+    for (int64_t r = 0; r < rows; r++)
+        gap[r] = j->unknown[column[2 * r]] - j->unknown[column[2 * r + 1]];
+    if (!j->variance) return;
+    for (int64_t r = 0; r < rows; r++) {
+        const double sum = j->variance[column[2 * r]] + j->variance[column[2 * r + 1]];
+        const double found = sqrt(sum > 0.0 ? sum : 0.0);
+        sd[r] = (float)(found < j->cap ? found : j->cap);
+    }
+}
+
+/* What an annotator's rows are, with sums over them; the readiness and gap of each fill doubles, its
+ * sd fills sd. */
+PART Own_double own_rows(const Integral *j, int64_t u, double *doubles, float *sd)
 {
     const int64_t lo = j->starts[u], rows = j->starts[u + 1] - lo;
     Own_double o;
     memset(&o, 0, sizeof o);
     o.rows = rows;
-    o.gap = j->gap + lo;
+    double *ready = doubles;
+    o.gap = doubles + rows;
+    if (j->gap)
+        o.gap = j->gap + lo;
+    else
+        pair_gaps(j, lo, rows, doubles + rows, sd);
     o.lean = j->lean + lo;
     o.tied = j->tied + lo;
     o.weight = j->weight ? j->weight + lo : 0;
     o.axis = j->axis && j->role[STANCE] >= 0 ? j->axis + lo : 0;
-    o.sd = j->row_sd ? j->row_sd + lo : 0;
+    o.sd = j->row_sd ? j->row_sd + lo : !j->gap && j->variance ? sd : 0;
     o.readiest = 1.0;
     for (int64_t from = 0; from < rows; from += WIDE) {
         const int n = (int)(rows - from < WIDE ? rows - from : WIDE);
@@ -272,22 +302,23 @@ typedef struct {
     Work_float quick_work;
 } Annotator;
 
-/* Find a mode, roughly if that will do; see find_mode. */
+/* Find a mode, by floats as far as they go; see find_mode. */
 PART double mode_of(const Integral *j, Annotator *a, double sign, const double *mean, double *theta,
                     double *next, double inverse[MOST][MOST], double *bend)
 {
-    if (j->floats && j->close >= ROUGH) {
-        const int64_t ready = j->role[READINESS];
+    const int64_t ready = j->role[READINESS];
+    if (j->floats && (ready < 0 || theta[ready] < a->readiest)) {
+        const double close = j->close > QUICK ? j->close : QUICK;
         double begin[MOST];
-        memcpy(begin, theta, sizeof begin);
-        if (ready < 0 || theta[ready] < a->readiest) {
-            const double log_det =
-                find_mode_float(j, &a->quick, sign, mean, &a->quick_work, theta, next, inverse, bend);
-            if (isfinite(log_det) && (ready < 0 || theta[ready] < a->readiest)) return log_det;
-        }
-        memcpy(theta, begin, sizeof begin);
+        for (int i = 0; i < j->parameters; i++) begin[i] = theta[i];
+        const double log_det = find_mode_float(j, &a->quick, sign, mean, close, &a->quick_work, theta,
+                                               next, inverse, bend);
+        const int found = isfinite(log_det) && (ready < 0 || theta[ready] < a->readiest);
+        if (found && j->close >= QUICK) return log_det;
+        for (int i = 0; i < j->parameters; i++) theta[i] = found ? next[i] : begin[i];
     }
-    return find_mode_double(j, &a->exact, sign, mean, &a->exact_work, theta, next, inverse, bend);
+    return find_mode_double(j, &a->exact, sign, mean, j->close, &a->exact_work, theta, next, inverse,
+                            bend);
 }
 
 /* Look at the nodes of one half of an annotator; fills their log weights and values. */
@@ -335,9 +366,9 @@ PART void look_at_half(const Integral *j, Annotator *a, int64_t u, int half, dou
 }
 
 /* Integrate the parameters of annotators first to last out. For each row of the annotator who has
- * most, ready is room for a double, own for six floats and room for three floats of each node. Returns
+ * most, doubles is room for two, own for seven floats and room for three floats of each node. Returns
  * the log evidence. */
-double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, double *ready,
+double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, double *doubles,
                                 float *own, float *room)
 {
     Annotator a;
@@ -349,8 +380,8 @@ double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, 
     for (int64_t u = first; u < last; u++) {
         Own_double at;
         Own_float quick_at;
-        a.exact = own_rows(j, u, ready);
-        if (j->floats) a.quick = own_floats(&a.exact, own);
+        a.exact = own_rows(j, u, doubles, own);
+        if (j->floats) a.quick = own_floats(&a.exact, own + a.exact.rows);
         a.readiest = READY - log(a.exact.readiest);
         if (a.exact.sd && GAPS * a.exact.rows <= WIDE) {
             at_points_double(&a.exact, 0, (int)a.exact.rows, &points, &at);

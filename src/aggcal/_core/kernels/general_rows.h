@@ -2,7 +2,7 @@
  * once for floats. Floats take half the time and are as exact as what is kept of a row; sums over rows
  * that are compared with each other are doubles in either case.
  *
- * REAL is the type, R(x) a number of it, ABS, EXP_MINUS and LOG_OF its functions, DOT and SUM_OF the
+ * REAL is the type, R(x) a number of it, ABS, SIGNED, EXP_MINUS and LOG_OF its functions, DOT and SUM_OF the
  * sums of up to WIDE numbers, ROUNDING how exact a loss is, OF(name) the name of what is defined here. */
 #define Own OF(Own)
 #define Points OF(Points)
@@ -26,6 +26,11 @@
 #define find_mode OF(find_mode)
 #define fold OF(fold)
 #define node_terms OF(node_terms)
+#define plain_sums OF(plain_sums)
+#define plain_nodes OF(plain_nodes)
+#define order_of OF(order_of)
+#define plain_rows OF(plain_rows)
+#define is_plain OF(is_plain)
 
 typedef struct Own {
     const REAL *gap, *weight, *lean, *tied, *axis, *ready;
@@ -55,6 +60,8 @@ typedef struct {
     REAL one[5][WIDE]; /* of one point of the gap: pull, curve, tie_pull, tie_curve, cross */
     Unsure unsure;
 } Work;
+
+#include "general_plain.h"
 
 /* The sum of weight * (half |eta| + log total); half is half the number of grades, and no total is
  * above most. */
@@ -461,7 +468,9 @@ PART double annotator_terms(const Integral *j, const Own *o, double sign, const 
         *cut = j->exact < 0 ? SMOOTH / size : 0.0;
     s.smooth = *cut >= o->widest && *cut > 0.0;
     if (o->points && *cut <= 0.0) o = o->points;
-    for (int64_t from = 0; from < o->rows; from += WIDE) {
+    const int plain = is_plain(j, o) && (!o->sd || s.smooth);
+    if (plain) value += plain_sums(o, &s, &a);
+    for (int64_t from = 0; !plain && from < o->rows; from += WIDE) {
         const int n = (int)(o->rows - from < WIDE ? o->rows - from : WIDE);
         value += mixed_terms(j, o, &s, *cut, from, n, w, &a);
     }
@@ -486,8 +495,8 @@ PART double annotator_terms(const Integral *j, const Own *o, double sign, const 
 /* Find the mode by damped Newton steps from what theta holds. Fills theta, where to look for it the
  * next time, the inverse factor of the curvature there and the curvature in the reliability; returns
  * the log determinant. */
-PART double find_mode(const Integral *j, const Own *o, double sign, const double *mean, Work *w,
-                      double *theta, double *next, double inverse[MOST][MOST], double *bend)
+PART double find_mode(const Integral *j, const Own *o, double sign, const double *mean, double close,
+                      Work *w, double *theta, double *next, double inverse[MOST][MOST], double *bend)
 {
     const int n = (int)j->parameters;
     double gradient[MOST], curvature[MOST][MOST], step[MOST], trial[MOST], log_det = 0.0;
@@ -519,7 +528,7 @@ PART double find_mode(const Integral *j, const Own *o, double sign, const double
         }
         const double shorter = largest > LONGEST ? LONGEST / largest : 1.0;
         for (int i = 0; i < n; i++) step[i] *= shorter;
-        if (!(fall >= j->close) || count >= STEPS) break;
+        if (!(fall >= close) || count >= STEPS) break;
         const double limit = value + ROUNDING * (1.0 + fabs(value));
         for (int t = 0; t < HALVINGS; t++) {
             for (int i = 0; i < n; i++) trial[i] = theta[i] - step[i];
@@ -549,6 +558,7 @@ PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, 
     double loss = 0.0;
     float *curve = room, *tie_curve = room + o->rows, *cross = room + 2 * o->rows;
     const double cut = derivable(j, o) && s->gamma != 0.0 ? SMOOTH / fabs(s->gamma) : 0.0;
+    if (!tie_pull && is_plain(j, o) && (!o->sd || s->smooth)) return plain_nodes(o, s, pull, curve);
     if (o->points && cut <= 0.0) {
         loss = row_terms(j, o->points, s, 0, (int)o->points->rows, w, 0);
         fold(w->pull, (int)o->rows, -1.0, pull);
@@ -594,3 +604,8 @@ PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, 
 #undef find_mode
 #undef fold
 #undef node_terms
+#undef plain_sums
+#undef plain_nodes
+#undef order_of
+#undef plain_rows
+#undef is_plain

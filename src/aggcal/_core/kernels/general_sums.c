@@ -8,6 +8,7 @@
 #include "shared.h"
 
 #define WIDE 256
+#define KEPT 16384 /* rows of an annotator whose gaps are kept for the second look at them */
 #define MOST_NODES 16
 #define SEVERAL 4 /* vectors that are worked on at once */
 enum { GAP_GAP, GAP_AXIS, AXIS_AXIS, GAP_TIE, AXIS_TIE, TIE_TIE, PAIRS };
@@ -53,20 +54,7 @@ PART Nodes nodes_of(const Pulls *j, int64_t u)
     return found;
 }
 
-/* The sums over nodes of factor * pull, of n rows. */
-PART void mixed_exactly(const Nodes *nodes, const float *const *pull, const double *factor,
-                        int64_t from, int n, double *out)
-{
-    for (int r = 0; r < n; r++) out[r] = 0.0;
-    for (int s = 0; s < nodes->count; s++) {
-        const float *of = pull[s] + from;
-        const double by = factor[s];
-        if (by == 0.0) continue;
-        for (int r = 0; r < n; r++) out[r] += by * of[r];
-    }
-}
-
-/* The same in floats: what of it is a difference between nodes is as exact as these. */
+/* The sums over nodes of factor * pull, of n rows: differences between nodes are as exact as floats. */
 PART void mixed(const Nodes *nodes, const float *const *pull, const double *factor, int64_t from,
                 int n, float *out)
 {
@@ -78,14 +66,26 @@ PART void mixed(const Nodes *nodes, const float *const *pull, const double *fact
     }
 }
 
-PART void mixed_squares(const Nodes *nodes, const float *const *pull, const double *factor,
-                        int64_t from, int n, double *out)
+/* Of n rows, in one pass: the sums over nodes of p * pull and of toward * pull, and the variance of
+ * what the nodes pull by, square being p times the square of their factor. */
+ALWAYS void gathered(const Nodes *nodes, const float *const *pull, const double *p,
+                     const double *toward, const double *square, int64_t from, int n, double *force,
+                     double *along, double *loose, const int count)
 {
-    for (int r = 0; r < n; r++) out[r] = 0.0;
-    for (int s = 0; s < nodes->count; s++) {
-        const float *of = pull[s] + from;
-        const double by = factor[s];
-        for (int r = 0; r < n; r++) out[r] += by * ((double)of[r] * of[r]);
+    const float *of[MOST_NODES];
+    for (int s = 0; s < count; s++) of[s] = pull[s] + from;
+#pragma omp simd
+    for (int r = 0; r < n; r++) {
+        double sum = 0.0, other = 0.0, squares = 0.0;
+        for (int s = 0; s < count; s++) {
+            const double value = of[s][r];
+            sum += p[s] * value;
+            other += toward[s] * value;
+            squares += square[s] * (value * value);
+        }
+        force[r] = sum;
+        along[r] = other;
+        loose[r] = squares - sum * sum;
     }
 }
 
@@ -112,11 +112,32 @@ void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const do
             }
             for (int64_t from = lo; from < hi; from += WIDE) {
                 const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
-                mixed_exactly(&nodes, pull, p, from - lo, n, force);
-                mixed_exactly(&nodes, pull, toward, from - lo, n, along);
-                mixed_squares(&nodes, pull, square, from - lo, n, loose);
-                for (int r = 0; r < n; r++) loose[r] -= force[r] * force[r];
-                for (int r = 0; r < n; r++) {
+                /* As many nodes as annotators with one to three parameters have. */
+                switch (nodes.count) {
+#define GATHERED(count)                                                                               \
+    gathered(&nodes, pull, p, toward, square, from - lo, n, force, along, loose, count)
+                case 3: GATHERED(3); break;
+                case 5: GATHERED(5); break;
+                case 6: GATHERED(6); break;
+                default: GATHERED(nodes.count);
+#undef GATHERED
+                }
+                const int32_t *column = j->column + from * j->entries;
+                const int pairs = !channel && !j->value;
+                for (int r = 0; pairs && r < n; r++) {
+                    double *left = out + 4 * (int64_t)column[2 * r];
+                    double *right = out + 4 * (int64_t)column[2 * r + 1];
+                    const double bent = curve[from + r];
+                    left[0] += force[r];
+                    left[1] += bent;
+                    left[2] += loose[r];
+                    left[3] += along[r];
+                    right[0] -= force[r];
+                    right[1] += bent;
+                    right[2] += loose[r];
+                    right[3] -= along[r];
+                }
+                for (int r = 0; !pairs && r < n; r++) {
                     const int64_t row = from + r;
                     const int entries = channel == 0 ? (int)j->entries : channel == 1 ? 2 : 1;
                     for (int e = 0; e < entries; e++) {
@@ -142,11 +163,11 @@ void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const do
 }
 
 /* What a change of the unknowns moves n rows by: gaps, axis, readiness. */
-PART void moves(const Pulls *j, int64_t from, int n, const double *v, float *gap, float *axis, float *tie)
+PART void moves(const Pulls *j, int64_t from, int n, const float *v, float *gap, float *axis, float *tie)
 {
     const int32_t *column = j->column + from * j->entries;
     if (!j->value) {
-        for (int r = 0; r < n; r++) gap[r] = (float)(v[column[2 * r]] - v[column[2 * r + 1]]);
+        for (int r = 0; r < n; r++) gap[r] = v[column[2 * r]] - v[column[2 * r + 1]];
     } else {
         const double *value = j->value + from * j->entries;
         const int entries = (int)j->entries;
@@ -158,11 +179,11 @@ PART void moves(const Pulls *j, int64_t from, int n, const double *v, float *gap
     }
     if (j->axis >= 0)
         for (int r = 0; r < n; r++)
-            axis[r] = (float)(v[j->axis + column[r * j->entries]] - v[j->axis + column[r * j->entries + 1]]);
+            axis[r] = v[j->axis + column[r * j->entries]] - v[j->axis + column[r * j->entries + 1]];
     if (j->ties >= 0)
         for (int r = 0; r < n; r++) {
             const int32_t c = j->context[from + r];
-            tie[r] = c < 0 ? 0.0f : (float)v[j->ties + c];
+            tie[r] = c < 0 ? 0.0f : v[j->ties + c];
         }
 }
 
@@ -193,10 +214,10 @@ PART void scatter(const Pulls *j, int64_t from, int n, const float *gap, const f
 }
 
 /* out += (sum of expected curvatures - sum_u Cov_k(g_uk)) v, but for the prior of the means. */
-void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const double *v, double *out)
+void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const float *v, double *out)
 {
-    const int all = (int)(j->each * j->halves);
-    float gap[WIDE], axis[WIDE], tie[WIDE], flow[3][WIDE];
+    const int all = (int)(j->each * j->halves), kept = j->axis < 0 && j->ties < 0 ? KEPT : WIDE;
+    float gaps[KEPT], axis[WIDE], tie[WIDE], flow[3][WIDE];
     for (int64_t u = first; u < last; u++) {
         const int64_t lo = j->starts[u], hi = j->starts[u + 1];
         const Nodes nodes = nodes_of(j, u);
@@ -208,6 +229,7 @@ void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const d
         }
         for (int64_t from = lo; from < hi; from += WIDE) {
             const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+            float *gap = hi - lo > kept ? gaps : gaps + (from - lo);
             moves(j, from, n, v, gap, axis, tie);
             for (int s = 0; s < nodes.count; s++) {
                 const float *pull = nodes.pull[s] + (from - lo);
@@ -229,7 +251,8 @@ void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const d
         for (int64_t from = lo; from < hi; from += WIDE) {
             const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
             const float *const *curve = j->curve;
-            if (hi - lo > WIDE) moves(j, from, n, v, gap, axis, tie);
+            float *gap = hi - lo > kept ? gaps : gaps + (from - lo);
+            if (hi - lo > kept) moves(j, from, n, v, gap, axis, tie);
             mixed(&nodes, nodes.pull, factor[0], from - lo, n, flow[0]);
             for (int r = 0; r < n; r++) flow[0][r] += curve[GAP_GAP][from + r] * gap[r];
             if (j->axis >= 0) {

@@ -13,17 +13,23 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 20; }
+int aggcal_version(void) { return 21; }
 
-/* Whether this processor runs what is compiled for the x86 processors of the last ten years. */
-int aggcal_runs_v3(void)
+/* The highest level of x86-64 that this processor runs and there are kernels for; else 1. */
+int aggcal_level(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi2"))
+        return 1;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? 4
+               : 3;
 #else
-    return 0;
+    return 1;
 #endif
 }
 

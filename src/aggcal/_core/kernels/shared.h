@@ -7,6 +7,8 @@
 
 /* Everything is inlined where it is used, so that loops over it become vectors. */
 #define PART static inline
+/* And here so that what is constant where it is called is constant inside. */
+#define ALWAYS static inline __attribute__((always_inline))
 
 /* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it, the
  * polynomial in pairs so that no term waits for the one before. */

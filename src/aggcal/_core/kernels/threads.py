@@ -35,8 +35,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
-def balanced(starts: npt.NDArray[np.int64], fewest: int = _ROWS_PER_RANGE) -> list[int]:
-    """Cut the annotators into ranges of about as many rows, ``fewest`` or more.
+def balanced(
+    starts: npt.NDArray[np.int64], fewest: int = _ROWS_PER_RANGE, most: int = _MOST_RANGES
+) -> list[int]:
+    """Cut the annotators into ranges of about as many rows, ``fewest`` or more; ``most`` at most.
 
     The cut depends on the data alone, not on the number of cores, and ranges are added up in
     their order: the same data give the same bits on any number of threads.
@@ -47,7 +49,7 @@ def balanced(starts: npt.NDArray[np.int64], fewest: int = _ROWS_PER_RANGE) -> li
     [0, 2, 3]
     """
     rows = int(starts[-1])
-    ranges = max(1, min(rows // fewest, _MOST_RANGES))
+    ranges = max(1, min(rows // fewest, most))
     if ranges == 1:  # small studies ask often
         return sorted({0, len(starts) - 1})
     cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))

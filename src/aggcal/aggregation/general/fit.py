@@ -45,8 +45,9 @@ stalled: where annotators differ little, what is left of the distance would keep
 _NO_FLOATS, _CLOSEST = 1e-5, 1e-10
 """Change in an iteration below which the rounding of float32 is felt, and how near modes are looked
 for then: nodes are worked out in float64."""
-_LOOSE, _TIGHT = 5e-2, 1e-3
-"""How exactly conjugate gradients solve for a step, on the way and at the end."""
+_LOOSE, _MEDIUM, _TIGHT = 5e-2, 1e-2, 1e-3
+"""How exactly conjugate gradients solve for a step, on the way, there of many rows at most, and at
+the end."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _LEFT = 1.5
@@ -233,7 +234,8 @@ class _Run:
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
         # Products with the curvature cost little beside integrals.
-        close = float(np.clip(self.moves[-1] if self.moves else 1.0, _TIGHT, _LOOSE))
+        least = _MEDIUM if self.large else _TIGHT
+        close = float(np.clip(self.moves[-1] if self.moves else 1.0, least, _LOOSE))
         new, covariance, step = self._stepped(state, curvature, close)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
@@ -293,7 +295,10 @@ class _Run:
         far = 0.0
         for part, unit in ((slice(means.start), state.block_sds[SCORES]), (means, 1.0)):
             length = float(np.abs(step[part]).max(initial=0.0)) / unit
-            step[part] *= min(1.0, 1.0 / max(length, 1e-300))
+            if self.large:  # of many, a few lead the others nowhere
+                np.clip(step[part], -unit, unit, out=step[part])
+            else:
+                step[part] *= min(1.0, 1.0 / max(length, 1e-300))
             far = max(far, length)
         self._hold_back(step[means])
         tilt = curvature.tilt(problem.off(), step, far) if problem.has_unit else 0.0

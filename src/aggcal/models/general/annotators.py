@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.models.general.outcomes import Outcomes, RowTerms
@@ -42,12 +42,25 @@ _LIKELY = 2.0
 """Largest reliability at which modes are looked for first: steps towards them are short."""
 
 
+class Pairs(NamedTuple):
+    """What the gaps of rows are made of, where each is a difference of two unknowns."""
+
+    columns: CodeArray
+    """Rows by two: the unknowns."""
+    unknowns: FloatArray
+    variances: FloatArray
+    """Of the unknowns."""
+    cap: float
+    """Largest sd of a gap."""
+
+
 @dataclass(frozen=True, eq=False)
 class Point:
     """Where the annotators are integrated out."""
 
     gaps: FloatArray
     row_sd: FloatArray
+    """Empty, as the gaps, where `pairs` says what they are made of."""
     means: FloatArray
     """Prior means, annotators by parameters."""
     sds: FloatArray
@@ -63,6 +76,7 @@ class Point:
     """Annotators who are certainly not reversed."""
     close: float = 1e-10
     """Squared Newton step, over the variance, at which a mode is near enough."""
+    pairs: Pairs | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +171,10 @@ class Integration:
     def n_nodes(self) -> int:
         """Nodes of each annotator."""
         return len(self.signs) * len(self.point_weights)
+
+    def takes_pairs(self, grades: FloatArray) -> bool:  # noqa: ARG002
+        """Whether gaps need not be worked out where they are differences of two unknowns."""
+        return False
 
     def restart(self) -> None:
         """Forget where the modes are."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.records import dataclass
-from aggcal.models.general.annotators import RELIABILITY, Integration, Known, Point
+from aggcal.models.general.annotators import RELIABILITY, Integration, Known, Pairs, Point
 from aggcal.models.general.compiled_sums import Prior, sums_of
 from aggcal.models.general.sums import Layout, Sums
+
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +73,17 @@ def integrate(
     place
         Where.
     """
-    x, gaps = place.unknowns, layout.design
+    x, design = place.unknowns, layout.design
     means = prior_means(layout, shares, place)
     integration.roughly = place.roughly
+    scores, variances = x[: design.size], place.covariance
+    pairs = None
+    if design.paired and variances.ndim == 1 and integration.takes_pairs(place.grades):
+        pairs = Pairs(design.columns, scores, variances, place.cap)
     known = integration.evaluate(
         Point(
-            gaps.gaps(x[: gaps.size]),
-            gaps.row_sds(place.covariance, place.cap),
+            design.gaps(scores) if pairs is None else _NONE,
+            design.row_sds(variances, place.cap) if pairs is None else _NONE,
             means,
             place.sds,
             place.log_shares,
@@ -86,6 +92,7 @@ def integrate(
             place.grades,
             place.hopeless,
             place.close,
+            pairs,
         )
     )
     prior = Prior(place.sds, means)

@@ -38,15 +38,17 @@ _GRADES = 3
 """Grades that the kernels know."""
 _FEWEST_ROWS = 2_500
 """Rows of a range: an integral over a row takes long, so that fewer are worth a thread."""
+_MOST_RANGES = 64
+"""Ranges at most: they need no memory for sums, and one with a busy annotator takes longer."""
 _MANY_ROWS = 10_000
 """Rows from which float32 saves time that is felt; its rounding shows in the seventh digit."""
-_FLOATS = 6
-"""Columns of a row that the kernels turn into float32."""
+_DOUBLES, _FLOATS = 2, 7
+"""Numbers of a row that the kernels work out, and those that they keep as float32."""
 _COUNT, _NUMBER, _ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 # fmt: off
 _ARRAYS = (
-    "starts", "second", "gap", "row_sd", "weight", "lean", "tied", "axis", "offset", "grades",
-    "mean", "sd", "point", "log_weight", "log_share",
+    "starts", "second", "gap", "row_sd", "column", "unknown", "variance", "weight", "lean", "tied",
+    "axis", "offset", "grades", "mean", "sd", "point", "log_weight", "log_share",
 )
 _RESULTS = (
     "mode", "node", "chance", "pull", "second_pull", "tie_pull", "second_tie_pull",
@@ -62,7 +64,7 @@ class _Integral(ctypes.Structure):
         *((name, _COUNT) for name in ("parameters", "halves", "each", "top")),
         ("role", _COUNT * len(_ROLES)),
         *((name, _ARRAY) for name in _ARRAYS),
-        ("close", _NUMBER),
+        *((name, _NUMBER) for name in ("cap", "close")),
         *((name, _ARRAY) for name in _RESULTS),
         ("curve", _ARRAY * len(PAIRS)),
         ("exact", _COUNT),
@@ -119,7 +121,7 @@ class CompiledIntegration(Integration):
             raise RuntimeError("the compiled kernels are not there")
         self._kernels = kernels
         self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
-        self.ranges = balanced(self._starts, _FEWEST_ROWS)
+        self.ranges = balanced(self._starts, _FEWEST_ROWS, _MOST_RANGES)
         weight, lean, tied = rows.answers
         plain = len(rows) > 0 and bool((weight == 1.0).all())
         self._answers = (
@@ -130,25 +132,25 @@ class CompiledIntegration(Integration):
         self._kept: dict[str, np.ndarray] = {}
         self.floats = len(rows) >= _MANY_ROWS
 
+    def takes_pairs(self, grades: FloatArray) -> bool:
+        """Whether gaps need not be worked out where they are differences of two unknowns."""
+        return len(grades) <= _GRADES and bool(grades[0] == 1.0)
+
     def evaluate(self, point: Point) -> Known:
         """Integrate at a point; `found` is then what the nodes do to the rows."""
         grades = np.ones(1) if point.grades is None else np.ascontiguousarray(point.grades)
-        if len(grades) > _GRADES or grades[0] != 1.0:
+        if not self.takes_pairs(grades):
             return super().evaluate(point)
         m, k, n = self.rows.n_annotators, len(self.names), len(self.rows)
         if self.modes is None:
             self.modes = self.begin(point)
         sums = self._room(point, n)
         nodes, weights = np.empty((m, self.n_nodes, k)), np.empty((m, self.n_nodes))
-        # The first says it nearly always: a pass over many takes a while.
-        unsure = bool(point.row_sd[:1].any() or point.row_sd.any())
-        row_sd = np.ascontiguousarray(point.row_sd, dtype=np.float32) if unsure else None
         weight, lean, tied = self._answers
         inputs = {
             "starts": self._starts,
             "second": sums.second,
-            "gap": _doubles(point.gaps),
-            "row_sd": row_sd,
+            **_gaps_of(point),
             "weight": weight,
             "lean": lean,
             "tied": tied,
@@ -166,10 +168,11 @@ class CompiledIntegration(Integration):
             sums.pulls, sums.second_pulls, sums.tie_pulls, sums.second_tie_pulls,
         )  # fmt: skip
         pairs = [sums.curves.get(pair) for pair in PAIRS]
+        cap = 0.0 if point.pairs is None else point.pairs.cap
         job = _Integral(
             n, sums.second_pulls.shape[1], k, len(self.signs), len(self.points), len(grades),
             (_COUNT * len(_ROLES))(*(self.column.get(name, -1) for name in _ROLES)),
-            *at(*(inputs[name] for name in _ARRAYS)), point.close, *at(*results),
+            *at(*(inputs[name] for name in _ARRAYS)), cap, point.close, *at(*results),
             (_ARRAY * len(PAIRS))(*at(*pairs)), -1 if self.roughly else int(self.exact),
             int(self.floats),
         )  # fmt: skip
@@ -179,11 +182,11 @@ class CompiledIntegration(Integration):
 
     def _work(self, job: _Integral, begin: int, end: int) -> float:
         most = int(self.rows.sizes[begin:end].max(initial=0))
-        ready = np.empty(most)
+        doubles = np.empty(_DOUBLES * most)
         own, room = (np.empty(most * n, dtype=np.float32) for n in (_FLOATS, 3 * self.n_nodes))
         return float(
             self._kernels.aggcal_general_integrate(
-                ctypes.byref(job), begin, end, *at(ready, own, room)
+                ctypes.byref(job), begin, end, *at(doubles, own, room)
             )
         )
 
@@ -214,6 +217,19 @@ class CompiledIntegration(Integration):
             self._kept.pop(name, None)
             kept = self._kept[name] = np.empty(shape, dtype=np.float32)
         return kept
+
+
+def _gaps_of(point: Point) -> dict[str, np.ndarray | None]:
+    """Return gaps and their sds, or what they are made of."""
+    found = dict.fromkeys(("gap", "row_sd", "column", "unknown", "variance"))
+    if point.pairs is None:
+        # The first says it nearly always: a pass over many takes a while.
+        unsure = bool(point.row_sd[:1].any() or point.row_sd.any())
+        row_sd = np.ascontiguousarray(point.row_sd, dtype=np.float32) if unsure else None
+        return found | {"gap": _doubles(point.gaps), "row_sd": row_sd}
+    columns, unknowns, variances, _ = point.pairs
+    made = {"column": np.ascontiguousarray(columns), "unknown": _doubles(unknowns)}
+    return found | made | {"variance": _doubles(variances) if variances.any() else None}
 
 
 def _doubles(values: FloatArray | None) -> FloatArray | None:

@@ -26,6 +26,9 @@ from aggcal.models.general.sums import Layout, Sums, held_means
 _MOST_NODES = 16
 _MOST_RANGES = 4
 """Ranges that each fill a matrix of unknowns by unknowns of their own."""
+_SOME_RANGES, _MANY_RANGES, _SMALL_SUMS = 16, 32, 200_000
+"""Ranges that are summed apart: more where sums are of so few unknowns that they cost little, as a
+range with a busy annotator takes longer than the others."""
 _CROWDED = 0.2
 """Share of the pairs of unknowns, both touched by the same annotator, from which matrix products
 are quicker than going through those pairs."""
@@ -93,7 +96,8 @@ class CompiledSums(Sums):
 
     @cached_property
     def _ranges(self) -> list[int]:
-        return balanced(self.layout.rows.starts)
+        small = self.layout.size <= _SMALL_SUMS
+        return balanced(self.layout.rows.starts, most=_MANY_RANGES if small else _SOME_RANGES)
 
     def _by_node(self) -> RowSums:
         found: CompiledRowSums = self.found
@@ -132,11 +136,13 @@ class CompiledSums(Sums):
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature."""
-        layout, vector = self.layout, np.ascontiguousarray(vector)
+        layout = self.layout
+        # As exact as what it is multiplied by, and half as much to look up.
+        single = np.ascontiguousarray(vector, dtype=np.float32)
 
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(layout.size)
-            self._run("product", begin, end, vector, out)
+            self._run("product", begin, end, single, out)
             return out
 
         out = added(each_range(work, self._ranges))
