@@ -195,7 +195,7 @@ class Knowledge:
             if slope > 0.0:
                 error = np.sqrt(noise) * random.standard_normal(apart.shape)
                 surprise = (centred - slope * apart - error).T
-                drawn += self.covariance.gain(slope, 0.0, noise, surprise)[0].T / slope
+                drawn += self.covariance.gained(slope, 0.0, noise, surprise).T / slope
             for draw in drawn:
                 yield draw, slope
 

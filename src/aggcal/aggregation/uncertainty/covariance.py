@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
+from aggcal._core.compiled_scipy import spotrf, spotrs
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.prior_sd import centred
 
@@ -16,6 +17,9 @@ MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
 
 _ROOT_ROWS = 256  # taken at a time: what is beside a triangle need not be multiplied
+_COARSE = 1e-2
+"""Share of a score's variance that scores before it must leave open for draws in single precision:
+rounding is then less than a thousandth of a standard error."""
 _TRACE = 1e-9  # added to the diagonal, so that rounding leaves it positive definite
 
 
@@ -54,6 +58,12 @@ class Covariance(ABC):
         V = slope²·C + crowd·I is what a signal varies by, N = diag(noise) what hides it. There may
         be several residuals, a column each.
         """
+
+    def gained(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> FloatArray:
+        """Return K·residual for draws, which need fewer digits than an estimate does."""
+        return self.gain(slope, crowd, noise, residual)[0]
 
     @abstractmethod
     def of(self, positions: IntArray) -> Covariance:
@@ -98,15 +108,34 @@ class DenseCovariance(Covariance):
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations."""
+        n = len(self.variances)
+        normal = random.standard_normal((number, n))
+        single = self._single_root
+        if single is not None:
+            found, normal[:, -1] = normal, 0.0
+            _multiplied(normal[:, :-1].astype(np.float32), single, found)
+            found[:, -1] = -found[:, :-1].sum(axis=1)
+            return found
         root, triangular = self._root
-        normal = random.standard_normal((number, len(root)))
         if not triangular:
             return np.asarray(normal @ root.T)
         found = np.empty_like(normal)
-        for begin in range(0, len(root), _ROOT_ROWS):
-            end = begin + _ROOT_ROWS
-            found[:, begin:end] = normal[:, :end] @ root[begin:end, :end].T
+        _multiplied(normal, root, found)
         return found
+
+    @cached_property
+    def _single_root(self) -> SingleArray | None:
+        """A root of it less its last score, in single precision; None where that is too coarse.
+
+        Scores add up to 0: the last is what the others leave. Half the digits take half the time,
+        and are more than draws need, unless some scores are nearly known from those before them.
+        """
+        if len(self.matrix) < 2:  # noqa: PLR2004
+            return None
+        root, failed = spotrf(self.matrix[:-1, :-1].astype(np.float32).T, lower=True)
+        if failed or not (np.square(np.diag(root)) > _COARSE * self.variances[:-1]).all():
+            return None
+        return np.asarray(root)
 
     @cached_property
     def _root(self) -> tuple[FloatArray, bool]:
@@ -129,6 +158,19 @@ class DenseCovariance(Covariance):
         inverse = definite_inverse(wide, wide)
         # K = I − N(V + N)⁻¹.
         return residual - (noise * (inverse @ residual).T).T, 1.0 - noise * np.diag(inverse)
+
+    def gained(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> FloatArray:
+        """Return K·residual in single precision, unless that is too coarse."""
+        wide = (slope**2 * self.matrix).astype(np.float32)
+        own = np.diag(wide) + (crowd + noise)
+        np.fill_diagonal(wide, own)
+        factor, failed = spotrf(wide.T, lower=True, clean=False, overwrite_a=True)
+        if failed or not (np.square(np.diag(factor)) > _COARSE * own).all():
+            return super().gained(slope, crowd, noise, residual)
+        solved = spotrs(factor, residual.astype(np.float32), lower=True)[0]
+        return np.asarray(residual - (noise * solved.T).T)
 
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
@@ -292,6 +334,15 @@ class MatrixFreeCovariance(Covariance):
         """Return it multiplied by a factor."""
         solve = self._solve
         return MatrixFreeCovariance(factor * self.variances, lambda v: factor * solve(v))
+
+
+def _multiplied(
+    normal: FloatArray | SingleArray, root: FloatArray | SingleArray, found: FloatArray
+) -> None:
+    """Multiply rows of numbers by a lower triangle; what is beside it is not multiplied."""
+    for begin in range(0, len(root), _ROOT_ROWS):
+        end = min(begin + _ROOT_ROWS, len(root))
+        found[:, begin:end] = normal[:, :end] @ root[begin:end, :end].T
 
 
 def _about_means(values: FloatArray, component: IntArray) -> FloatArray:
