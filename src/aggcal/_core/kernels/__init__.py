@@ -75,6 +75,7 @@ def library() -> ctypes.CDLL | None:
     _declare_checks(kernels)
     _declare_layout(kernels)
     _declare_draws(kernels)
+    _declare_borders(kernels)
     return kernels
 
 
@@ -143,6 +144,16 @@ def _declare_draws(kernels: ctypes.CDLL) -> None:
         kernels.aggcal_shaped.argtypes = [*([count] * 5), *([array] * 5), number, number, array]
         kernels.aggcal_draw_ranks.restype = ctypes.c_int
         kernels.aggcal_draw_ranks.argtypes = [count, count, array, array]
+
+
+def _declare_borders(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that sum over pairs of items, where the library has them."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    if hasattr(kernels, "aggcal_border_square"):
+        kernels.aggcal_border_square.restype = None
+        kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 5)]
+        kernels.aggcal_border_forms.restype = None
+        kernels.aggcal_border_forms.argtypes = [*([count] * 3), *([array] * 5)]
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:
