@@ -89,3 +89,13 @@ def test_what_draws_gain_is_what_an_estimate_gains() -> None:
     for noise in (1.0, 1e-2, 1e-300):
         given = 1.3, 0.1 * noise, np.full(60, noise), residual
         np.testing.assert_allclose(known.gained(*given), known.gain(*given)[0], atol=1e-4)
+
+
+def test_gaps_of_a_table_of_pairs_are_those_of_each_pair() -> None:
+    known, some = covariance(12), np.array([3, 0, 11, 3])
+    every = np.arange(12)[::-1]
+    for i, j in ((some[:, None], every), (every, some[:, None]), (some[:, None], every[None, :])):
+        one, other = np.broadcast_arrays(i, j)
+        found = known.gap_variance(i, j)
+        by_pair = known.gap_variance(one.ravel(), other.ravel())
+        np.testing.assert_allclose(found.ravel(), by_pair, rtol=1e-12, atol=1e-15)

@@ -10,13 +10,14 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
 from aggcal._core.compiled_scipy import spotrf, spotrs
+from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.prior_sd import centred
 
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
 
-_ROOT_ROWS = 256  # taken at a time: what is beside a triangle need not be multiplied
+_ROOT_ROWS = 128  # of a range: what is beside a triangle need not be multiplied
 _COARSE = 1e-2
 """Share of a score's variance that scores before it must leave open for draws in single precision:
 rounding is then less than a thousandth of a standard error."""
@@ -95,8 +96,21 @@ class DenseCovariance(Covariance):
 
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
-        gap = self.variances[i] + self.variances[j] - 2.0 * self.matrix[i, j]
-        return np.asarray(np.maximum(gap, 0.0))
+        gap = self._entries(i, j)
+        gap *= -2.0
+        gap += self.variances[i] + self.variances[j]
+        return np.maximum(gap, 0.0, out=gap)
+
+    def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return entries of the matrix: for a column of positions and a row of them in two steps.
+
+        NumPy takes four times as long to look up each by itself.
+        """
+        if np.ndim(i) == 1 and np.ndim(j) > 1:
+            i, j = j, i
+        if np.ndim(j) == 1 and np.shape(i)[1:] == (1,):
+            return np.asarray(self.matrix[i[:, 0]][:, j])
+        return np.asarray(self.matrix[i, j])
 
     def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j."""
@@ -340,9 +354,11 @@ def _multiplied(
     normal: FloatArray | SingleArray, root: FloatArray | SingleArray, found: FloatArray
 ) -> None:
     """Multiply rows of numbers by a lower triangle; what is beside it is not multiplied."""
-    for begin in range(0, len(root), _ROOT_ROWS):
-        end = min(begin + _ROOT_ROWS, len(root))
+
+    def work(begin: int, end: int) -> None:
         found[:, begin:end] = normal[:, :end] @ root[begin:end, :end].T
+
+    each_range(work, [*range(0, len(root), _ROOT_ROWS), len(root)])
 
 
 def _about_means(values: FloatArray, component: IntArray) -> FloatArray:
