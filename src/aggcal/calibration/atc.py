@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.sorting import in_order, levels
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
-from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows
+from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows, project_rows
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.calibration.tuning import Untuned, level_of
 from aggcal.errors import AggcalWarning, HarmfulWarning, count, sentence
@@ -193,6 +193,9 @@ def projected_rows(
     array([[1.5, 1.5, 5. ],
            [0. , 3. , 5. ]])
     """
+    found = None if component is not None else project_rows(heights, values, weights)
+    if found is not None:
+        return found
     heights, values = np.broadcast_arrays(np.atleast_2d(heights), np.atleast_2d(values))
     order = np.argsort(heights)
     ordered = np.take_along_axis(heights, order, axis=1)

@@ -23,7 +23,12 @@ from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    DenseCovariance,
+    DrawnCovariance,
+    independent,
+)
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.within import deviations, n_levels
 
@@ -195,7 +200,7 @@ class Knowledge:
             if slope > 0.0:
                 error = np.sqrt(noise) * random.standard_normal(apart.shape)
                 surprise = (centred - slope * apart - error).T
-                drawn += self.covariance.gain(slope, 0.0, noise, surprise)[0].T / slope
+                drawn += self.covariance.gained(slope, 0.0, noise, surprise).T / slope
             for draw in drawn:
                 yield draw, slope
 
@@ -366,7 +371,12 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     model has make it larger. Scores made from the same judgments have a part of it only.
     """
     whole = len(chosen) == len(known.model)
-    covariance = known.covariance if whole else known.covariance.of(chosen)
+    covariance = known.covariance
+    if not whole and covariance.item_by_item:
+        # Only variances count below, and a few of very many items hardly depend on each other.
+        covariance = independent(np.sqrt(covariance.variances[chosen]))
+    elif not whole:
+        covariance = covariance.of(chosen)
     component = None if known.component is None else known.component[chosen]
     if component is not None and not whole:
         covariance = covariance.within(component)

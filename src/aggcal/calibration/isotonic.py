@@ -6,6 +6,9 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
+
+_ROWS_EACH = 50  # of a range: fewer wake more threads for less
 
 
 def isotonic(
@@ -57,6 +60,35 @@ def isotonic_rows(values: FloatArray, weights: FloatArray) -> FloatArray:
     for value, weight in zip(fitted, pooled, strict=True):
         kernel(n, *at(value, weight), start)
     return fitted
+
+
+def project_rows(heights: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray | None:
+    """Project the values of each row onto the order of its heights; either may be one row for all.
+
+    None where two heights of a row are equal, a weight is not positive, or there is no kernel.
+
+    Examples
+    --------
+    >>> project_rows(np.ones(2), np.arange(4.0).reshape(2, 2), np.ones(2)) is None
+    True
+    """
+    kernel = getattr(library(), "aggcal_projected_rows", None)
+    if kernel is None or weights.size == 0 or weights.min() <= 0.0:
+        return None
+    heights, values = (
+        np.atleast_2d(np.ascontiguousarray(each, dtype=np.float64)) for each in (heights, values)
+    )
+    weights, n = np.ascontiguousarray(weights, dtype=np.float64), len(weights)
+    found = np.empty((max(len(heights), len(values)), n))
+    next_heights, next_values = (n if len(each) == len(found) else 0 for each in (heights, values))
+
+    def work(begin: int, end: int) -> int:
+        above = heights[begin:end] if next_heights else heights
+        given = values[begin:end] if next_values else values
+        (above_at, given_at, *rest) = at(above, given, weights, found[begin:end])
+        return int(kernel(end - begin, n, above_at, next_heights, given_at, next_values, *rest))
+
+    return found if all(each_range(work, even(len(found), _ROWS_EACH))) else None
 
 
 def isotonic_parts(

@@ -13,11 +13,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
+from aggcal.calibration.isotonic import isotonic
 
 _FOLDS = 10  # more are hardly better and take longer
 _BAGS, _FOLD_BAGS = 60, 20  # more are smoother and take longer
@@ -95,7 +96,12 @@ def bagged(
     >>> curve(np.array([4.0])).round(1), 2.0 < used < 9.0
     (array([4.]), True)
     """
-    halves = (random.choice(len(x), max(2, len(x) // 2), replace=False) for _ in range(bags))
+    order = np.argsort(x, kind="stable")
+    x, y, place = x[order], y[order], np.argsort(order)
+    halves = (
+        np.sort(place[random.choice(len(x), max(2, len(x) // 2), replace=False)])
+        for _ in range(bags)
+    )
     each = in_turn if len(x) > _MANY else map
     curves, used = [], 0.0
     for knots, values, own in each(lambda half: _centred(x[half], y[half]), halves):
@@ -109,17 +115,23 @@ def bagged(
 
 
 def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Fit an isotonic curve with one knot for each block, at the block's mean."""
-    fitted, block = project(x, y)
-    number = np.bincount(block)
-    kept = np.flatnonzero(number)[::-1]
-    knots = (np.bincount(block, x)[kept]) / number[kept]
-    values = (np.bincount(block, fitted)[kept]) / number[kept]
-    # Blocks count down from the highest, so that an item's knot is at len(kept) − block.
-    own = len(kept) - block
-    if len(kept) == 1:
+    """Fit an isotonic curve with one knot for each block, at the block's mean; x is in order."""
+    fitted, starts = _blocks(x, y)
+    number = np.diff(starts)
+    knots = np.add.reduceat(x, starts[:-1]) / number
+    values = fitted[starts[:-1]]
+    if len(knots) == 1:
         return knots, values, 1.0
+    own = np.repeat(np.arange(len(knots)), number)
     right = np.clip(np.searchsorted(knots, x, side="right"), 1, len(knots) - 1)
     along = np.clip((x - knots[right - 1]) / (knots[right] - knots[right - 1]), 0.0, 1.0)
     weight = np.where(own == right, along, np.where(own == right - 1, 1.0 - along, 0.0))
-    return knots, values, float((weight / number[block]).sum())
+    return knots, values, float((weight / number[own]).sum())
+
+
+def _blocks(x: FloatArray, y: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the nearest numbers that never fall with x, which is in order, and their blocks."""
+    if not (x[1:] == x[:-1]).any():
+        return isotonic(y, np.ones(len(y)))
+    fitted, block = project(x, y)
+    return fitted, np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1], [True]]))

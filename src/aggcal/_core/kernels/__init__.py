@@ -72,6 +72,8 @@ def library() -> ctypes.CDLL | None:
     _declare_signs(kernels)
     _declare_checks(kernels)
     _declare_layout(kernels)
+    _declare_draws(kernels)
+    _declare_borders(kernels)
     return kernels
 
 
@@ -118,6 +120,12 @@ def _declare_isotonic(kernels: ctypes.CDLL) -> None:
     if hasattr(kernels, "aggcal_isotonic"):
         kernels.aggcal_isotonic.restype = ctypes.c_int64
         kernels.aggcal_isotonic.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
+    if hasattr(kernels, "aggcal_projected_rows"):
+        count, array = ctypes.c_int64, ctypes.c_void_p
+        kernels.aggcal_projected_rows.restype = ctypes.c_int
+        kernels.aggcal_projected_rows.argtypes = [
+            count, count, array, count, array, count, array, array
+        ]  # fmt: skip
     if hasattr(kernels, "aggcal_sort"):
         kernels.aggcal_sort.restype = ctypes.c_int
         kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
@@ -130,6 +138,30 @@ def _declare_layout(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_wins.argtypes = [array, count, count, *([array] * 4)]
     kernels.aggcal_questions.restype = count
     kernels.aggcal_questions.argtypes = [array, count, count, whole, whole, *([array] * 7)]
+
+
+def _declare_draws(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that draw scores and rank them, where the library has them."""
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    if hasattr(kernels, "aggcal_draw_ranks"):
+        kernels.aggcal_shape_steps.restype = None
+        kernels.aggcal_shape_steps.argtypes = [
+            count, count, count, array, array, ctypes.c_float, array, array
+        ]  # fmt: skip
+        kernels.aggcal_shaped.restype = None
+        kernels.aggcal_shaped.argtypes = [*([count] * 5), *([array] * 5), number, number, array]
+        kernels.aggcal_draw_ranks.restype = ctypes.c_int
+        kernels.aggcal_draw_ranks.argtypes = [count, count, array, array]
+
+
+def _declare_borders(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that sum over pairs of items, where the library has them."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    if hasattr(kernels, "aggcal_border_square"):
+        kernels.aggcal_border_square.restype = None
+        kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 5)]
+        kernels.aggcal_border_forms.restype = None
+        kernels.aggcal_border_forms.argtypes = [*([count] * 3), *([array] * 5)]
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 
 _STRIPS = 8  # of a symmetric product: more spare up to half of it, and multiply smaller pieces
 _LEAST_ROWS = 32  # of a strip: for fewer, waking a thread takes longer
+_SINGLE = 500
+"""Items from which what is at stake is worked out in single precision, in half the time: values of
+pairs are then off by a millionth. Fewer items take no time, and equal pairs stay equal."""
 _ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
@@ -61,23 +65,24 @@ class ExactCriterion(Criterion):
     ) -> None:
         self._i, self._j = i, j
         self._covariance = covariance
-        own, strips = np.diag(covariance), _strips(len(scores))
-        laplacian, pushed = np.empty_like(covariance), np.empty_like(covariance)
+        kind: type[Any] = np.float32 if len(scores) >= _SINGLE else np.float64
+        rough, at, strips = covariance.astype(kind), scores.astype(kind), _strips(len(scores))
+        own, laplacian, pushed = np.diag(rough), np.empty_like(rough), np.empty_like(rough)
 
         def near(begin: int, end: int) -> None:
             some = slice(begin, end)
-            gaps = own[some, None] + own[None, :] - 2.0 * covariance[some]
+            gaps = own[some, None] + own[None, :] - 2.0 * rough[some]
             apart = None if model is None else model[some, None] - model[None, :]
-            laplacian[some] = -weights(scores[some, None] - scores[None, :], gaps, apart)
+            np.negative(weights(at[some, None] - at[None, :], gaps, apart), out=laplacian[some])
 
         def push(begin: int, end: int) -> None:
-            np.matmul(covariance[begin:end], laplacian, out=pushed[begin:end])
+            np.matmul(rough[begin:end], laplacian, out=pushed[begin:end])
 
         each_range(near, strips)
         np.fill_diagonal(laplacian, 0.0)
-        np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
+        np.fill_diagonal(laplacian, -laplacian.sum(axis=1, dtype=np.float64))
         each_range(push, strips)
-        self._pushed, self._carried = pushed, _upper_product(pushed, covariance)
+        self._pushed, self._carried = pushed, _upper_product(pushed, rough)
         self._begin()
 
     def _begin(self) -> None:
@@ -97,7 +102,7 @@ class ExactCriterion(Criterion):
         each_range(value, even(len(i)))
         # √share · (C a, L C a, C₀ L C a) of each pair asked: what is left of the covariance C₀ is
         # C₀ less the sum of the squares of the first.
-        self._asked = np.empty((_ROOM, 3, len(own)))
+        self._asked = np.empty((_ROOM, 3, len(own)), dtype=carried.dtype)
         self._number = 0
 
     def copy(self) -> ExactCriterion:
@@ -158,7 +163,7 @@ class ExactCriterion(Criterion):
         before, whole = self._asked[: self._number], self._asked[self._number]
         asked = before[:, 0]
         share = gained / (1.0 + gained * variance)
-        np.subtract(self._covariance[one], self._covariance[other], out=whole[0])
+        whole[0] = self._covariance[one] - self._covariance[other]
         np.subtract(self._pushed[one], self._pushed[other], out=whole[1])
         np.subtract(self._carried_by(one), self._carried_by(other), out=whole[2])
         # Nothing as large as a matrix is multiplied: those before tell what they took away.

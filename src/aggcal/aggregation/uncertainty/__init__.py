@@ -4,7 +4,7 @@
 intervals and probabilities, `ranks` and `certified` into statements about the order, within
 connected components only (`components`). `shape` estimates how the scores are distributed,
 `efficiency` what telling annotators apart is worth, and `reversal` says who answers the other way
-round; `shares` and `t_distribution` help.
+round; `shares`, `t_distribution` and `draw_sums` help.
 """
 
 from aggcal.aggregation.uncertainty.certified import Certified

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.components import members, pairs_within
 from aggcal.aggregation.uncertainty.covariance import Covariance, MatrixFreeCovariance
@@ -71,7 +71,7 @@ class Certified:
                 int(np.searchsorted(np.sort(high[own]), low[own], side="left").sum())
                 for own in members(self.component, len(self.scores))
             )
-        return sum(len(below) for _, below in self._above())
+        return sum(int(np.count_nonzero(found)) for _, _, found in self._blocks())
 
     @property
     def share(self) -> float:
@@ -104,14 +104,19 @@ class Certified:
                 yield np.flatnonzero(row[:k])
 
     def _above(self) -> Iterator[tuple[int, IntArray]]:
+        """Go through the items that are certified above some, and those below each of them."""
+        for above, own, certified in self._blocks():
+            for i, row in zip(above.tolist(), certified, strict=True):
+                yield i, own[row]
+
+    def _blocks(self) -> Iterator[tuple[IntArray, IntArray, BoolArray]]:
+        """Go through items of a component, all of its items, and which are certified below."""
         critical_value = self.critical_value
         for own in members(self.component, len(self.scores)):
             for some in _blocks(len(own)):
                 gap = self.scores[own[some], None] - self.scores[own]
                 sd = np.sqrt(self.covariance.gap_bound(own[some, None], own))
-                certified = (gap > 0.0) & (gap > critical_value * sd)
-                for i, row in zip(own[some].tolist(), certified, strict=True):
-                    yield i, own[row]
+                yield own[some], own, (gap > 0.0) & (gap > critical_value * sd)
 
 
 def _blocks(n: int) -> Iterator[slice]:

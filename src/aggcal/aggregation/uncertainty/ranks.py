@@ -77,7 +77,7 @@ def rank_intervals(
         drawn = drawn_scores(scores, covariance, degrees_of_freedom, shape, random)
     for own in members(component, n):
         if drawn is not None:
-            in_draws = sorted_ranks(drawn[:, own])
+            in_draws = sorted_ranks(drawn if len(own) == n else drawn[:, own])
             kept = in_draws if len(own) == n else None
             ends = _around(scores[own], *rank_quantiles(in_draws, level))
         elif len(own) > MOST_DENSE:
