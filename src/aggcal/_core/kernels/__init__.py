@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 20  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 21  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -74,6 +74,7 @@ def library() -> ctypes.CDLL | None:
     _declare_signs(kernels)
     _declare_checks(kernels)
     _declare_layout(kernels)
+    _declare_written(kernels)
     return kernels
 
 
@@ -122,6 +123,15 @@ def _declare_layout(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_wins.argtypes = [array, count, count, *([array] * 4)]
     kernels.aggcal_questions.restype = count
     kernels.aggcal_questions.argtypes = [array, count, count, whole, whole, *([array] * 7)]
+
+
+def _declare_written(kernels: ctypes.CDLL) -> None:
+    """Say what the kernel takes that writes numbers as text."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    kernels.aggcal_written.restype = count
+    kernels.aggcal_written.argtypes = [
+        count, count, *([array] * 3), ctypes.c_char_p, ctypes.c_char, array
+    ]  # fmt: skip
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:
