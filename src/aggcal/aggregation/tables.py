@@ -33,8 +33,7 @@ def item_columns(consensus: Consensus) -> Columns:
 
 def annotator_columns(consensus: Consensus) -> Columns:
     """Return the table of the annotators, the most reliable first."""
-    order = np.argsort(-consensus.reliabilities, kind="stable")
-    known = consensus.uncertainty
+    order, known = annotator_order(consensus), consensus.uncertainty
     columns: Columns = {
         "annotator": consensus.annotator_ids[order],
         "reliability": consensus.reliabilities[order],
@@ -49,6 +48,11 @@ def annotator_columns(consensus: Consensus) -> Columns:
     }
     members = {name: column[order] for name, column in camp_members(consensus).items()}
     return columns | counts | _effect_columns(consensus, order) | members
+
+
+def annotator_order(consensus: Consensus) -> IntArray:
+    """Return where the rows of the annotators' table are among their ids."""
+    return np.argsort(-consensus.reliabilities, kind="stable")
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:

@@ -170,7 +170,7 @@ class Details:
 
     def _pooled(self, k: int) -> str:
         """Say what pooling did to a row; bounds and rounding may have moved it further."""
-        rows, size = self.rows, self.rows.blocks[k][1]
+        rows, size = self.rows, int(self.rows.blocks[k, 1])
         column = rows.listing.column("block")
         if rows.model is None or rows.ranks is None or column is None or size == 1:
             change = rows.listing.column("change")
@@ -178,7 +178,7 @@ class Details:
                 return "Its neighbours do not contradict it, so it keeps the model's score."
             return "Its neighbours do not contradict it; it was only rounded or limited as asked."
         block = float(column.values[k])
-        own = rows.members[block]
+        own = rows.mates(k)
         if block not in self._means:
             self._means[block] = float(rows.model.values[own].mean())
         mean = self._means[block]

@@ -134,9 +134,8 @@ class Numbers:
             rounded = [float(f"{x:.5g}") for x in column.tolist()]
         else:
             near = np.round(column, self.digits)
-            if np.abs(near).max(initial=0.0) < _EXACT:
-                whole = self.digits == 0
-                return script_json(near.astype(np.int64).tolist()) if whole else array_json(near)
+            if np.fmax.reduce(np.abs(near), initial=0.0) < _EXACT:
+                return array_json(near, rounded=self.digits == 0)
             rounded = near.tolist()
         whole = self.digits == 0
         # JSON has no word for what is not there but null, and none for the infinite.
@@ -172,8 +171,8 @@ class Marks:
         """Return what the script needs, each part as JSON."""
         words = sorted(set(self.values))
         code = {word: k for k, word in enumerate(words)}
-        coded = [code[value] for value in self.values[:stop]]
-        return {"words": script_json(words), "values": script_json(coded)}
+        coded = np.array([code[value] for value in self.values[:stop]], dtype=np.int64)
+        return {"words": script_json(words), "values": array_json(coded)}
 
 
 Column = Names | Numbers | Marks
