@@ -91,16 +91,32 @@ class Numbers:
         """Decimals that tell the values apart; None where only an exponent does."""
         return decimals_for(self.values) if self.decimals is None else self.decimals
 
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        """The numbers of rows, as they were asked for: a page shows most of them twice."""
+        return {}
+
+    @cached_property
+    def _intervals(self) -> dict[int, str]:
+        return {}
+
     def text(self, k: int) -> str:
         """Return the number of a row, in words."""
-        return self._text(float(self.values[k]))
+        found = self._texts.get(k)
+        if found is None:
+            found = self._texts[k] = self._text(float(self.values[k]))
+        return found
 
     def interval(self, k: int) -> str:
         """Return the interval of a row, in words; nothing where there is none."""
         if self.low is None or self.high is None:
             return ""
-        low, high = float(self.low[k]), float(self.high[k])
-        return "" if isnan(low) or isnan(high) else span(low, high, self.digits)
+        found = self._intervals.get(k)
+        if found is None:
+            low, high = float(self.low[k]), float(self.high[k])
+            found = "" if isnan(low) or isnan(high) else span(low, high, self.digits)
+            self._intervals[k] = found
+        return found
 
     def cells(self, stop: int) -> list[dict[str, Any]]:
         """Return what the first rows show."""
