@@ -117,8 +117,8 @@ class Verdicts:
             found = _without_majority(found, consensus, accused)
         return cls(
             consensus.annotator_ids,
-            as_text(verdict for verdict, _ in found),
-            as_text(reason for _, reason in found),
+            _column([verdict for verdict, _ in found]),
+            _column([reason for _, reason in found]),
         )
 
     def named(self, verdict: str) -> list[str]:
@@ -149,6 +149,12 @@ def _without_majority(
         (UNCLEAR, why) if mine and each[0] in {REVERSED, UNCLEAR, RELIABLE} else each
         for mine, each in zip(by_fit, found, strict=True)
     ]
+
+
+def _column(texts: list[str]) -> TextArray:
+    found: TextArray = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
 
 
 def _by_fit(

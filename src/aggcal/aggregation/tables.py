@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
 from aggcal.aggregation.ties import snapped
@@ -52,7 +53,7 @@ def annotator_columns(consensus: Consensus) -> Columns:
 
 def annotator_order(consensus: Consensus) -> IntArray:
     """Return where the rows of the annotators' table are among their ids."""
-    return np.argsort(-consensus.reliabilities, kind="stable")
+    return in_order(-consensus.reliabilities)[0]
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:

@@ -19,6 +19,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
+from aggcal._core.sorting import in_order
 from aggcal._core.text import brief
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import BENDS, bend_of
@@ -243,7 +244,7 @@ def _steps(
     del bags, seed, component
     fitted, block = project(x, y)
     used = 1.0 + float(block.max())
-    order = np.argsort(x, kind="stable")
+    order = in_order(x)[0]
     knots, values = x[order], fitted[order]
     return Shape(lambda new: np.asarray(np.interp(new, knots, values)), used)
 
@@ -259,7 +260,7 @@ def _groups(
     """
     del bags, seed, component
     used = 2.0 + float(np.log(len(x)))
-    order = np.argsort(x, kind="stable")
+    order = in_order(x)[0]
     n, total, level = len(x), np.cumsum(y[order]), float(y.mean())
     below = np.arange(1, n)
     low, high = total[:-1] / below, (total[-1] - total[:-1]) / (n - below)

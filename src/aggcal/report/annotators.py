@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -83,8 +84,8 @@ class AnnotatorRows:
     @property
     def counts(self) -> list[tuple[str, str, int]]:
         """The verdicts that somebody has: in words, their kind, how many."""
-        words = list(self._words("verdict"))
-        return [(w, kind, words.count(w)) for w, kind in KINDS.items() if w in words]
+        number = Counter(self._words("verdict"))
+        return [(w, kind, number[w]) for w, kind in KINDS.items() if w in number]
 
     def row(self, k: int) -> dict[str, Any]:
         """Return what a row shows."""

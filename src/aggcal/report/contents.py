@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
     FEW,
@@ -287,11 +288,11 @@ def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str,
     decimals = decimals_for(np.concatenate([model[done], calibrated[done]]))
     # Both ranks count the items that have a score, or they could not be compared.
     own_rank = np.empty(done.size, dtype=np.int64)
-    own_rank[np.argsort(-model[done], kind="stable")] = np.arange(1, done.size + 1)
+    own_rank[in_order(-model[done])[0]] = np.arange(1, done.size + 1)
     block = numbers(items["block"])[done]
     among = "" if done.size == len(model) else " with a score"
     moved = []
-    for k in np.argsort(-np.abs(shift), kind="stable")[:_MOST_MOVED]:
+    for k in in_order(-np.abs(shift))[0][:_MOST_MOVED]:
         if abs(shift[k]) <= tiny:
             break
         mates = int((block == block[k]).sum())

@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
+from aggcal._core.sorting import in_order
 from aggcal.errors import count
 from aggcal.registry import SCALES, CalibratorInfo
 from aggcal.report.listing import Numbers, cut
@@ -145,7 +146,7 @@ class Details:
         values = self.rows.model.values
         known = np.flatnonzero(np.isfinite(values))
         found = np.full(len(values), np.nan)
-        found[known[np.argsort(-values[known], kind="stable")]] = np.arange(1.0, len(known) + 1)
+        found[known[in_order(-values[known])[0]]] = np.arange(1.0, len(known) + 1)
         return found
 
     def _why(self, k: int) -> str:

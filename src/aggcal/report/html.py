@@ -181,7 +181,7 @@ def _figures(report: Report) -> dict[str, str]:
         model = None if shown.model is None else shown.model.values
         found["ribbon"] = ribbon(shown.score.values, shown.score.low, shown.score.high, model)
     pairs = report.comparisons.get("pairs")
-    names = [str(name) for name in shown.listing.names.values]
+    names = [str(name) for name in shown.listing.names.values] if pairs else []
     if pairs and matrix.FEWEST <= shown.n <= matrix.MOST:
         found |= {"shares": matrix.shares(names, pairs), "counts": matrix.counts(names, pairs)}
     if pairs and network.FEWEST <= shown.n <= network.MOST:
@@ -194,6 +194,6 @@ def _figures(report: Report) -> dict[str, str]:
         found["reliability"] = reliability_figure(
             contents.numbers(annotators["reliability"]),
             report.summary.get("random_reliability") or 0.0,
-            np.array([mark == REVERSED for mark in report.marks]),
+            np.array(report.marks, dtype=object) == REVERSED,
         )
     return found

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
+from aggcal._core.tables import as_text
 from aggcal.errors import cut as shortened
 from aggcal.report.numerals import decimals_for, number_text, span
 from aggcal.report.numerals import signed as with_sign
@@ -23,6 +25,7 @@ MOST_ROWS = 200_000
 LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
 STATIC_TEXT = 400
 """Where texts are cut in the rows that stand in the page itself."""
+_MANY = 10_000  # rows that are worth waking threads for
 _EXACT = 2.0**53
 """Up to here every whole number is one of floating point."""
 _ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
@@ -252,12 +255,14 @@ class Listing:
     @property
     def json(self) -> str:
         """All rows as columns, safe inside a script element."""
-        columns = []
-        for c in self.columns:
+
+        def written(c: Column) -> str:
             about = {"kind": c.kind, "key": c.key, "title": c.title}
             told = {name: script_json(text) for name, text in about.items()}
-            columns.append(object_json(told | c.data(self.n_listed)))
-        return object_json({"columns": f"[{','.join(columns)}]"})
+            return object_json(told | c.data(self.n_listed))
+
+        each = in_turn if self.n_rows > _MANY else map
+        return object_json({"columns": f"[{','.join(each(written, self.columns))}]"})
 
 
 def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
@@ -278,7 +283,7 @@ def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> N
     >>> [len(value) for value in column.values], column.cut
     ([2, 10001], 10000)
     """
-    values = [str(one) for one in ids]
+    values = as_text(ids).tolist()
     shown, is_cut = _cut_to_fit(values, _ROOM_FOR_NAMES, LONGEST_NAME)
     if not texts:
         return Names(key, key, shown, None, is_cut)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
@@ -144,11 +145,10 @@ class Report:
         """What the rows open to."""
         names = as_text(self.annotators.get("annotator", ())).tolist()
         called = contents.each_once(self.marks, lambda word: contents.VERDICT_WORDS.get(word, word))
-        verdicts = dict(zip(names, called, strict=True))
         return Details(
             self.rows,
             self.comparisons,
-            verdicts,
+            dict(zip(names, called, strict=True)),
             self.texts,
             self.calibrator,
             weighted=bool(self.summary.get("weighted")),
@@ -283,9 +283,8 @@ class Report:
     @cached_property
     def annotator_listing(self) -> Listing | None:
         """The table of who judged."""
-        return (
-            contents.annotator_listing(self.summary, self.annotators) if self.annotators else None
-        )
+        known = self.annotators
+        return contents.annotator_listing(self.summary, known) if known else None
 
     @cached_property
     def script_tables(self) -> dict[str, ScriptTable]:
@@ -301,7 +300,8 @@ class Report:
     @cached_property
     def verdicts(self) -> dict[str, int]:
         """How many annotators have each verdict."""
-        return {word: self.marks.count(word) for word in VERDICTS}
+        number = Counter(self.marks)
+        return {word: number[word] for word in VERDICTS}
 
     @cached_property
     def marks(self) -> list[str]:

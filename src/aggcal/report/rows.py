@@ -288,7 +288,7 @@ class ItemRows:
         """The rows as they are shown: by rank, one component after the other, then the rest."""
         first = [k for part in self.parts for k in part.rows]
         known = set(first)
-        return first + [k for k in range(self.n) if k not in known]
+        return first + [k for k in range(self.n) if k not in known] if first else [*range(self.n)]
 
     @property
     def settings(self) -> dict[str, Any]:
