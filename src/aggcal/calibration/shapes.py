@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
 from aggcal._core.text import brief
@@ -43,6 +44,9 @@ _BAGS = 60
 
 _FEWEST = 8
 """Items that shapes are told apart from: of fewer a line is taken."""
+
+_MANY = 5_000
+"""Items whose shapes are worth waking threads for: of fewer they are fitted before these are up."""
 
 _LEAST_FREEDOM = 0.25
 """The least share of the items that counts as free where σ² is estimated."""
@@ -147,9 +151,17 @@ def mixed_base(
     """
     levels = n_levels(component)
     fits = _FITS if len(x) - levels >= _FEWEST else _FITS[:1]
-    shapes = tuple(fit(x, y, _BAGS, seed, component) for fit in fits)
-    apart = (y - levelled(shape.at(x), y, component) for shape in shapes)
-    left = np.array([float(np.square(each).sum()) for each in apart])
+    each = in_turn if len(x) > _MANY else map
+
+    def fitted(fit: Fit) -> Shape:
+        return fit(x, y, _BAGS, seed, component)
+
+    def missed(shape: Shape) -> float:
+        return float(np.square(y - levelled(shape.at(x), y, component)).sum())
+
+    # What takes longest, the curves, wakes threads by itself.
+    shapes = (*each(fitted, fits[:CURVE]), *map(fitted, fits[CURVE:]))
+    left = np.array([*each(missed, shapes)])
     used = np.array([shape.used for shape in shapes])
     prior = np.where([k in _BENT_LINES for k in range(len(fits))], _BENT_PRIOR, 1.0)
     noise = _noise(left, used + levels, len(x))
