@@ -89,7 +89,7 @@ def test_markdown_has_them_too(report: Report) -> None:
 
 
 def test_tied_blocks_stay_within_components(report: Report) -> None:
-    for k in np.flatnonzero(np.isfinite(report.items["block"])):
+    for k in np.flatnonzero(np.isfinite(report.items["block"])).tolist():
         mates = report.rows.mates(k)
         assert k in mates
         assert len({str(report.items["item"][mate])[:2] for mate in mates}) == 1
