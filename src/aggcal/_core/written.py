@@ -45,9 +45,9 @@ def written(
     '2,null,'
     """
     kernels = library()
-    held = [_held(column, rounded=rounded) for column in columns]
-    if kernels is None or None in [kind for kind, _ in held]:
+    if kernels is None or not all(isinstance(each, list) or is_written(each) for each in columns):
         return None
+    held = [_held(column, rounded=rounded) for column in columns]
     rows = len(columns[0])
     if any(len(column) != rows for column in columns):
         raise ValueError("the columns differ in length")
@@ -73,14 +73,12 @@ def is_written(column: np.ndarray) -> bool:
     return (kind in "if" and size <= _BYTES) or (kind == "u" and size < _BYTES)
 
 
-def _held(column: np.ndarray | list[str], *, rounded: bool) -> tuple[int | None, np.ndarray]:
+def _held(column: np.ndarray | list[str], *, rounded: bool) -> tuple[int, np.ndarray]:
     """Return what a column holds, and its memory."""
     if isinstance(column, list):
         # Half a character becomes a sign, as in every file that is written.
         texts = ("\0".join(column) + "\0").encode("utf-8", "replace")
         return _TEXT, np.frombuffer(texts, dtype=np.uint8)
-    if not is_written(column):
-        return None, column
     if column.dtype.kind == "f":
         return _ROUNDED if rounded else _NUMBER, np.ascontiguousarray(column, dtype=np.float64)
     return _WHOLE, np.ascontiguousarray(column, dtype=np.int64)
