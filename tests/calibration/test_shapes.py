@@ -10,7 +10,7 @@ import pytest
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.calibration import smooth_base
+from aggcal.calibration import shapes, smooth_base
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.moments import moments
@@ -115,4 +115,16 @@ def test_curves_of_many_items_are_the_same_in_threads(monkeypatch: pytest.Monkey
         monkeypatch.setattr(smooth_base, "_MANY", many)
         curve, used = bagged(x, y, 12, np.random.default_rng(1))
         found.append((used, curve(x).tolist()))
+    assert found[0] == found[1]
+
+
+def test_shapes_of_many_items_are_the_same_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(6)
+    x = random.normal(size=400)
+    y = np.exp(x) + random.normal(size=400)
+    found = []
+    for many in (0, 10_000):
+        monkeypatch.setattr(shapes, "_MANY", many)
+        base = mixed_base(x, y)
+        found.append((base.weights.tolist(), base.slope, base(x).tolist()))
     assert found[0] == found[1]

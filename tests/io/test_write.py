@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import pytest
 
+from aggcal._core import written
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OutputError
-from aggcal.io.writing.cells import column_cells, csv_cell, spreadsheet_cell
-from aggcal.io.writing.write import write_files
+from aggcal.io.writing import write
+from aggcal.io.writing.cells import csv_cell, spreadsheet_cell, table_rows
+from aggcal.io.writing.write import csv_writer, write_files
 
 
 def full(file: IO[str]) -> None:
@@ -69,4 +72,24 @@ def test_arrays_of_the_caller_stay_writable() -> None:
 def test_a_column_of_texts_is_written_as_cell_by_cell(odd: object) -> None:
     column = np.array(["x", odd, "", "é"], dtype=object)
     for cell in (csv_cell, spreadsheet_cell):
-        assert column_cells(column, cell) == [cell(value) for value in column]
+        expected = "".join(f"{cell(value)}\n" for value in column)
+        assert table_rows([column], cell) == expected
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_numbers_are_written_with_all_their_digits(
+    monkeypatch: pytest.MonkeyPatch, kernels: bool
+) -> None:
+    if not kernels:
+        monkeypatch.setattr(written, "library", lambda: None)
+    numbers = [np.array([0.1, np.nan, -1e-9]), np.array([3, -4, 0]), np.arange(3, dtype=np.uint64)]
+    words = np.array(["a", "b,", "½"], dtype=object)
+    found = table_rows([*numbers, words, np.array([True, False, True])], csv_cell)
+    assert found == '0.1,3,0,a,True\n,-4,1,"b,",False\n-1e-09,0,2,½,True\n'
+
+
+def test_rows_follow_each_other_over_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "_AT_ONCE", 3)
+    file = StringIO()
+    csv_writer({"item": np.arange(10), "score": np.arange(10) / 4.0})(file)
+    assert file.getvalue() == "item,score\n" + "".join(f"{k},{k / 4.0}\n" for k in range(10))

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from aggcal._core import written
 from aggcal.report.listing import Listing, Marks, Names, Numbers
 from aggcal.report.script_data import array_json, object_json, script_json
 
@@ -19,6 +20,16 @@ def test_numbers_are_written_as_json_writes_them(decimals: int) -> None:
     values[:4] = (0.0, -0.0, 1e-7, -1e22)
     for column in (values, values[:0]):
         assert array_json(column) == json.dumps(column.tolist(), separators=(",", ":"))
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_blanks_and_whole_numbers(monkeypatch: pytest.MonkeyPatch, kernels: bool) -> None:
+    if not kernels:
+        monkeypatch.setattr(written, "library", lambda: None)
+    values = np.array([2.0, np.nan, -0.0, -7.0])
+    assert array_json(values) == "[2.0,null,-0.0,-7.0]"
+    assert array_json(values, rounded=True) == "[2,null,0,-7]"
+    assert array_json(np.array([3, -1])) == "[3,-1]"
 
 
 def test_an_object_is_what_json_makes_of_it() -> None:

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jinja2 import UndefinedError
+from markupsafe import Markup, escape
 
 from aggcal.report import page, templates
 
@@ -54,3 +57,14 @@ def test_a_dictionary_shows_what_it_holds_and_keeps_its_methods() -> None:
     assert render("{{ row.b.c }}").render(row={"b": {"c": 1}}) == "1"
     with pytest.raises(UndefinedError):
         render("{{ row.c }}").render(row={"b": 1})
+
+
+@given(st.text() | st.integers() | st.none() | st.builds(Markup, st.text()))
+def test_values_are_escaped_as_markupsafe_does(value: object) -> None:
+    assert str(templates.escaped(value)) == str(escape(value))
+
+
+@given(st.text(st.sampled_from("ab&<>\"'")))
+def test_texts_are_escaped_in_every_template(value: str) -> None:
+    shown = page.page("message.html", style="", script="", title="Nothing", detail=value)
+    assert str(escape(value)) in shown

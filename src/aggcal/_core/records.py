@@ -19,6 +19,8 @@ __all__ = ["asdict", "dataclass", "field", "replace"]
 _FEW = 30
 """Instances of a class that are filled field by field: to compile takes as long as so many."""
 
+_NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass
@@ -60,33 +62,49 @@ def _made(cls: type, *, frozen: bool, eq: bool, repr: bool) -> type:  # noqa: A0
     _fields_collected(cls)
     params = own["__dataclass_params__"]
     params.init, params.repr, params.eq, params.frozen = True, repr, eq, frozen
-    methods: dict[str, Any] = {}
+    fields, methods = dataclasses.fields(cls), dict[str, Any]()
     if "__init__" not in before:
         methods |= {"__init__": _first_init(cls), "__signature__": _OfInit(cls)}
     if repr and "__repr__" not in before:
-        methods["__repr__"] = _repr_of(cls)
+        methods["__repr__"] = _repr_of([f.name for f in fields if f.repr])
     if eq and "__eq__" not in before:
-        methods["__eq__"] = _equal_of(cls)
+        methods["__eq__"] = _equal_of([f.name for f in fields if f.compare])
     if eq and unset:
-        methods["__hash__"] = _hash_of(cls) if frozen else None
+        counted = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+        methods["__hash__"] = _hash_of(counted) if frozen else None
     if frozen:
-        methods |= {"__setattr__": _no_setting(cls), "__delattr__": _no_deleting(cls)}
+        names = frozenset(f.name for f in fields)
+        methods["__setattr__"] = _no_setting(cls, names)
+        methods["__delattr__"] = _no_deleting(cls, names)
     for name, method in methods.items():
         setattr(cls, name, method)
     return cls
 
 
-def _fields_collected(cls: type) -> None:
+def _fields_collected(cls: Any) -> None:
     """Let the standard library find the fields, those of the bases with them."""
     # It would compile what freezes a class, and takes frozen and other classes for incompatible.
     above = [p for c in cls.__mro__ if (p := c.__dict__.get("__dataclass_params__")) and p.frozen]
     for params in above:
         params.frozen = False
+    # Of every type that is a text it would work out whether it is one of a few that make no field.
+    types: dict[str, Any] = cls.__dict__.get("__annotations__", {})  # noqa: RUF063
+    known = {name: kind if _is_special(kind) else object for name, kind in types.items()}
     try:
+        cls.__annotations__ = known
         dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
     finally:
+        cls.__annotations__ = types
         for params in above:
             params.frozen = True
+    for name, kind in types.items():
+        if known[name] is object:
+            cls.__dataclass_fields__[name].type = kind
+
+
+def _is_special(kind: object) -> bool:
+    """Tell whether a type may make no field: by its own name, or because it is no text."""
+    return not isinstance(kind, str) or any(word in kind for word in _NO_FIELDS)
 
 
 def _first_init(cls: type) -> Callable[..., None]:
@@ -189,9 +207,7 @@ class _OfInit:
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
-def _repr_of(cls: Any) -> Callable[[Any], str]:
-    names = [f.name for f in dataclasses.fields(cls) if f.repr]
-
+def _repr_of(names: list[str]) -> Callable[[Any], str]:
     @recursive_repr()
     def __repr__(self: Any) -> str:  # noqa: N807
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
@@ -204,8 +220,8 @@ def _values_of(names: list[str]) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _equal_of(cls: Any) -> Callable[[Any, object], bool]:
-    values = _values_of([f.name for f in dataclasses.fields(cls) if f.compare])
+def _equal_of(names: list[str]) -> Callable[[Any, object], bool]:
+    values = _values_of(names)
 
     def __eq__(self: Any, other: object) -> bool:  # noqa: N807
         if other.__class__ is not self.__class__:
@@ -215,9 +231,8 @@ def _equal_of(cls: Any) -> Callable[[Any, object], bool]:
     return __eq__
 
 
-def _hash_of(cls: Any) -> Callable[[Any], int]:
-    fields = dataclasses.fields(cls)
-    values = _values_of([f.name for f in fields if (f.compare if f.hash is None else f.hash)])
+def _hash_of(names: list[str]) -> Callable[[Any], int]:
+    values = _values_of(names)
 
     def __hash__(self: Any) -> int:  # noqa: N807
         return hash(values(self))
@@ -225,9 +240,7 @@ def _hash_of(cls: Any) -> Callable[[Any], int]:
     return __hash__
 
 
-def _no_setting(cls: Any) -> Callable[[Any, str, object], None]:
-    names = frozenset(f.name for f in dataclasses.fields(cls))
-
+def _no_setting(cls: Any, names: frozenset[str]) -> Callable[[Any, str, object], None]:
     def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -236,9 +249,7 @@ def _no_setting(cls: Any) -> Callable[[Any, str, object], None]:
     return __setattr__
 
 
-def _no_deleting(cls: Any) -> Callable[[Any, str], None]:
-    names = frozenset(f.name for f in dataclasses.fields(cls))
-
+def _no_deleting(cls: Any, names: frozenset[str]) -> Callable[[Any, str], None]:
     def __delattr__(self: Any, name: str) -> None:  # noqa: N807
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")

@@ -57,8 +57,9 @@ def as_text(labels: Iterable[object]) -> TextArray:
     >>> as_text([1, "b"])
     array(['1', 'b'], dtype=object)
     """
-    if isinstance(labels, np.ndarray) and set(map(type, labels)) <= {str}:
-        return labels.astype(object)  # most are text already, and there may be millions
+    # Most are text already, and there may be millions: of a list, Python asks them sooner.
+    if isinstance(labels, np.ndarray) and set(map(type, labels.tolist())) <= {str}:
+        return labels.astype(object)
     texts = [str(label) for label in labels]
     array: TextArray = np.empty(len(texts), dtype=object)
     array[:] = texts

@@ -92,33 +92,33 @@ class Verdicts:
             What the check says.
         """
         accused = Accused() if accused is None else accused
-        border, known = consensus.random_reliability, consensus.uncertainty
-        low = None if known is None else known.reliability_low
-        high = None if known is None else known.reliability_high
+        names = as_text(consensus.annotator_ids).tolist()
+        found, unseen = _by_fit(consensus, tested=accused.against_others)
+        if accused.named:
+            found = [accused.named.get(name) or own for name, own in zip(names, found, strict=True)]
+        if (seen := accused.looked_at) is not None:
+            each = zip(names, found, unseen, strict=True)
+            found = [own if name in seen else other for name, own, other in each]
         camps = None if consensus.effects is None else consensus.effects.camps
-        found: list[tuple[str, str]] = []
-        for u, name in enumerate(consensus.annotator_ids.tolist()):
-            ends = None if low is None or high is None else (float(low[u]), float(high[u]))
-            given = int(consensus.judgments_per_annotator[u])
-            verdict = accused.named.get(str(name)) or _by_interval(
-                ends, given, border, tested=accused.against_others
-            )
-            if accused.looked_at is not None and str(name) not in accused.looked_at:
-                verdict = _not_looked_at(ends, given, border)
-            if camps is not None and camps.stands_out and verdict[0] == REVERSED:
-                verdict = (UNCLEAR, f"belongs to camp {camps.own[u]}, whose order is another")
-            if verdict[0] == RELIABLE and str(name) in accused.unproven:
-                verdict = (
-                    UNCLEAR,
-                    "among so many annotators, somebody who guesses could agree as often",
-                )
-            found.append(verdict)
+        if camps is not None and camps.stands_out:
+            found = [
+                (UNCLEAR, f"belongs to camp {camp}, whose order is another")
+                if own[0] == REVERSED
+                else own
+                for camp, own in zip(camps.own, found, strict=True)
+            ]
+        if accused.unproven:
+            doubt = (UNCLEAR, "among so many annotators, somebody who guesses could agree as often")
+            found = [
+                doubt if own[0] == RELIABLE and name in accused.unproven else own
+                for name, own in zip(names, found, strict=True)
+            ]
         if camps is None or not camps.stands_out:
             found = _without_majority(found, consensus, accused)
         return cls(
             consensus.annotator_ids,
-            as_text(verdict for verdict, _ in found),
-            as_text(reason for _, reason in found),
+            _column([verdict for verdict, _ in found]),
+            _column([reason for _, reason in found]),
         )
 
     def named(self, verdict: str) -> list[str]:
@@ -139,14 +139,49 @@ def _without_majority(
     Which of two contradicting sides the fit follows is then as good as a coin toss.
     """
     why = not_to_tell(len(found), consensus.warnings) or (NO_CONSENSUS if accused.divided else "")
+    if not why:
+        return found
     by_fit = [str(name) not in accused.named for name in consensus.annotator_ids]
     turned = any(mine and each[0] == REVERSED for mine, each in zip(by_fit, found, strict=True))
-    if not why or not (turned or accused.divided):
+    if not (turned or accused.divided):
         return found
     return [
         (UNCLEAR, why) if mine and each[0] in {REVERSED, UNCLEAR, RELIABLE} else each
         for mine, each in zip(by_fit, found, strict=True)
     ]
+
+
+def _column(texts: list[str]) -> TextArray:
+    found: TextArray = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
+
+
+def _by_fit(
+    consensus: Consensus, *, tested: bool
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return what the fit says of each annotator, in a check's sample and outside it.
+
+    Where an interval lies and how few judgments there are settles it, so that annotators alike
+    in these are spoken of once.
+    """
+    border, known = consensus.random_reliability, consensus.uncertainty
+    low = None if known is None else known.reliability_low
+    high = None if known is None else known.reliability_high
+    given = np.asarray(consensus.judgments_per_annotator).astype(np.int64)
+    side = np.zeros(len(given), dtype=np.int64)
+    if low is not None and high is not None:
+        side = np.where(high < border, 0, np.where(low <= border, 1, 2))
+    _, first, which = np.unique(
+        3 * np.minimum(given, FEW) + side, return_index=True, return_inverse=True
+    )
+    inside, outside = [], []
+    for u in first.tolist():
+        ends = None if low is None or high is None else (float(low[u]), float(high[u]))
+        inside.append(_by_interval(ends, int(given[u]), border, tested=tested))
+        outside.append(_not_looked_at(ends, int(given[u]), border))
+    codes = which.tolist()
+    return [inside[k] for k in codes], [outside[k] for k in codes]
 
 
 def _by_interval(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
 from aggcal.aggregation.ties import snapped
@@ -33,8 +34,7 @@ def item_columns(consensus: Consensus) -> Columns:
 
 def annotator_columns(consensus: Consensus) -> Columns:
     """Return the table of the annotators, the most reliable first."""
-    order = np.argsort(-consensus.reliabilities, kind="stable")
-    known = consensus.uncertainty
+    order, known = annotator_order(consensus), consensus.uncertainty
     columns: Columns = {
         "annotator": consensus.annotator_ids[order],
         "reliability": consensus.reliabilities[order],
@@ -49,6 +49,11 @@ def annotator_columns(consensus: Consensus) -> Columns:
     }
     members = {name: column[order] for name, column in camp_members(consensus).items()}
     return columns | counts | _effect_columns(consensus, order) | members
+
+
+def annotator_order(consensus: Consensus) -> IntArray:
+    """Return where the rows of the annotators' table are among their ids."""
+    return in_order(-consensus.reliabilities)[0]
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -63,7 +64,8 @@ def save(
             kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
             files["comparisons.json"] = partial(_write, f"{kept}\n")
         for ending in ("html", "md"):
-            files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
+            files[f"report.{ending}"] = partial(_render, RENDERERS[ending], report)
+        _ = report.script_tables  # packing them goes on while the tables are written
     if matrices and result.consensus is not None and result.judgments is not None:
         found = Matrices(result.judgments, result.consensus)
         files |= found.files(spreadsheet_safe=spreadsheet_safe)
@@ -73,6 +75,10 @@ def save(
     manifest = Manifest("summary.json", report.summary)
     outdated = [name for name in RESULT_FILES[:-1] if name not in files]
     return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
+
+
+def _render(renderer: Callable[[Report], str], report: Report, file: IO[str]) -> None:
+    file.write(renderer(report))
 
 
 def _write(text: str, file: IO[str]) -> None:

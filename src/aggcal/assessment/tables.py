@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import TextArray
-from aggcal._core.tables import Columns
+from aggcal._core.tables import Columns, aligned
 from aggcal.advice.influence import Influence
 from aggcal.advice.verdicts import left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
+from aggcal.aggregation.tables import annotator_order, term_columns
 from aggcal.aggregation.tables import category_columns as cells_of
-from aggcal.aggregation.tables import term_columns
 from aggcal.assessment.comparisons import win_rates
 from aggcal.data.base import AnyJudgments
 
@@ -53,9 +53,7 @@ def annotator_columns(result: Assessment) -> Columns:
     """Return the annotators' table, with the verdict on each."""
     if result.consensus is None or result.verdicts is None:
         return {}
-    columns = result.consensus.annotator_columns()
-    position = {name: k for k, name in enumerate(result.consensus.annotator_ids.tolist())}
-    order = [position[name] for name in columns["annotator"].tolist()]
+    columns, order = result.consensus.annotator_columns(), annotator_order(result.consensus)
     whole = None if result.judgments is None else result.judgments.local
     if whole is not None:
         shares = left_shares(whole)
@@ -67,15 +65,14 @@ def annotator_columns(result: Assessment) -> Columns:
     members = [name for name in columns if name == "camp" or name.startswith("p_camp_")]
     columns |= {name: columns.pop(name) for name in members}
     hangs = None if result.advice is None else result.advice.influence
-    return columns if hangs is None else columns | hangs.annotator_columns(np.array(order))
+    return columns if hangs is None else columns | hangs.annotator_columns(order)
 
 
 def _win_rate(judgments: AnyJudgments | None, items: TextArray) -> Columns:
     """Return the share of its comparisons that each item won; nothing without judgments."""
     if judgments is None:
         return {}
-    share = dict(zip(judgments.item_ids.tolist(), win_rates(judgments), strict=True))
-    return {"win_rate": np.array([share.get(item, np.nan) for item in items.tolist()])}
+    return {"win_rate": aligned(win_rates(judgments), judgments.item_ids, items)}
 
 
 def _component(consensus: Consensus, items: TextArray) -> Columns:

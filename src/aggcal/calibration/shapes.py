@@ -18,7 +18,9 @@ from functools import partial
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
+from aggcal._core.sorting import in_order
 from aggcal._core.text import brief
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import BENDS, bend_of
@@ -42,6 +44,9 @@ _BAGS = 60
 
 _FEWEST = 8
 """Items that shapes are told apart from: of fewer a line is taken."""
+
+_MANY = 5_000
+"""Items whose shapes are worth waking threads for: of fewer they are fitted before these are up."""
 
 _LEAST_FREEDOM = 0.25
 """The least share of the items that counts as free where σ² is estimated."""
@@ -146,9 +151,17 @@ def mixed_base(
     """
     levels = n_levels(component)
     fits = _FITS if len(x) - levels >= _FEWEST else _FITS[:1]
-    shapes = tuple(fit(x, y, _BAGS, seed, component) for fit in fits)
-    apart = (y - levelled(shape.at(x), y, component) for shape in shapes)
-    left = np.array([float(np.square(each).sum()) for each in apart])
+    each = in_turn if len(x) > _MANY else map
+
+    def fitted(fit: Fit) -> Shape:
+        return fit(x, y, _BAGS, seed, component)
+
+    def missed(shape: Shape) -> float:
+        return float(np.square(y - levelled(shape.at(x), y, component)).sum())
+
+    # What takes longest, the curves, wakes threads by itself.
+    shapes = (*each(fitted, fits[:CURVE]), *map(fitted, fits[CURVE:]))
+    left = np.array([*each(missed, shapes)])
     used = np.array([shape.used for shape in shapes])
     prior = np.where([k in _BENT_LINES for k in range(len(fits))], _BENT_PRIOR, 1.0)
     noise = _noise(left, used + levels, len(x))
@@ -243,7 +256,7 @@ def _steps(
     del bags, seed, component
     fitted, block = project(x, y)
     used = 1.0 + float(block.max())
-    order = np.argsort(x, kind="stable")
+    order = in_order(x)[0]
     knots, values = x[order], fitted[order]
     return Shape(lambda new: np.asarray(np.interp(new, knots, values)), used)
 
@@ -259,7 +272,7 @@ def _groups(
     """
     del bags, seed, component
     used = 2.0 + float(np.log(len(x)))
-    order = np.argsort(x, kind="stable")
+    order = in_order(x)[0]
     n, total, level = len(x), np.cumsum(y[order]), float(y.mean())
     below = np.arange(1, n)
     low, high = total[:-1] / below, (total[-1] - total[:-1]) / (n - below)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.records import dataclass
+from aggcal.errors import count
 from aggcal.report.listing import STATIC_ROWS, Listing, Numbers
 from aggcal.report.scale import Axis
 
@@ -82,8 +84,8 @@ class AnnotatorRows:
     @property
     def counts(self) -> list[tuple[str, str, int]]:
         """The verdicts that somebody has: in words, their kind, how many."""
-        words = list(self._words("verdict"))
-        return [(w, kind, words.count(w)) for w, kind in KINDS.items() if w in words]
+        number = Counter(self._words("verdict"))
+        return [(w, kind, number[w]) for w, kind in KINDS.items() if w in number]
 
     def row(self, k: int) -> dict[str, Any]:
         """Return what a row shows."""
@@ -117,6 +119,21 @@ class AnnotatorRows:
             "kinds": KINDS,
             "static": STATIC_ROWS,
         }
+
+
+def counts_said(n: int, bad: int, good: int) -> str:
+    """Say how many annotators are reliable and how many are not, for a heading.
+
+    Examples
+    --------
+    >>> counts_said(5, 1, 3)
+    '3 of 5 annotators are reliable, 1 has problems, 1 undetermined'
+    """
+    said = f"{good:,} of {count(n, 'annotator')} {'is' if good == 1 else 'are'} reliable"
+    if bad:
+        said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
+    rest = n - bad - good
+    return f"{said}, {rest:,} undetermined" if rest else said
 
 
 def _marks(column: Numbers, axis: Axis, k: int) -> dict[str, str]:

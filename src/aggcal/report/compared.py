@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.advice.verdicts import VERDICTS
 from aggcal.errors import count, cut
-from aggcal.report import contents, headline, terms
+from aggcal.report import headline, terms
 from aggcal.report.numerals import percent
 from aggcal.report.report import Report
 from aggcal.report.templates import number
@@ -213,8 +213,7 @@ def annotators(comparison: Comparison) -> list[dict[str, str]]:
 def _verdicts(report: Report) -> dict[str, str]:
     if not report.annotators:
         return {}
-    words = contents.marks(report.summary, report.annotators)
-    return dict(zip(map(str, report.annotators["annotator"]), words, strict=True))
+    return dict(zip(map(str, report.annotators["annotator"]), report.marks, strict=True))
 
 
 def people(comparison: Comparison) -> tuple[int, int]:

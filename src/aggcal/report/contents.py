@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.tables import Columns
+from aggcal._core.sorting import in_order
+from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
     FEW,
     GUESSING,
@@ -25,6 +26,8 @@ from aggcal.report import decisions, terms
 from aggcal.report.annotators import KINDS
 from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
 from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
+
+Result = TypeVar("Result")
 
 EQUAL_ANNOTATORS = frozenset(name for name, known in METHODS.own.items() if not known.reliabilities)
 """Methods that take every annotator to be equally reliable."""
@@ -192,16 +195,16 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     """
     verdicts, given = marks(summary, annotators), numbers(annotators["n_judgments"])
     place = {word: k for k, word in enumerate(KINDS)}
-    called = [VERDICT_WORDS.get(verdict, verdict) for verdict in verdicts]
-    worst = np.array([place.get(word, len(place)) for word in called], dtype=np.float64)
+    called = each_once(verdicts, lambda verdict: VERDICT_WORDS.get(verdict, verdict))
+    worst = np.array(each_once(called, lambda word: place.get(word, len(place))), dtype=np.float64)
     order = np.lexsort((-given, worst))
     table = {name: column[order] for name, column in annotators.items()}
-    words = [called[k] for k in order]
-    reasons = [str(one) for one in table.get("reason", np.full(len(order), "", dtype=object))]
+    words = [called[k] for k in order.tolist()]
+    reasons = as_text(table.get("reason", np.full(len(order), "", dtype=object))).tolist()
     columns: list[Column] = [
         names("annotator", table["annotator"]),
         Marks("verdict", "verdict", words, HINTS["verdict"]),
-        Marks("reason", "reason", [cut(one, LONG) for one in reasons]),
+        Marks("reason", "reason", each_once(reasons, lambda reason: cut(reason, LONG))),
     ]
     if summary["method"] not in EQUAL_ANNOTATORS:
         low, high = table.get("reliability_low"), table.get("reliability_high")
@@ -240,7 +243,7 @@ def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
     ['reliable', 'unclear', 'reversed']
     """
     if "verdict" in annotators:
-        return [str(verdict) for verdict in annotators["verdict"]]
+        return list(as_text(annotators["verdict"]))
     border = summary.get("random_reliability") or 0.0
     if "reliability_low" not in annotators or "reliability_high" not in annotators:
         return [UNCLEAR for _ in annotators["reliability"]]
@@ -249,6 +252,18 @@ def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
         REVERSED if h < border else RELIABLE if a > border else UNCLEAR
         for a, h in zip(low, high, strict=True)
     ]
+
+
+def each_once(texts: Sequence[str], work: Callable[[str], Result]) -> list[Result]:
+    """Return what comes of each text, of which there are few but often: each is worked out once.
+
+    Examples
+    --------
+    >>> each_once(["b", "a", "b"], str.upper)
+    ['B', 'A', 'B']
+    """
+    known = {text: work(text) for text in set(texts)}
+    return [known[text] for text in texts]
 
 
 def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str, Any] | None:
@@ -273,11 +288,11 @@ def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str,
     decimals = decimals_for(np.concatenate([model[done], calibrated[done]]))
     # Both ranks count the items that have a score, or they could not be compared.
     own_rank = np.empty(done.size, dtype=np.int64)
-    own_rank[np.argsort(-model[done], kind="stable")] = np.arange(1, done.size + 1)
+    own_rank[in_order(-model[done])[0]] = np.arange(1, done.size + 1)
     block = numbers(items["block"])[done]
     among = "" if done.size == len(model) else " with a score"
     moved = []
-    for k in np.argsort(-np.abs(shift), kind="stable")[:_MOST_MOVED]:
+    for k in in_order(-np.abs(shift))[0][:_MOST_MOVED]:
         if abs(shift[k]) <= tiny:
             break
         mates = int((block == block[k]).sum())

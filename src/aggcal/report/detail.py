@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
+from aggcal._core.sorting import in_order
 from aggcal.errors import count
 from aggcal.registry import SCALES, CalibratorInfo
 from aggcal.report.listing import Numbers, cut
@@ -145,7 +146,7 @@ class Details:
         values = self.rows.model.values
         known = np.flatnonzero(np.isfinite(values))
         found = np.full(len(values), np.nan)
-        found[known[np.argsort(-values[known], kind="stable")]] = np.arange(1.0, len(known) + 1)
+        found[known[in_order(-values[known])[0]]] = np.arange(1.0, len(known) + 1)
         return found
 
     def _why(self, k: int) -> str:
@@ -170,7 +171,7 @@ class Details:
 
     def _pooled(self, k: int) -> str:
         """Say what pooling did to a row; bounds and rounding may have moved it further."""
-        rows, size = self.rows, self.rows.blocks[k][1]
+        rows, size = self.rows, int(self.rows.blocks[k, 1])
         column = rows.listing.column("block")
         if rows.model is None or rows.ranks is None or column is None or size == 1:
             change = rows.listing.column("change")
@@ -178,7 +179,7 @@ class Details:
                 return "Its neighbours do not contradict it, so it keeps the model's score."
             return "Its neighbours do not contradict it; it was only rounded or limited as asked."
         block = float(column.values[k])
-        own = rows.members[block]
+        own = rows.mates(k)
         if block not in self._means:
             self._means[block] = float(rows.model.values[own].mean())
         mean = self._means[block]

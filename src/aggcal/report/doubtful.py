@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.sorting import in_order
 from aggcal.report.listing import Numbers, cut
 from aggcal.report.rows import ItemRows
 
@@ -38,7 +39,7 @@ def widest(shown: ItemRows) -> list[dict[str, str]]:
     width = np.asarray(score.high, dtype=np.float64) - np.asarray(score.low, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(width))
     number = min(MOST, int(np.ceil(_SHARE * len(known))))
-    chosen = known[np.argsort(-width[known], kind="stable")][:number]
+    chosen = known[in_order(-width[known])[0]][:number]
     return [_row(shown, int(k), score) for k in chosen]
 
 
@@ -49,7 +50,7 @@ def moved(shown: ItemRows) -> list[dict[str, str]]:
         return []
     size = np.abs(np.nan_to_num(np.asarray(change.values, dtype=np.float64)))
     number = min(MOST, int(np.ceil(_SHARE * shown.n)))
-    chosen = np.argsort(-size, kind="stable")[:number]
+    chosen = in_order(-size)[0][:number]
     return [
         _row(shown, int(k), shown.score) | {"model": shown.model.text(int(k))}
         for k in chosen

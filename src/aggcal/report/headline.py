@@ -321,13 +321,11 @@ def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> floa
     verdicts = annotators.get("verdict", np.full(len(given), "", dtype=object))
     known = annotators.get("left_share", np.full(len(given), np.nan))
     lean = np.abs(np.asarray(known, dtype=np.float64) - 0.5)
-    bad = [
-        str(who) in named
-        or str(verdict) in {REVERSED, GUESSING}
-        or (str(verdict) == ONE_SIDED and not off < _SLIGHT)
-        for who, verdict, off in zip(annotators["annotator"], verdicts, lean, strict=True)
-    ]
-    return float(given[np.array(bad, dtype=bool)].sum() / max(given.sum(), 1.0))
+    bad = (verdicts == REVERSED) | (verdicts == GUESSING)
+    bad |= (verdicts == ONE_SIDED) & ~(lean < _SLIGHT)
+    if named:
+        bad |= np.array([str(who) in named for who in annotators["annotator"]], dtype=bool)
+    return float(given[bad].sum() / max(given.sum(), 1.0))
 
 
 def _called(item: str) -> str:

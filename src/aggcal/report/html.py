@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
-from zlib import compress
 
 import numpy as np
 
-from aggcal._core.kernels.threads import in_turn
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import REVERSED
 from aggcal.io.writing.write import to_json
@@ -26,9 +23,6 @@ from aggcal.report.parts import parts_said
 from aggcal.report.report import Report
 from aggcal.report.ribbon import FEWEST, ribbon
 from aggcal.report.script_data import script_json
-
-_UNPACKED = 2_000_000
-"""Characters of a table that stay readable in the page: more are packed, or it would be heavy."""
 
 
 def render(
@@ -78,13 +72,8 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
     if report.annotator_listing is not None:
         random = float(report.summary.get("random_reliability") or 0.0)
         annotators = AnnotatorRows(report.annotator_listing, random)
-    data = {
-        "items": report.item_listing.json,
-        "annotators": "" if report.annotator_listing is None else report.annotator_listing.json,
-        "page": script_json(_page_data(report, annotators)),
-    }
-    packed = [name for name, text in data.items() if name != "page" and len(text) > _UNPACKED]
-    data |= zip(packed, in_turn(_packed, [data[name] for name in packed]), strict=True)
+    tables = report.script_tables  # which are packed while the rest is made
+    settings = script_json(_page_data(report, annotators))
     return page(
         "page.html",
         style=STYLE
@@ -120,8 +109,8 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         most_doubtful=MOST_DOUBTFUL,
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
-        data={name: Markup(text) for name, text in data.items()},
-        packed=packed,
+        tables=tables,
+        page_data=Markup(settings),
     )
 
 
@@ -153,12 +142,6 @@ def _score_name(shown: rows.ItemRows) -> str:
     if shown.score.key in ("calibrated", "consensus"):
         return f"{shown.score.key} score"
     return shown.score.title
-
-
-def _packed(text: str) -> str:
-    """Return a text compressed, in letters that a page can hold."""
-    # The two levels above take five times as long for 1.5% less.
-    return b64encode(compress(text.encode(), 7)).decode()
 
 
 def _grid_lines(report: Report, annotators: AnnotatorRows | None) -> str:
@@ -198,7 +181,7 @@ def _figures(report: Report) -> dict[str, str]:
         model = None if shown.model is None else shown.model.values
         found["ribbon"] = ribbon(shown.score.values, shown.score.low, shown.score.high, model)
     pairs = report.comparisons.get("pairs")
-    names = [str(name) for name in shown.listing.names.values]
+    names = [str(name) for name in shown.listing.names.values] if pairs else []
     if pairs and matrix.FEWEST <= shown.n <= matrix.MOST:
         found |= {"shares": matrix.shares(names, pairs), "counts": matrix.counts(names, pairs)}
     if pairs and network.FEWEST <= shown.n <= network.MOST:
@@ -211,6 +194,6 @@ def _figures(report: Report) -> dict[str, str]:
         found["reliability"] = reliability_figure(
             contents.numbers(annotators["reliability"]),
             report.summary.get("random_reliability") or 0.0,
-            np.array([mark == REVERSED for mark in contents.marks(report.summary, annotators)]),
+            np.array(report.marks, dtype=object) == REVERSED,
         )
     return found

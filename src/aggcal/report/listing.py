@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
+from aggcal._core.tables import as_text
 from aggcal.errors import cut as shortened
 from aggcal.report.numerals import decimals_for, number_text, span
 from aggcal.report.numerals import signed as with_sign
@@ -23,6 +25,7 @@ MOST_ROWS = 200_000
 LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
 STATIC_TEXT = 400
 """Where texts are cut in the rows that stand in the page itself."""
+_MANY = 10_000  # rows that are worth waking threads for
 _EXACT = 2.0**53
 """Up to here every whole number is one of floating point."""
 _ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
@@ -91,16 +94,32 @@ class Numbers:
         """Decimals that tell the values apart; None where only an exponent does."""
         return decimals_for(self.values) if self.decimals is None else self.decimals
 
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        """The numbers of rows, as they were asked for: a page shows most of them twice."""
+        return {}
+
+    @cached_property
+    def _intervals(self) -> dict[int, str]:
+        return {}
+
     def text(self, k: int) -> str:
         """Return the number of a row, in words."""
-        return self._text(float(self.values[k]))
+        found = self._texts.get(k)
+        if found is None:
+            found = self._texts[k] = self._text(float(self.values[k]))
+        return found
 
     def interval(self, k: int) -> str:
         """Return the interval of a row, in words; nothing where there is none."""
         if self.low is None or self.high is None:
             return ""
-        low, high = float(self.low[k]), float(self.high[k])
-        return "" if isnan(low) or isnan(high) else span(low, high, self.digits)
+        found = self._intervals.get(k)
+        if found is None:
+            low, high = float(self.low[k]), float(self.high[k])
+            found = "" if isnan(low) or isnan(high) else span(low, high, self.digits)
+            self._intervals[k] = found
+        return found
 
     def cells(self, stop: int) -> list[dict[str, Any]]:
         """Return what the first rows show."""
@@ -134,9 +153,8 @@ class Numbers:
             rounded = [float(f"{x:.5g}") for x in column.tolist()]
         else:
             near = np.round(column, self.digits)
-            if np.abs(near).max(initial=0.0) < _EXACT:
-                whole = self.digits == 0
-                return script_json(near.astype(np.int64).tolist()) if whole else array_json(near)
+            if np.fmax.reduce(np.abs(near), initial=0.0) < _EXACT:
+                return array_json(near, rounded=self.digits == 0)
             rounded = near.tolist()
         whole = self.digits == 0
         # JSON has no word for what is not there but null, and none for the infinite.
@@ -172,8 +190,8 @@ class Marks:
         """Return what the script needs, each part as JSON."""
         words = sorted(set(self.values))
         code = {word: k for k, word in enumerate(words)}
-        coded = [code[value] for value in self.values[:stop]]
-        return {"words": script_json(words), "values": script_json(coded)}
+        coded = np.array([code[value] for value in self.values[:stop]], dtype=np.int64)
+        return {"words": script_json(words), "values": array_json(coded)}
 
 
 Column = Names | Numbers | Marks
@@ -237,12 +255,14 @@ class Listing:
     @property
     def json(self) -> str:
         """All rows as columns, safe inside a script element."""
-        columns = []
-        for c in self.columns:
+
+        def written(c: Column) -> str:
             about = {"kind": c.kind, "key": c.key, "title": c.title}
             told = {name: script_json(text) for name, text in about.items()}
-            columns.append(object_json(told | c.data(self.n_listed)))
-        return object_json({"columns": f"[{','.join(columns)}]"})
+            return object_json(told | c.data(self.n_listed))
+
+        each = in_turn if self.n_rows > _MANY else map
+        return object_json({"columns": f"[{','.join(each(written, self.columns))}]"})
 
 
 def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
@@ -263,7 +283,7 @@ def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> N
     >>> [len(value) for value in column.values], column.cut
     ([2, 10001], 10000)
     """
-    values = [str(one) for one in ids]
+    values = as_text(ids).tolist()
     shown, is_cut = _cut_to_fit(values, _ROOM_FOR_NAMES, LONGEST_NAME)
     if not texts:
         return Names(key, key, shown, None, is_cut)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from aggcal._core.records import dataclass
-from aggcal._core.tables import Columns
+from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERDICTS
 from aggcal.errors import TableError, count, some
 from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import asides, claims, commands, contents, doubtful, findings, glossary, terms
+from aggcal.report.annotators import counts_said
 from aggcal.report.camp_ground import CampGround
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
@@ -25,6 +27,7 @@ from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
+from aggcal.report.packing import ScriptTable
 from aggcal.report.parts import own_ranks, parts_of
 from aggcal.report.rows import ItemRows
 
@@ -113,9 +116,8 @@ class Report:
         """The table of the answer."""
         digits = self.summary.get("digits")
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
-        found = decided_of(self.summary)
-        shown = own_ranks(self.items), self.texts, digits if known else None, found
-        return contents.item_listing(*shown)
+        shown = own_ranks(self.items), self.texts, digits if known else None
+        return contents.item_listing(*shown, decided_of(self.summary))
 
     @property
     def score_interval(self) -> tuple[str, str]:
@@ -141,13 +143,12 @@ class Report:
     @cached_property
     def details(self) -> Details:
         """What the rows open to."""
-        names = [str(one) for one in self.annotators.get("annotator", ())]
-        words = contents.marks(self.summary, self.annotators) if self.annotators else []
-        verdicts = dict(zip(names, (contents.VERDICT_WORDS.get(w, w) for w in words), strict=True))
+        names = as_text(self.annotators.get("annotator", ())).tolist()
+        called = contents.each_once(self.marks, lambda word: contents.VERDICT_WORDS.get(word, word))
         return Details(
             self.rows,
             self.comparisons,
-            verdicts,
+            dict(zip(names, called, strict=True)),
             self.texts,
             self.calibrator,
             weighted=bool(self.summary.get("weighted")),
@@ -157,8 +158,7 @@ class Report:
     @property
     def title(self) -> str:
         """What the study is called; what it is about, where nobody gave it a name."""
-        own = str(self.summary.get("title") or "")
-        if own:
+        if own := str(self.summary.get("title") or ""):
             return own
         items, who = int(self.summary["n_items"]), int(self.summary["n_annotators"])
         return f"{count(items, 'item')} compared by {count(who, 'annotator')}"
@@ -252,12 +252,7 @@ class Report:
     @property
     def annotators_said(self) -> str:
         """How many annotators are reliable and how many are not, for a heading."""
-        n, bad, good = sum(self.verdicts.values()), self.accused, self.verdicts[RELIABLE]
-        said = f"{good:,} of {count(n, 'annotator')} {'is' if good == 1 else 'are'} reliable"
-        if bad:
-            said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
-        rest = n - bad - good
-        return f"{said}, {rest:,} undetermined" if rest else said
+        return counts_said(sum(self.verdicts.values()), self.accused, self.verdicts[RELIABLE])
 
     @property
     def withdrawn(self) -> bool:
@@ -288,9 +283,14 @@ class Report:
     @cached_property
     def annotator_listing(self) -> Listing | None:
         """The table of who judged."""
-        return (
-            contents.annotator_listing(self.summary, self.annotators) if self.annotators else None
-        )
+        known = self.annotators
+        return contents.annotator_listing(self.summary, known) if known else None
+
+    @cached_property
+    def script_tables(self) -> dict[str, ScriptTable]:
+        """The long tables as the script of the page gets them."""
+        listings = {"items": self.item_listing, "annotators": self.annotator_listing}
+        return {name: ScriptTable(each.json) for name, each in listings.items() if each is not None}
 
     @cached_property
     def changes(self) -> dict[str, Any] | None:
@@ -300,8 +300,13 @@ class Report:
     @cached_property
     def verdicts(self) -> dict[str, int]:
         """How many annotators have each verdict."""
-        marks = contents.marks(self.summary, self.annotators) if self.annotators else []
-        return {word: marks.count(word) for word in VERDICTS}
+        number = Counter(self.marks)
+        return {word: number[word] for word in VERDICTS}
+
+    @cached_property
+    def marks(self) -> list[str]:
+        """The verdict on each annotator."""
+        return contents.marks(self.summary, self.annotators) if self.annotators else []
 
     @property
     def verdict_lines(self) -> list[tuple[str, str, int]]:

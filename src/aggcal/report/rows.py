@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.arrays import IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
 from aggcal.registry import SCALES, WIN
@@ -156,40 +157,48 @@ class ItemRows:
     def counts(self) -> dict[str, int]:
         """How many items have each state at the first stop."""
         stop = self.first_stop
-        found = [self.state(k, stop) for k in range(min(self.n, self.listing.n_listed))]
+        n, ranks, limit = min(self.n, self.listing.n_listed), self.ranks, self.stops[stop]
+        by_rank = self.top is None and limit != self.asked_top
+        if by_rank and ranks is not None and ranks.low is not None and ranks.high is not None:
+            inside = ranks.high[:n] <= limit
+            sure = int(inside.sum())
+            out = int((~inside & (ranks.low[:n] > limit)).sum())
+            return {IN: sure, EDGE: n - sure - out, OUT: out}
+        found = [self.state(k, stop) for k in range(n)]
         return {state: found.count(state) for state in STATES}
 
     @cached_property
-    def blocks(self) -> list[tuple[int, int, int]]:
+    def blocks(self) -> IntArray:
         """For each row: its place in its block (0 the first), the block's size, the block's turn.
 
         The turn counts the blocks of several items from the top: every other one is tinted.
         """
-        column = self.listing.column("block")
+        column, found = self.listing.column("block"), np.tile([0, 1, 0], (self.n, 1))
         if column is None:
-            return [(0, 1, 0)] * self.n
-        found, turn, members = [(0, 1, 0)] * self.n, 0, self.members
-        for own in members.values():
-            if len(own) == 1:
-                continue
-            turn += 1
-            for place, k in enumerate(own):
-                found[k] = (place, len(own), turn)
+            return found
+        there = np.flatnonzero(~np.isnan(column.values))
+        _, which, sizes = np.unique(column.values[there], return_inverse=True, return_counts=True)
+        order, begins = np.argsort(which, kind="stable"), np.cumsum(sizes) - sizes
+        place, turn = np.empty(len(there), dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
+        place[order] = np.arange(len(there)) - np.repeat(begins, sizes)
+        several = np.flatnonzero(sizes > 1)
+        turn[several[np.argsort(order[begins[several]])]] = np.arange(1, len(several) + 1)
+        shared = sizes[which] > 1
+        rows = np.column_stack([place, sizes[which], turn[which]])
+        found[there[shared]] = rows[shared]
         return found
 
-    @cached_property
-    def members(self) -> dict[float, list[int]]:
-        """The rows of each block; an item without a model score may stand between them."""
-        column, found = self.listing.column("block"), dict[float, list[int]]()
-        for k, value in enumerate([] if column is None else column.values.tolist()):
-            if not isnan(value):
-                found.setdefault(value, []).append(k)
-        return found
+    def mates(self, k: int) -> IntArray:
+        """Return the rows of a row's block; an item without a model score may be among them."""
+        column = self.listing.column("block")
+        if column is None:
+            return np.array([k])
+        return np.flatnonzero(column.values == column.values[k])
 
     @cached_property
     def has_blocks(self) -> bool:
         """Whether some items share a score."""
-        return any(size > 1 for _, size, _ in self.blocks)
+        return bool((self.blocks[:, 1] > 1).any())
 
     @cached_property
     def won(self) -> Numbers | None:
@@ -234,7 +243,7 @@ class ItemRows:
 
     def row(self, k: int) -> dict[str, Any]:
         """Return what a row shows, in words and in percent of the chart."""
-        place, size, turn = self.blocks[k]
+        place, size, turn = self.blocks[k].tolist()
         change, judged = self.listing.column("change"), self.listing.column("n_judgments")
         share = self.probability(k, self.first_stop)
         return {
@@ -279,7 +288,7 @@ class ItemRows:
         """The rows as they are shown: by rank, one component after the other, then the rest."""
         first = [k for part in self.parts for k in part.rows]
         known = set(first)
-        return first + [k for k in range(self.n) if k not in known]
+        return first + [k for k in range(self.n) if k not in known] if first else [*range(self.n)]
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.written import written
 
 
 def script_json(data: Any) -> str:
@@ -26,19 +25,27 @@ def script_json(data: Any) -> str:
     return text
 
 
-def array_json(values: FloatArray) -> str:
-    """Write an array of finite numbers; rounded ones repeat, and each is worked out once.
+def array_json(values: FloatArray | IntArray, *, rounded: bool = False) -> str:
+    """Write an array of numbers, none of them infinite; null for NaN.
+
+    Parameters
+    ----------
+    values
+        The numbers.
+    rounded
+        Write floats without a fraction: they are whole numbers below 2^53.
 
     Examples
     --------
-    >>> array_json(np.array([0.5, -0.0, 0.0, 0.5]))
-    '[0.5,-0.0,0.0,0.5]'
+    >>> import numpy as np
+    >>> array_json(np.array([0.5, -0.0, np.nan])), array_json(np.array([2.0]), rounded=True)
+    ('[0.5,-0.0,null]', '[2]')
     """
-    # By their bits, as 0 and -0 are equal but not written alike.
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-    distinct, which = np.unique(bits, return_inverse=True)
-    texts = list(map(repr, distinct.view(np.float64).tolist()))
-    return f"[{','.join([texts[k] for k in which.tolist()])}]"
+    text = written([values], end=",", missing="null", rounded=rounded)
+    if text is not None:
+        return f"[{text[:-1]}]"
+    found = [None if x != x else int(x) if rounded else x for x in values.tolist()]  # noqa: PLR0124
+    return script_json(found)
 
 
 def object_json(members: Mapping[str, str]) -> str:

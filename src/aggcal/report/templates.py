@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from aggcal._version import __version__
 from aggcal.report.numerals import MINUS
 
+_NEEDS_ESCAPE = re.compile("[&<>\"']")
+
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
     from jinja2.bccache import Bucket
 
 
@@ -50,6 +53,13 @@ def environment(package: str) -> Environment:
                 return obj[attribute]
             return super().getattr(obj, attribute)
 
+        def get_template(self, *args: Any, **options: Any) -> Template:
+            found = super().get_template(*args, **options)
+            # Templates escape by a name of their own: what they write is joined to one text at
+            # once, and need not be marked as safe piece by piece.
+            found.root_render_func.__globals__["escape"] = escaped
+            return found
+
     folder = Path(str(files(package))) / "__pycache__"
     release = f"{__version__}-jinja-{jinja2.__version__}"
     return Quick(
@@ -60,6 +70,21 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def escaped(value: Any) -> str:
+    """Return a value as it may stand in a page: most hold nothing that needs escaping.
+
+    Examples
+    --------
+    >>> escaped("1.5"), str(escaped("<b>")), escaped(3)
+    ('1.5', '&lt;b&gt;', Markup('3'))
+    """
+    if type(value) is str and not _NEEDS_ESCAPE.search(value):
+        return value
+    from markupsafe import escape
+
+    return escape(value)
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 21  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 22  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -74,6 +74,7 @@ def library() -> ctypes.CDLL | None:
     _declare_layout(kernels)
     _declare_draws(kernels)
     _declare_borders(kernels)
+    _declare_written(kernels)
     return kernels
 
 
@@ -162,6 +163,15 @@ def _declare_borders(kernels: ctypes.CDLL) -> None:
         kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 5)]
         kernels.aggcal_border_forms.restype = None
         kernels.aggcal_border_forms.argtypes = [*([count] * 3), *([array] * 5)]
+
+
+def _declare_written(kernels: ctypes.CDLL) -> None:
+    """Say what the kernel takes that writes numbers as text."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    kernels.aggcal_written.restype = count
+    kernels.aggcal_written.argtypes = [
+        count, count, *([array] * 3), ctypes.c_char_p, ctypes.c_char, array
+    ]  # fmt: skip
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:

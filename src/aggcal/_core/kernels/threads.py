@@ -132,6 +132,22 @@ def in_turn(
             future.cancel()
 
 
+def begun(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin work in a thread of its own; return what waits for its result.
+
+    The threads of the kernels stay free meanwhile: what takes long would keep others waiting.
+
+    Examples
+    --------
+    >>> begun(lambda: 6 * 7)()
+    42
+    """
+    own = ThreadPoolExecutor(1, thread_name_prefix=OURS)
+    future = own.submit(work)
+    own.shutdown(wait=False)
+    return future.result
+
+
 def added(parts: list[Array]) -> Array:
     """Add arrays up into the first of them, in their order.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from aggcal._core.written import is_written, written
+
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that some spreadsheet takes for a formula (OWASP's list, wide forms too)."""
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
-_NUMBERS = "iuf"  # kinds of arrays
 
 
 def csv_cell(value: object) -> str:
@@ -43,25 +44,39 @@ def spreadsheet_cell(value: object) -> str:
     return csv_cell(f"'{value}" if formula else value)
 
 
-def column_cells(column: np.ndarray, cell: Callable[[object], str]) -> list[str]:
-    """Return the cells of a column as they are written; numbers never need quotation marks.
+def table_rows(columns: Sequence[np.ndarray], cell: Callable[[object], str]) -> str:
+    r"""Return the rows of a table as they are written; numbers never need quotation marks.
 
     Examples
     --------
-    >>> column_cells(np.array([0.1, np.nan, -2.0]), csv_cell)
-    ['0.1', '', '-2.0']
-    >>> column_cells(np.array(["a,b", None], dtype=object), csv_cell)
-    ['"a,b"', '']
+    >>> table_rows([np.array([0.1, np.nan]), np.array(["a,b", None], dtype=object)], csv_cell)
+    '0.1,"a,b"\n,\n'
     """
-    if column.dtype.kind in _NUMBERS:
-        texts = list(map(repr, column.tolist()))
-        for k in np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else ():
-            texts[k] = ""
-        return texts
+    held = [column if is_written(column) else _texts(column, cell) for column in columns]
+    found = written(held)
+    if found is not None:
+        return found
+    texts = [each if isinstance(each, list) else _numbers(each) for each in held]
+    return "".join(f"{','.join(row)}\n" for row in zip(*texts, strict=True))
+
+
+def _numbers(column: np.ndarray) -> list[str]:
+    """Write numbers with all their digits, and nothing for NaN."""
+    texts = list(map(repr, column.tolist()))
+    for k in np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else ():
+        texts[k] = ""
+    return texts
+
+
+def _texts(column: np.ndarray, cell: Callable[[object], str]) -> list[str]:
+    """Write the cells of a column that is not of numbers alone."""
     cells: list[Any] = column.tolist()
-    if cell is csv_cell and set(map(type, cells)) == {str}:
+    if set(map(type, cells)) != {str}:
+        return list(map(cell, cells))
+    if cell is csv_cell:
         # Few tables have a text that needs quotation marks: one look at all of them tells.
         together = "".join(cells)
         if "\0" not in together and not _NEEDS_QUOTES.search(together):
             return cells
-    return list(map(cell, cells))
+    known = {text: cell(text) for text in set(cells)}  # of sentences there are few
+    return [known[text] for text in cells]

@@ -17,10 +17,11 @@ from typing import IO, Any
 import numpy as np
 
 from aggcal._core.interrupts import shielded
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.tables import Columns
 from aggcal.errors import OutputError
 from aggcal.io.tables.workbook import split_sheet
-from aggcal.io.writing.cells import column_cells, csv_cell, spreadsheet_cell
+from aggcal.io.writing.cells import csv_cell, spreadsheet_cell, table_rows
 from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.renaming import rename_new
@@ -29,7 +30,7 @@ from aggcal.io.writing.swap import NewSet, check_output, may_exchange
 
 Writer = Callable[[IO[str]], object]
 
-_AT_ONCE = 1 << 12  # rows of a table whose cells are held as texts: more take more memory
+_AT_ONCE = 1 << 13  # rows of a table whose cells are held as texts: more take more memory
 _STREAMS = re.compile(r"^(/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+)$")
 """Names of what is open already: it may be a file, but not one to be replaced."""
 
@@ -283,12 +284,14 @@ def csv_writer(columns: Columns, *, spreadsheet_safe: bool = False) -> Writer:
     """
     cell = spreadsheet_cell if spreadsheet_safe else csv_cell
 
+    def rows(start: int) -> str:
+        part = slice(start, start + _AT_ONCE)
+        return table_rows([column[part] for column in columns.values()], cell)
+
     def write(file: IO[str]) -> None:
         file.write(",".join(map(cell, columns)) + "\n")
-        for start in range(0, max(map(len, columns.values()), default=0), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            texts = (column_cells(column[part], cell) for column in columns.values())
-            file.writelines(f"{','.join(row)}\n" for row in zip(*texts, strict=True))
+        starts = range(0, max(map(len, columns.values()), default=0), _AT_ONCE)
+        file.writelines(in_turn(rows, starts))
 
     return write
 
