@@ -21,7 +21,7 @@ from aggcal._core.machine import OURS
 
 if TYPE_CHECKING:
     from scipy import sparse
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
+    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, dtrtrs
     from scipy.special import (
         bdtr,
         betaincinv,
@@ -52,6 +52,7 @@ __all__ = [
     "dpotrf",
     "dpotri",
     "dpotrs",
+    "dtrtri",
     "dtrtrs",
     "erfcx",
     "expit",
@@ -67,7 +68,7 @@ __all__ = [
     "stdtrit",
 ]
 
-_LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtrs"}
+_LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtri", "dtrtrs"}
 _UNUSED = ("f2py", "testing")
 """What of NumPy SciPy's copy of its names has, for which NumPy loads compilers and test runners."""
 _COPY = "scipy._lib.array_api_compat.numpy"

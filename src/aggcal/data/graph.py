@@ -15,6 +15,8 @@ from aggcal.data.base import AnyJudgments
 
 _FOLLOWED, _STEPS = 1_000_000, 30
 """Wins that are followed a step at a time, and steps: SciPy is faster with more of either."""
+_MANY = 200_000
+"""Rows from which some are looked at first: all of fewer are looked at as soon."""
 
 _FEW_ROWS = (8, 64)
 """Rows for each item that are looked at first, and next: of the rest only those matter that are
@@ -58,7 +60,7 @@ class ComparisonGraph:
         """
         n = self._judgments.n_items
         rows = len(self._judgments.on_one_machine(_CHAINS).left)
-        if rows > max(_FOLLOWED, _FEW_ROWS[0] * n):
+        if rows > max(_MANY, _FEW_ROWS[0] * n):
             label = np.arange(n)
             for step in (*(rows // (few * n) for few in _FEW_ROWS), 1):
                 label = self._joined(label, max(step, 1))

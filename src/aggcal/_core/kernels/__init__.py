@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 20  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 21  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -176,6 +176,10 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_left_out_series.argtypes = [
         count, count, *([array] * 5), number, count, number, *([array] * 4)
     ]  # fmt: skip
+    kernels.aggcal_signed_rows.restype = None
+    kernels.aggcal_signed_rows.argtypes = [count, count, *([array] * 5)]
+    kernels.aggcal_mean_squares.restype = None
+    kernels.aggcal_mean_squares.argtypes = [count, count, *([array] * 4)]
     kernels.aggcal_numbered.restype = count
     kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
     kernels.aggcal_mixtures.restype = None

@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 20; }
+int aggcal_version(void) { return 21; }
 
 /* Whether this processor runs what is compiled for the x86 processors of the last ten years. */
 int aggcal_runs_v3(void)
