@@ -18,7 +18,9 @@ The same sum over the answers of one annotator to one pair tells whether people 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 import numpy as np
 
@@ -27,9 +29,9 @@ from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
+from aggcal.advice.check.gap_variances import GapVariances
 from aggcal.advice.check.row_sums import Mending
 from aggcal.advice.check.testing import odds_against
-from aggcal.aggregation.solve.inverse import inverse_of
 from aggcal.errors import count
 
 RATE = 0.01
@@ -43,6 +45,7 @@ _MOST_SKEWED = 2.0
 
 _STEPS, _SETTLED = 12, 1e-6
 """Of Newton's method: the step after so short a one would change nothing to speak of."""
+_Tried = Callable[[], Iterator[FloatArray]]
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
 
@@ -53,7 +56,8 @@ class Shared:
 
     ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
     ``inflation`` how much larger than stated it makes the variance of the scores; ``p_value`` that
-    independent answers agree as much; ``groups`` how many sets of answers could be compared.
+    independent answers agree as much; ``groups`` how many sets of answers could be compared. Where
+    nothing is found, the first two may be upper bounds and the third a lower one.
     """
 
     sd: float
@@ -99,7 +103,7 @@ def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
     # an item does in one of them is allowed for in the fit or in its errors.
     of_row, pair = fitted.answers.units
     pull, information, skew = (sums(of_row, x, len(pair)) for x in rows.once)
-    return _tested((pull, information, skew), pair, rows.gap_variance)
+    return _tested((pull, information, skew), pair, rows.gap_variances)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -128,22 +132,26 @@ def shared_answers(
     >>> between.found, within is None
     (True, True)
     """
-    rows = _Rows.of(fitted, without)
+    rows = _Rows.of(fitted, without, bounded=True)
     between = _between(fitted, rows)
-    return between, _within(fitted, _Rows.of(fitted, frozenset()) if without else rows)
+    every = _Rows.of(fitted, frozenset(), bounded=True) if without else rows
+    return between, _within(fitted, every)
 
 
 def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
     grouped = fitted.answers.grouped
-    variance = rows.gap_variance[grouped.pair]
+
+    def variances() -> Iterator[FloatArray]:
+        return (each[grouped.pair] for each in rows.gap_variances())
+
     if fitted.judgments.context is not None:
         # What an item does in a context is allowed for: only other contexts are a surprise.
         asked = fitted.answers.asked
         first = np.unique(asked.of_row, return_index=True)[1]
         pull, information, skew = (sums(asked.of_row, x, len(first)) for x in rows.once)
-        return _tested((pull, information, skew), grouped.of_row[first], variance)
+        return _tested((pull, information, skew), grouped.of_row[first], variances)
     number = fitted.judgments.count.astype(np.float64)
-    return _tested(rows.single, grouped.of_row, variance, number)
+    return _tested(rows.single, grouped.of_row, variances, number)
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
@@ -208,7 +216,7 @@ class _Rows:
 
     single: tuple[FloatArray, FloatArray, FloatArray]
     number: FloatArray
-    gap_variance: FloatArray
+    gap_variances: _Tried
     """Of each pair."""
 
     @property
@@ -218,7 +226,7 @@ class _Rows:
         return pull, information, skew
 
     @classmethod
-    def of(cls, fitted: Fitted, without: AbstractSet[int]) -> _Rows:
+    def of(cls, fitted: Fitted, without: AbstractSet[int], *, bounded: bool = False) -> _Rows:
         judgments, answers = fitted.judgments, fitted.answers
         number = judgments.count.astype(np.float64)
         if without:
@@ -242,7 +250,8 @@ class _Rows:
         rows = judgments.annotator, odds, answers.up
         pull, information, skew = elementwise(moments, *rows, results=3)
         single = pull, information, skew
-        return cls(single, number, _gap_variance(fitted, number * information))
+        gaps = GapVariances(fitted, number * information)
+        return cls(single, number, partial(gaps.tried, bounded=bounded))
 
 
 def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
@@ -272,29 +281,10 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
     return rows.mended(lengths, weights)
 
 
-def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
-    """Return the variance of each pair's gap, given all answers.
-
-    For very many items it is taken to be 0, which makes the test err on the quiet side.
-    """
-    judgments, answers = fitted.judgments, fitted.answers
-    if fitted.others.information is None:
-        return np.zeros(answers.n_pairs)
-    n = judgments.n_items
-    pairs = judgments.left.astype(np.int64) * n + judgments.right
-    whole = -sums(pairs, information, n * n).reshape(n, n)
-    whole = whole + whole.T
-    np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
-    inverse = inverse_of(whole)
-    own = np.diag(inverse)
-    i, j = answers.first, answers.second
-    return np.asarray(own[i] + own[j] - 2.0 * inverse[i, j])
-
-
 def _tested(
     units: tuple[FloatArray, FloatArray, FloatArray],
     group: IntArray,
-    gap_variance: FloatArray,
+    gap_variances: _Tried,
     number: FloatArray | float = 1.0,
 ) -> Shared | None:
     """Test whether units of one group pull together.
@@ -305,22 +295,23 @@ def _tested(
         Of each of them: its residual, and the second and third moment that is expected of it.
     group
         The group of each unit.
-    gap_variance
-        Variance of the gap of each group.
+    gap_variances
+        Gives variances of the gap of each group: upper bounds, if there are any, then these. They
+        are tried until nothing is found.
     number
         How many units each entry stands for.
     """
     whole = float(np.sum(number * units[1]))
     # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    groups = int(group.max(initial=-1)) + 1
     if isinstance(number, float):
-        several = np.bincount(group, minlength=len(gap_variance)) > 1
+        several = np.bincount(group, minlength=groups) > 1
     else:
-        several = sums(group, number, len(gap_variance)) > 1.0
+        several = sums(group, number, groups) > 1.0
     kept = several[group]
     pull, information, skew = (x[kept] for x in units)
     number = number if isinstance(number, float) else number[kept]
-    group, gap_variance = (np.cumsum(several) - 1)[group[kept]], gap_variance[several]
-    size = len(gap_variance)
+    group, size = (np.cumsum(several) - 1)[group[kept]], int(several.sum())
 
     def total(x: FloatArray) -> FloatArray:
         return sums(group, number * x, size)
@@ -334,19 +325,21 @@ def _tested(
     compared = int(np.sum(expected > 0.0))
     if not compared:
         return None
-    surplus = float(products(pull).sum()) + float(gap_variance @ expected)
-    seen = products(np.square(pull))
+    together, seen = float(products(pull).sum()), products(np.square(pull))
     variance = 2.0 * max(float(expected.sum()), float(seen.sum()))
     one, two, three = (total(information**k) for k in (1, 2, 3))
     third = float(np.sum(8.0 * (one**3 - 3.0 * one * two + 2.0 * three)))
     third += 4.0 * float(products(skew).sum())
+    # Wider gaps explain less: what is not found with an upper bound is not found without it.
+    for gap_variance in gap_variances():
+        surplus = together + float(gap_variance[several] @ expected)
+        skewness = max(0.0, third) / variance**1.5
+        p_value = _upper_tail(surplus / np.sqrt(variance), skewness)
+        if p_value >= RATE:
+            break
     effect = max(0.0, surplus) / float(expected.sum())
-    return Shared(
-        float(np.sqrt(effect)),
-        1.0 + effect * float(expected.sum()) / whole,
-        _upper_tail(surplus / np.sqrt(variance), max(0.0, third) / variance**1.5),
-        compared,
-    )
+    inflation = 1.0 + effect * float(expected.sum()) / whole
+    return Shared(float(np.sqrt(effect)), inflation, p_value, compared)
 
 
 def _upper_tail(z: float, skewness: float) -> float:

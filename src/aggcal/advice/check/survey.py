@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
@@ -17,7 +19,7 @@ from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
 from aggcal.advice.check.connectivity import one_way
-from aggcal.advice.check.context import Fitted, refuse_method
+from aggcal.advice.check.context import Fitted, grouping, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.counts import counted, of_warning, range_of
 from aggcal.advice.check.cycles import cycle_findings, cycles
@@ -117,6 +119,9 @@ def check(
         quick = len(judgments.count) > MANY
     if on_step is not None:
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
+    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
+    chosen = judgments if part is None else part.judgments
+    grouped = None if consensus is None else grouping(chosen)
     step("checking the comparisons")
     graph = judgments.graph
     said = [*data_warnings(judgments), *weight_warnings(judgments)]
@@ -125,11 +130,9 @@ def check(
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:
         findings += unmatched(judgments, scores)
-    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     step("fitting")
-    chosen = judgments if part is None else part.judgments
     if consensus is not None:
-        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus)
+        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus, grouped)
     else:
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
     whole = fitted.consensus if consensus is None else consensus
@@ -221,6 +224,9 @@ class _Look:
         self.accused: dict[str, tuple[str, str]] = {}
         self.against_others = False
         self.unproven: frozenset[str] = frozenset()
+        # Without copies and camps nothing that is found decides what else is looked for.
+        self._shared = beside(lambda: shared_answers(fitted)) if quick else None
+        self._agreed = beside(lambda: (krippendorff(fitted.answers), infit(fitted)))
         self._sides()
         copied = self._copies()
         divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -283,7 +289,8 @@ class _Look:
             )
             return
         self.step("checking answers to the same pair")
-        between, within = shared_answers(self.fitted, copied)
+        begun = self._shared or partial(shared_answers, self.fitted, copied)
+        between, within = begun()
         self.findings += effect_findings(between, within)
         self.passed += passed.of_effects(between, within)
 
@@ -357,8 +364,8 @@ class _Look:
         return found
 
     def _agreement(self) -> None:
-        found = krippendorff(self.fitted.answers)
-        levels, fits = agreement_findings(found), infit(self.fitted)
+        found, fits = self._agreed()
+        levels = agreement_findings(found)
         self.findings += [*levels, *misfit(self.fitted, fits, self.named)]
         if not levels:
             self.passed += passed.of_agreement(found)
