@@ -67,10 +67,10 @@ def test_the_statistic_is_a_sum_over_pairs_of_units() -> None:
                 surplus += pull[one] * pull[other] + variance[group[one]] * both
                 expected += both
     units = (pull, information, np.zeros(30))
-    found = _tested(units, group, lambda: iter([variance]), number.astype(np.float64))
+    total = float(number @ information)
+    found = _tested(units, group, lambda: iter([variance]), total, number.astype(np.float64))
     assert found is not None
     assert found.sd**2 == pytest.approx(max(0.0, surplus) / expected)
-    total = float(number @ information)
     assert found.inflation == pytest.approx(1.0 + max(0.0, surplus) / total)
 
 
@@ -135,7 +135,7 @@ def test_alarms_are_false_as_often_as_stated(groups: int, size: int, chance: flo
     def one() -> float:
         pull: FloatArray = (random.random(len(group)) < p) - p
         moments = pull, spread, spread * (1.0 - 2.0 * p)
-        found = _tested(moments, group, lambda: iter([np.zeros(groups)]))
+        found = _tested(moments, group, lambda: iter([np.zeros(groups)]), 1.0)
         assert found is not None
         return found.p_value
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, each_range, in_turn
+from aggcal._core.kernels.threads import balanced, beside, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
 from aggcal.advice.check.without_one import Left, by_cholesky, by_lu, by_series, by_signs, refitted
@@ -125,7 +125,7 @@ def consensus_of_others(
     True
     """
     n, m = judgments.n_items, judgments.n_annotators
-    left, right = judgments.left, judgments.right
+    left, right, drawn = judgments.left, judgments.right, beside(lambda: _drawn(n))
 
     def pulled(u: CodeArray, i: CodeArray, j: CodeArray, *given: FloatArray) -> _Three:
         slope, gap, (weight, outcome) = slopes[u], scores[i] - scores[j], given
@@ -141,13 +141,13 @@ def consensus_of_others(
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
-        errors = _drawn(n) / np.sqrt(diagonal + precision)
+        errors = drawn() / np.sqrt(diagonal + precision)
         return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
     information = -sums(left.astype(np.int64) * n + right, curve, n * n).reshape(n, n)
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
-    inverse, errors = inverse_and_errors(whole, _drawn(n))
+    inverse, errors = inverse_and_errors(whole, drawn())
     moves, variance = np.empty_like(gap), np.empty_like(gap)
     every = Left(left, right, pull, curve)
     parts = _batches(starts, n, _few_left_out(starts, every, inverse, moves, variance))

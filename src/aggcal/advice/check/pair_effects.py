@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
@@ -45,7 +45,7 @@ _MOST_SKEWED = 2.0
 
 _STEPS, _SETTLED = 12, 1e-6
 """Of Newton's method: the step after so short a one would change nothing to speak of."""
-_Tried = Callable[[], Iterator[FloatArray]]
+_Three = tuple[FloatArray, FloatArray, FloatArray]
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
 
@@ -102,8 +102,13 @@ def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
     # Units are annotators, and sets are pairs. Where contexts are known they are the units: what
     # an item does in one of them is allowed for in the fit or in its errors.
     of_row, pair = fitted.answers.units
-    pull, information, skew = (sums(of_row, x, len(pair)) for x in rows.once)
-    return _tested((pull, information, skew), pair, rows.gap_variances)
+    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    kept = (np.bincount(pair) > 1)[pair]
+    mine = np.flatnonzero(kept[of_row])
+    unit, size, number = (np.cumsum(kept) - 1)[of_row[mine]], int(kept.sum()), rows.number[mine]
+    pull, information, skew = (sums(unit, number * x, size) for x in rows.moments(mine))
+    units = pull, information, skew
+    return _tested(units, pair[kept], rows.gap_variances, rows.whole)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -148,10 +153,14 @@ def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
         # What an item does in a context is allowed for: only other contexts are a surprise.
         asked = fitted.answers.asked
         first = np.unique(asked.of_row, return_index=True)[1]
-        pull, information, skew = (sums(asked.of_row, x, len(first)) for x in rows.once)
-        return _tested((pull, information, skew), grouped.of_row[first], variances)
-    number = fitted.judgments.count.astype(np.float64)
-    return _tested(rows.single, grouped.of_row, variances, number)
+        every = rows.moments(np.arange(len(rows.number)))
+        pull, information, skew = (sums(asked.of_row, rows.number * x, len(first)) for x in every)
+        units = pull, information, skew
+        return _tested(units, grouped.of_row[first], variances, rows.whole)
+    given = fitted.judgments.count
+    mine = np.flatnonzero((sums(grouped.of_row, given, len(grouped.pair)) > 1.0)[grouped.of_row])
+    units, number = rows.moments(mine), given[mine].astype(np.float64)
+    return _tested(units, grouped.of_row[mine], variances, rows.whole, number)
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
@@ -212,22 +221,17 @@ def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> F
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Of each row: residual, information and third moment of one answer, weighed by its slope."""
+    """What the model expects of each row, its link mended."""
 
-    single: tuple[FloatArray, FloatArray, FloatArray]
+    fitted: Fitted
+    odds: FloatArray
+    """Log odds of putting the first item of the pair above."""
     number: FloatArray
-    gap_variances: _Tried
-    """Of each pair."""
-
-    @property
-    def once(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same for all equal answers of a row together."""
-        pull, information, skew = (self.number * x for x in self.single)
-        return pull, information, skew
+    bounded: bool
 
     @classmethod
     def of(cls, fitted: Fitted, without: AbstractSet[int], *, bounded: bool = False) -> _Rows:
-        judgments, answers = fitted.judgments, fitted.answers
+        judgments = fitted.judgments
         number = judgments.count.astype(np.float64)
         if without:
             number[np.isin(judgments.annotator, sorted(without))] = 0.0
@@ -237,21 +241,51 @@ class _Rows:
             gap = scores[left] - scores[right]
             return np.asarray(slopes[who] * np.where(left < right, gap, -gap))
 
-        def moments(
-            who: CodeArray, odds: FloatArray, up: FloatArray
-        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        columns = judgments.annotator, judgments.left, judgments.right
+        odds = _mended(elementwise(toward, *columns)[0], fitted.answers.up, number)
+        return cls(fitted, odds, number, bounded)
+
+    def moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return residual, information and third moment of one answer, weighed by its slope."""
+        slopes = self.fitted.population.slopes
+
+        def of_some(who: CodeArray, odds: FloatArray, up: FloatArray) -> _Three:
             slope, probability = slopes[who], expit(odds)
             variance = probability * (1.0 - probability)
             skew = slope**3 * variance * (1.0 - 2.0 * probability)
             return slope * (up - probability), np.square(slope) * variance, skew
 
-        columns = judgments.annotator, judgments.left, judgments.right
-        odds = _mended(elementwise(toward, *columns)[0], answers.up, number)
-        rows = judgments.annotator, odds, answers.up
-        pull, information, skew = elementwise(moments, *rows, results=3)
-        single = pull, information, skew
-        gaps = GapVariances(fitted, number * information)
-        return cls(single, number, partial(gaps.tried, bounded=bounded))
+        columns = self.fitted.judgments.annotator, self.odds, self.fitted.answers.up
+        some = (column[rows] for column in columns)
+        pull, information, skew = elementwise(of_some, *some, results=3)
+        return pull, information, skew
+
+    @cached_property
+    def _information(self) -> FloatArray:
+        """Of all equal answers of a row together."""
+        slopes = self.fitted.population.slopes
+
+        def of_some(who: CodeArray, odds: FloatArray, number: FloatArray) -> FloatArray:
+            probability = expit(odds)
+            return np.asarray(
+                number * (np.square(slopes[who]) * (probability * (1.0 - probability)))
+            )
+
+        [found] = elementwise(of_some, self.fitted.judgments.annotator, self.odds, self.number)
+        return found
+
+    @cached_property
+    def whole(self) -> float:
+        """The information that all answers give."""
+        return float(self._information.sum())
+
+    @cached_property
+    def _gaps(self) -> GapVariances:
+        return GapVariances(self.fitted, self._information)
+
+    def gap_variances(self) -> Iterator[FloatArray]:
+        """Give variances of the gap of each pair: upper bounds, if there are any, then these."""
+        return self._gaps.tried(bounded=self.bounded)
 
 
 def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
@@ -284,7 +318,8 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
 def _tested(
     units: tuple[FloatArray, FloatArray, FloatArray],
     group: IntArray,
-    gap_variances: _Tried,
+    gap_variances: Callable[[], Iterator[FloatArray]],
+    whole: float,
     number: FloatArray | float = 1.0,
 ) -> Shared | None:
     """Test whether units of one group pull together.
@@ -298,11 +333,11 @@ def _tested(
     gap_variances
         Gives variances of the gap of each group: upper bounds, if there are any, then these. They
         are tried until nothing is found.
+    whole
+        The information that all answers give.
     number
         How many units each entry stands for.
     """
-    whole = float(np.sum(number * units[1]))
-    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
     groups = int(group.max(initial=-1)) + 1
     if isinstance(number, float):
         several = np.bincount(group, minlength=groups) > 1
@@ -332,7 +367,7 @@ def _tested(
     third += 4.0 * float(products(skew).sum())
     # Wider gaps explain less: what is not found with an upper bound is not found without it.
     for gap_variance in gap_variances():
-        surplus = together + float(gap_variance[several] @ expected)
+        surplus = together + float(gap_variance[: len(several)][several] @ expected)
         skewness = max(0.0, third) / variance**1.5
         p_value = _upper_tail(surplus / np.sqrt(variance), skewness)
         if p_value >= RATE:

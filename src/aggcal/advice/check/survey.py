@@ -157,9 +157,8 @@ def check(
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts
-    seen = None if part is None else part.looked_at
     told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
-    accused = Accused(*told, looked_at=seen)
+    accused = Accused(*told, looked_at=None if part is None else part.looked_at)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
