@@ -45,6 +45,7 @@ from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
+from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings, weight_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
@@ -124,10 +125,7 @@ def check(
     grouped = None if consensus is None else grouping(chosen)
     step("checking the comparisons")
     graph = judgments.graph
-    said = [*data_warnings(judgments), *weight_warnings(judgments)]
-    findings = [of_warning(each, judgments, graph) for each in said]
-    clear = passed.of_data(judgments, graph)
-    findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+    findings, clear = _of_data(judgments), passed.of_data(judgments, graph)
     if scores is not None:
         findings += unmatched(judgments, scores)
     step("fitting")
@@ -142,14 +140,16 @@ def check(
         model = aligned(scores.values, scores.item_ids, whole.item_ids)
         findings += opposite(whole, model)
         clear += passed.of_scores(whole, model, len(scores))
+    # What takes long is the uncertainty of the fit, and a consensus comes with it.
+    wanted = with_precision and part is None and (consensus is not None or not quick)
+    begun = _precision_of(fitted, wanted_error, beside_the_rest=wanted and quick)
     looked = _Look(fitted, seed, step, quick=quick, sampled=part is not None)
     findings += looked.findings
     clear += looked.passed
     outlook: Precision | None = None
-    # What takes long is the uncertainty of the fit, and a consensus comes with it.
-    if with_precision and part is None and (consensus is not None or not quick):
+    if wanted:
         step("estimating the precision")
-        outlook = precision(fitted, wanted_error)
+        outlook = begun()
         findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
@@ -176,6 +176,21 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+def _of_data(judgments: Judgments) -> list[Finding]:
+    """Report what the judgments show without a fit."""
+    said, graph = [*data_warnings(judgments), *weight_warnings(judgments)], judgments.graph
+    findings = [of_warning(each, judgments, graph) for each in said]
+    return [*findings, *one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+
+
+def _precision_of(
+    fitted: Fitted, wanted_error: float | None, *, beside_the_rest: bool
+) -> Callable[[], Precision | None]:
+    """Return what estimates the precision, begun beside what else is done where that is wanted."""
+    work = partial(precision, fitted, wanted_error)
+    return beside(work) if beside_the_rest else work
 
 
 def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Precision | None:
