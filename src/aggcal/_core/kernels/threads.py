@@ -19,7 +19,7 @@ from aggcal._core.progress import report_part
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
 _SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
-_MOST_BESIDE = 4  # pieces of work beside the main one: no more than that are ever begun at once
+_MOST_BESIDE = 6  # pieces of work beside the main one: no more than that are ever begun at once
 _WORKER = f"{OURS}-worker"
 
 Given = TypeVar("Given")

@@ -241,6 +241,7 @@ class _Look:
         # Without copies and camps nothing that is found decides what else is looked for.
         self._shared = beside(lambda: shared_answers(fitted)) if quick else None
         self._agreed = beside(lambda: (krippendorff(fitted.answers), infit(fitted)))
+        self._contradicted = beside(lambda: (contradictions(fitted), repeats(fitted.answers)))
         self._sides()
         copied = self._copies()
         divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -261,10 +262,11 @@ class _Look:
             )
             return
         self.step("checking for position bias")
+        orders = beside(lambda: both_orders(self.fitted))
         found = self.sides = sides(self.fitted)
         self._name(found.biased)
         decided = float(found.decided.sum())
-        self.orders = both_orders(self.fitted)
+        self.orders = orders()
         self.passed += passed.of_sides(found, self.orders)
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
         if decided and not np.isfinite(found.study_error):
@@ -354,8 +356,9 @@ class _Look:
             told = self.sides.without(self.fitted, self.accused)
             self.findings[:0] = position_findings(self.fitted, told, self.orders)
             self.accused |= side_verdicts(self.fitted, told)
-        self.findings += contradictions(self.fitted)
-        again = self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        found_again, again = self._contradicted()
+        self.findings += found_again
+        self.counts["repeated_pairs"] = again
         self.passed += passed.of_repeats(again["judged_again"], again["both_ways"])
         self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
 
