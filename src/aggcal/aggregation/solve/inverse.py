@@ -45,9 +45,9 @@ def inverse_root(matrix: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> inverse_root(np.diag([4.0, 1.0]))
-    array([[0.5, 0. ],
-           [0. , 1. ]])
+    >>> inverse_root(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
     """
     n = len(matrix)
     if n <= _BLOCK:
@@ -91,9 +91,9 @@ def factor_inverse(matrix: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> factor_inverse(np.diag([4.0, 1.0]))
-    array([[0.5, 0. ],
-           [0. , 1. ]])
+    >>> factor_inverse(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
     """
     # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
     factor, failed = dpotrf(matrix.T, lower=False)
@@ -128,6 +128,7 @@ def _gram(root: FloatArray) -> FloatArray:
         # Rows of W above the strip are 0 in it, and of the product one triangle is enough.
         np.matmul(root[begin:, begin:end].T, root[begin:, :end], out=found[begin:end, :end])
         found[:begin, begin:end] = found[begin:end, :begin].T
+        found[begin:end, begin:end] = symmetric(np.tril(found[begin:end, begin:end]))
 
     each_range(strip, _strips(n))
     return found
