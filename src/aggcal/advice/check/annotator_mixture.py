@@ -34,7 +34,7 @@ _FOR_A_THREAD = 20_000  # annotators, each by each law: fewer are done before a 
 _CARELESS = 3
 """Slopes of the careless that are tried first, and half of those that are tried next: more take
 longer, and fewer decide less."""
-_FEW_SETS = 12
+_FEW_SETS = 4
 """Sets of scores that are tried first: fewer decide less, more take longer."""
 _AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
