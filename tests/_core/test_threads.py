@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Event, current_thread
 
 import numpy as np
 import pytest
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.kernels.threads import added, in_turn
+from aggcal._core.kernels import threads
+from aggcal._core.kernels.threads import added, beside, each_range, in_turn
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -37,3 +39,49 @@ def test_large_sums_are_those_of_one_thread(shape: tuple[int, ...], kind: type) 
     for part in parts[1:]:
         expected = np.asarray(expected + part)
     assert np.array_equal(added(parts), expected)
+
+
+def test_work_beside_the_main_one_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    begun, seen = Event(), []
+
+    def work() -> str:
+        begun.set()
+        return current_thread().name
+
+    result = beside(work)
+    assert begun.wait(60.0)
+    seen.append(result())
+    assert seen != [current_thread().name]
+
+
+def test_errors_beside_the_main_work_are_raised_where_it_is_asked_for() -> None:
+    def fail() -> None:
+        raise ValueError("not today")
+
+    result = beside(fail)
+    with pytest.raises(ValueError, match="not today"):
+        result()
+
+
+def test_work_beside_the_main_one_uses_threads_and_does_not_wait_for_its_like(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More of it than there are threads, and all of it with ranges; inside of it, all in turn."""
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+
+    def work() -> list[list[int]]:
+        inner = [beside(lambda: each_range(lambda begin, end: end - begin, [0, 3, 4]))]
+        return [each_range(lambda begin, end: begin + end, [0, 1, 2, 3]), *(one() for one in inner)]
+
+    every = [beside(work) for _ in range(20)]
+    assert [each() for each in every] == 20 * [[[1, 3, 5], [3, 1]]]
+
+
+def test_with_one_core_it_is_done_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 1)
+    done = []
+    result = beside(lambda: done.append(1))
+    assert not done
+    result()
+    assert done == [1]

@@ -58,7 +58,7 @@ def test_a_part_of_many_rows_tells_what_all_tell(
         steps.append(step)
         return joined(self, label, step)
 
-    monkeypatch.setattr(graph, "_FOLLOWED", 100)
+    monkeypatch.setattr(graph, "_MANY", 100)
     monkeypatch.setattr(graph.ComparisonGraph, "_joined", counted)
     assert graph.ComparisonGraph(judgments).strong.tolist() == whole.tolist()
     assert steps == ([31, 3, 1] if apart else [34])
@@ -66,6 +66,7 @@ def test_a_part_of_many_rows_tells_what_all_tell(
 
 def test_pieces_are_joined_as_all_rows_would(monkeypatch: pytest.MonkeyPatch) -> None:
     random, seen = np.random.default_rng(2), []
+    monkeypatch.setattr(graph, "_MANY", 10)
     monkeypatch.setattr(graph, "_FOLLOWED", 10)
     monkeypatch.setattr(graph, "_FEW_ROWS", (1, 2))
     for _ in range(60):

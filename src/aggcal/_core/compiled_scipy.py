@@ -21,7 +21,7 @@ from aggcal._core.machine import OURS
 
 if TYPE_CHECKING:
     from scipy import sparse
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs, spotrf, spotrs
+    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, dtrtrs, spotrf, spotrs
     from scipy.special import (
         bdtr,
         betaincinv,
@@ -52,6 +52,7 @@ __all__ = [
     "dpotrf",
     "dpotri",
     "dpotrs",
+    "dtrtri",
     "dtrtrs",
     "erfcx",
     "expit",
@@ -69,7 +70,7 @@ __all__ = [
     "stdtrit",
 ]
 
-_LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtrs", "spotrf", "spotrs"}
+_LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtri", "dtrtrs", "spotrf", "spotrs"}
 _UNUSED = ("f2py", "testing")
 """What of NumPy SciPy's copy of its names has, for which NumPy loads compilers and test runners."""
 _COPY = "scipy._lib.array_api_compat.numpy"

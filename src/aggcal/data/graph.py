@@ -13,12 +13,16 @@ from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
-_FOLLOWED, _STEPS = 1_000_000, 30
-"""Wins that are followed a step at a time, and steps: SciPy is faster with more of either."""
+_FOLLOWED, _STEPS = 4_000_000, 30
+"""Wins that are followed a step at a time, and steps: SciPy, which takes a third of a second for a
+million wins, is faster with more steps, and needs no more memory with more wins."""
+_MANY = 200_000
+"""Rows from which some are looked at first: all of fewer are looked at as soon."""
 
-_FEW_ROWS = (8, 64)
+_FEW_ROWS, _LARGEST_PART = (8, 64), 4
 """Rows for each item that are looked at first, and next: of the rest only those matter that are
-between the pieces which these leave, and in most studies they leave one."""
+between the pieces which these leave, and in most studies they leave one. And how many times as many
+there must be in all: a larger part is not worth looking at alone."""
 _CHAINS = "following chains of wins and losses"
 
 Codes = TypeVar("Codes", CodeArray, IntArray)
@@ -58,7 +62,7 @@ class ComparisonGraph:
         """
         n = self._judgments.n_items
         rows = len(self._judgments.on_one_machine(_CHAINS).left)
-        if rows > max(_FOLLOWED, _FEW_ROWS[0] * n):
+        if rows > max(_MANY, _LARGEST_PART * _FEW_ROWS[0] * n):
             label = np.arange(n)
             for step in (*(rows // (few * n) for few in _FEW_ROWS), 1):
                 label = self._joined(label, max(step, 1))

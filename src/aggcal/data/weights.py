@@ -60,12 +60,9 @@ class Tally(NamedTuple):
             return cls(whole, 0, 0)
 
         def between(begin: int, end: int) -> Tally:
-            which, up = _questions(judgments, slice(begin, end))
-            size = int(which.max()) + 1
-            low, high = np.full(size, np.inf), np.full(size, -np.inf)
-            np.minimum.at(low, which, up)
-            np.maximum.at(high, which, up)
-            repeated = np.bincount(which, weight[begin:end]) > 1.0
+            starts, up, heavy = _questions(judgments, slice(begin, end))
+            low, high = np.minimum.reduceat(up, starts), np.maximum.reduceat(up, starts)
+            repeated = np.add.reduceat(heavy, starts) > 1.0
             return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
 
         first, *others = each_range(between, between_annotators(judgments.annotator))
@@ -127,17 +124,23 @@ def heavy(judgments: Judgments) -> Heavy | None:
     return Heavy(total, divisor)
 
 
-def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray]:
-    """Return the number of each row's question to its annotator, and how far it is for one item.
+def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return where each question to an annotator begins, by question, and answers and weights.
 
-    The same pair on other sides is another question where sides are known.
+    How far an answer is for one item is told. The same pair on other sides is another question
+    where sides are known.
     """
     n, left, right = judgments.n_items, judgments.left[rows], judgments.right[rows]
-    outcome = np.asarray(judgments.outcome[rows])
+    outcome, weight = np.asarray(judgments.outcome[rows]), np.asarray(judgments.weight[rows])
     if not judgments.sided:
         outcome = np.where(left < right, outcome, 1.0 - outcome)
         left, right = np.minimum(left, right), np.maximum(left, right)
     question = (judgments.annotator[rows].astype(np.int64) * n + left) * n + right
     if judgments.context is not None:
         question = question * (int(judgments.context.max()) + 2) + judgments.context[rows] + 1
-    return np.unique(question, return_inverse=True)[1].ravel(), outcome
+    new = question[1:] != question[:-1]
+    if not (question[1:] >= question[:-1]).all():
+        order = np.argsort(question, kind="stable")
+        question, outcome, weight = question[order], outcome[order], weight[order]
+        new = question[1:] != question[:-1]
+    return np.concatenate([[0], np.flatnonzero(new) + 1]), outcome, weight

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import aggcal
 from aggcal._core.kernels import library
 from aggcal.advice.check import annotator_mixture
 from aggcal.advice.check.annotator_mixture import Population, _mixtures, _shares
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.reliability import strays
 from aggcal.advice.check.row_sums import Seen
+from aggcal.simulation import simulate
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -66,3 +72,32 @@ def test_a_chance_is_worked_out_in_full_wherever_it_is_small() -> None:
         assert quick == whole if whole <= 0.01 else 0.01 < quick <= whole
         full.append(whole <= 0.01)
     assert 10 < sum(full) < 50
+
+
+@pytest.mark.parametrize(
+    "fault", [{}, {"guessing_share": 0.2}, {"reversed_share": 0.1}, {"camp_share": 0.2}]
+)
+def test_chances_that_decide_nothing_need_not_be_worked_out(
+    monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any]
+) -> None:
+    """Who is named is the same as if every chance were exact, and so is the chance that is told."""
+    whole, stopped = Population.p_values_if_honest, 0
+
+    def exactly(self: Population, total: Any, seen: Any, who: Any, **given: Any) -> Any:
+        enough = np.full(len(self.wrong), np.inf)
+        return whole(self, total, seen, who, **(given | {"enough": enough}))
+
+    for seed in range(4):
+        study = simulate(items=25, annotators=40, judgments=1600, seed=seed, **fault)
+        fitted = Fitted.of(aggcal.read_judgments(study.judgments))
+        early = strays(fitted)
+        with monkeypatch.context() as patched:
+            patched.setattr(Population, "p_values_if_honest", exactly)
+            exact = strays(fitted)
+        for name in ("reversed", "guessing", "doubtful", "perhaps_reversed", "own_order"):
+            assert getattr(early, name).tolist() == getattr(exact, name).tolist()
+        named = early.named
+        np.testing.assert_array_equal(early.p_value[named], exact.p_value[named])
+        assert (early.p_value <= exact.p_value + 1e-12).all()
+        stopped += int((early.p_value < exact.p_value).sum())
+    assert stopped > 0

@@ -11,7 +11,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import sums
 from aggcal._core.kernels import library
-from aggcal.advice.check import leave_one_out
+from aggcal.advice.check import leave_one_out, without_one
 from aggcal.simulation import simulate
 
 
@@ -74,7 +74,7 @@ def test_the_shortcut_is_the_same_to_the_bit_compiled_and_not(
 
 def some_left_out(
     number: int, rows: int, seed: int, others: float = 1.0
-) -> tuple[leave_one_out._Left, np.ndarray]:
+) -> tuple[without_one.Left, np.ndarray]:
     """Annotators who judged among 30 items, and the information with what others know of these."""
     random, n = np.random.default_rng(seed), 30
     left: Any = random.integers(n, size=(number, rows), dtype=np.int32)
@@ -84,7 +84,7 @@ def some_left_out(
     whole = others * np.eye(n)
     for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
         whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
-    return leave_one_out._Left(left, right, pull, curve), whole
+    return without_one.Left(left, right, pull, curve), whole
 
 
 @pytest.mark.parametrize("others", [1.0, 40.0])
@@ -96,12 +96,13 @@ def test_the_series_is_the_same_compiled_and_not(
         pytest.skip("there is no kernel")
     own, whole = some_left_out(1, 29, 6, others)
     inverse = np.linalg.inv(whole)
-    compiled, known = leave_one_out._by_series(inverse, own)
-    monkeypatch.setattr(leave_one_out, "library", lambda: None)
-    plain, shared = leave_one_out._by_series(inverse, own)
+    compiled, known, first = without_one.by_series(inverse, own)
+    monkeypatch.setattr(without_one, "library", lambda: None)
+    plain, shared, wanted = without_one.by_series(inverse, own)
     assert (compiled is None) == (plain is None) == (others == 1.0)
     if compiled is None or plain is None:
-        np.testing.assert_allclose(known, shared, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(np.tril(known), np.tril(shared), rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(first, wanted, rtol=1e-12, atol=1e-14)
         return
     for one, other in zip(compiled, plain, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
@@ -114,14 +115,14 @@ def test_those_with_few_rows_are_left_out_by_a_kernel() -> None:
     own, whole = some_left_out(50, 17, 7)
     inverse = np.linalg.inv(whole)
     starts = 17 * np.arange(51)
-    columns = leave_one_out._Left(
+    columns = without_one.Left(
         own.left.ravel(), own.right.ravel(), own.pull.ravel(), own.curve.ravel().copy()
     )
     columns.curve[: 3 * 17] *= 1e6
     moves, variance = np.full((2, 50 * 17), np.nan)
     rest = leave_one_out._few_left_out(starts, columns, inverse, moves, variance)
     assert rest.tolist() == [0, 1, 2]
-    wanted = leave_one_out._by_lu(inverse, own)
+    wanted = without_one.by_lu(inverse, own)
     np.testing.assert_allclose(moves[3 * 17 :], wanted[0][3:].ravel(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(variance[3 * 17 :], wanted[1][3:].ravel(), rtol=1e-9)
 
@@ -138,10 +139,12 @@ def test_a_study_is_the_same_with_and_without_kernels(monkeypatch: pytest.Monkey
     judgments = judgments.of_rows(kept)
     sizes = np.bincount(judgments.annotator)
     assert sizes.min() < 48 < sizes.max()
+    assert judgments.n_items < sizes.max()
     scores = np.linspace(-1.0, 1.0, judgments.n_items)
     given = judgments, scores, np.ones(judgments.n_annotators), 1.0
     compiled = leave_one_out.consensus_of_others(*given)
     monkeypatch.setattr(leave_one_out, "library", lambda: None)
+    monkeypatch.setattr(without_one, "library", lambda: None)
     plain = leave_one_out.consensus_of_others(*given)
     np.testing.assert_allclose(compiled.gap, plain.gap, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(compiled.variance, plain.variance, rtol=1e-10)
@@ -165,14 +168,14 @@ def test_all_ways_of_solving_agree() -> None:
     """By LU of several at once, by Cholesky of one, and by the inverse without the annotator."""
     own, whole = some_left_out(3, 20, 2)
     inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-    found = leave_one_out._by_lu(inverse, own)
+    found = without_one.by_lu(inverse, own)
     for k in range(3):
         one = own.at(np.array([k]))
-        none, shared = leave_one_out._by_series(inverse, one)
+        none, shared, first = without_one.by_series(inverse, one)
         assert none is None
         for way in (
-            leave_one_out._by_cholesky(shared, one),
-            leave_one_out._refitted(whole, one),
+            without_one.by_cholesky(shared, first, one),
+            without_one.refitted(whole, one),
         ):
             assert way is not None
             moved, variance = way
@@ -194,12 +197,10 @@ def test_those_who_count_for_little_are_left_out_by_a_series(rows: int, right_to
     np.add.at(whole, (right, left), -curve)
     inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
     mine = slice(rows)
-    one = leave_one_out._Left(
-        left[None, mine], right[None, mine], pull[None, mine], curve[None, mine]
-    )
-    exact = leave_one_out._refitted(whole, one)
-    series, _ = leave_one_out._by_series(inverse, one)
-    signs = leave_one_out._by_signs(inverse, one)
+    one = without_one.Left(left[None, mine], right[None, mine], pull[None, mine], curve[None, mine])
+    exact = without_one.refitted(whole, one)
+    series, *_ = without_one.by_series(inverse, one)
+    signs = without_one.by_signs(inverse, one)
     for found, close in ((series, 0.01), (signs, right_to)):
         assert found is not None
         np.testing.assert_allclose(found[0], exact[0], atol=1e-5 * np.abs(exact[0]).max())
@@ -215,9 +216,9 @@ def test_those_who_count_for_much_are_not() -> None:
     for i, j in zip(left[0], right[0], strict=True):
         whole[[i, j, i, j], [i, j, j, i]] += np.array([1.0, 1.0, -1.0, -1.0])
     inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-    one = leave_one_out._Left(left, right, curve, curve)
-    assert leave_one_out._by_series(inverse, one)[0] is None
-    assert leave_one_out._by_signs(inverse, one) is None
+    one = without_one.Left(left, right, curve, curve)
+    assert without_one.by_series(inverse, one)[0] is None
+    assert without_one.by_signs(inverse, one) is None
 
 
 def test_everybody_is_in_one_batch() -> None:

@@ -7,13 +7,16 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.advice.check import check
+from aggcal.advice.check import check, gap_variances
 from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.gap_variances import GapVariances
 from aggcal.advice.check.pair_effects import (
+    RATE,
     _tested,
     effect_findings,
     pair_effects,
     repeated_answers,
+    shared_answers,
 )
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
@@ -64,11 +67,61 @@ def test_the_statistic_is_a_sum_over_pairs_of_units() -> None:
                 surplus += pull[one] * pull[other] + variance[group[one]] * both
                 expected += both
     units = (pull, information, np.zeros(30))
-    found = _tested(units, group, variance, number.astype(np.float64))
+    total = float(number @ information)
+    found = _tested(units, group, lambda: iter([variance]), total, number.astype(np.float64))
     assert found is not None
     assert found.sd**2 == pytest.approx(max(0.0, surplus) / expected)
-    total = float(number @ information)
     assert found.inflation == pytest.approx(1.0 + max(0.0, surplus) / total)
+
+
+def fitted_with_many_items(seed: int, annotators: int = 12) -> Fitted:
+    """Fit a study of so many items that a bound of the variances is looked for."""
+    shown = simulate(items=220, annotators=annotators, judgments=4000, seed=seed).judgments
+    return Fitted.of(aggcal.read_judgments(shown))
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.2, 7.0])
+def test_variances_of_gaps_are_below_their_bound(weight: float) -> None:
+    """The information is that of other answers than the ones which annotators are left out of."""
+    fitted = fitted_with_many_items(3)
+    random = np.random.default_rng(4)
+    information = weight * random.uniform(0.1, 0.3, len(fitted.judgments.count))
+    bound, exact = GapVariances(fitted, information).tried(bounded=True)
+    assert (bound >= exact).all()
+    if weight <= 1.0:  # of more information the prior, which is the same, keeps the bound above
+        assert np.median(bound / exact) < 3.0
+    [alone] = GapVariances(fitted, information).tried(bounded=False)
+    assert alone.tobytes() == exact.tobytes()
+
+
+def test_there_is_no_bound_where_the_matrices_are_unlike() -> None:
+    """Two halves of the items that these answers leave apart, and those of the fit do not."""
+    fitted = fitted_with_many_items(3)
+    low = np.minimum(fitted.judgments.left, fitted.judgments.right)
+    high = np.maximum(fitted.judgments.left, fitted.judgments.right)
+    information = np.where((low < 110) & (high >= 110), 1e-9, 0.2)
+    assert len(list(GapVariances(fitted, information).tried(bounded=True))) == 1
+
+
+@pytest.mark.parametrize(("pair_sd", "again_sd"), [(0.0, None), (0.9, None), (0.0, 2.0)])
+def test_a_bound_decides_nothing_that_the_variances_would_not(
+    monkeypatch: pytest.MonkeyPatch, pair_sd: float, again_sd: float | None
+) -> None:
+    monkeypatch.setattr(gap_variances, "_WORTH_A_BOUND", 2)
+    for seed in range(5):
+        fitted = Fitted.of(study(seed, pair_sd=pair_sd, again_sd=again_sd))
+        bound, _ = GapVariances(fitted, fitted.number).tried(bounded=True)
+        assert (bound > 0.0).all()
+        exact = pair_effects(fitted), repeated_answers(fitted)
+        for quick, whole in zip(shared_answers(fitted), exact, strict=True):
+            assert quick is not None
+            assert whole is not None
+            assert quick.found == whole.found
+            assert quick.groups == whole.groups
+            assert quick == whole if whole.found else RATE <= quick.p_value <= whole.p_value
+        if pair_sd:
+            assert exact[0] is not None
+            assert exact[0].found
 
 
 @pytest.mark.parametrize(("groups", "size", "chance"), [(10, 30, 0.6), (150, 3, 0.9), (40, 8, 0.5)])
@@ -81,7 +134,8 @@ def test_alarms_are_false_as_often_as_stated(groups: int, size: int, chance: flo
 
     def one() -> float:
         pull: FloatArray = (random.random(len(group)) < p) - p
-        found = _tested((pull, spread, spread * (1.0 - 2.0 * p)), group, np.zeros(groups))
+        moments = pull, spread, spread * (1.0 - 2.0 * p)
+        found = _tested(moments, group, lambda: iter([np.zeros(groups)]), 1.0)
         assert found is not None
         return found.p_value
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.advice.check import foretold
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.precision import Precision, precision
 from aggcal.errors import OptionError
@@ -127,3 +128,35 @@ def test_dependent_answers_leave_no_probability() -> None:
     said = str(Precision(300, 0.95, 0.31, None, 300, dependent="some answers are copied"))
     assert "is not known: some answers are copied" in said
     assert "%" not in said
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_the_score_test_is_the_same_by_a_factor_and_by_eigenvectors(
+    monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    random, n = np.random.default_rng(pieces), 60
+    component = np.sort(random.integers(pieces, size=n))
+    component[-1] = pieces  # an item that nobody tells of
+    joined = np.triu(component[:, None] == component, 1) & (random.random((n, n)) < 0.4)
+    weight = joined * random.uniform(0.1, 2.0, (n, n))
+    weight = weight + weight.T
+    information = np.diag(weight.sum(axis=0)) - weight
+    force = information @ random.normal(size=n)
+    wanted = foretold._score_test(information, force, component)
+    assert wanted[0] == n - pieces - 1
+    monkeypatch.setattr(foretold, "_FOR_A_FACTOR", 2)
+    told, square = foretold._score_test(information, force, component)
+    assert told == wanted[0]
+    assert square == pytest.approx(wanted[1], rel=1e-9)
+
+
+def test_items_that_next_to_nothing_joins_are_left_to_eigenvectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1e-12], [0.0, 1e-12, 0.0]])
+    information = np.diag(weight.sum(axis=0)) - weight
+    force = np.array([1.0, -1.0, 0.0])
+    wanted = foretold._score_test(information, force, np.zeros(3, dtype=np.int64))
+    monkeypatch.setattr(foretold, "_FOR_A_FACTOR", 2)
+    assert foretold._score_test(information, force, np.zeros(3, dtype=np.int64)) == wanted
+    assert wanted[0] == 1

@@ -55,3 +55,20 @@ def test_a_side_is_told_where_a_weaker_prior_leaves_enough(one_sided: float) -> 
     )
     assert (error == inf) == (weaker < 0.2) == (one_sided > 0.95)
     assert whole == pytest.approx(0.0 if error == inf else at / kept, rel=1e-6)
+
+
+@pytest.mark.parametrize("joined", [1.0, 1e-7])
+def test_what_scores_take_is_the_same_in_steps_and_by_a_factor(
+    monkeypatch: pytest.MonkeyPatch, joined: float
+) -> None:
+    """Two halves of the items that are hardly joined take more steps than are tried."""
+    random, n = np.random.default_rng(7), 60
+    weight = np.triu(random.random((n, n)) < 0.2, 1) * random.uniform(0.5, 1.5, (n, n))
+    weight[:30, 30:] *= joined
+    information = np.diag((weight + weight.T).sum(axis=0)) - weight - weight.T
+    imbalance = information @ random.normal(size=n)
+    imbalance[:30] += 1.0
+    by_factor = side_of_study._taken_by_scores(information, 1e-6, imbalance)
+    monkeypatch.setattr(side_of_study, "_FOR_STEPS", 10)
+    in_steps = side_of_study._taken_by_scores(information, 1e-6, imbalance)
+    assert in_steps == pytest.approx(by_factor, rel=1e-9)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 22  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 23  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -226,6 +226,10 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_left_out_series.argtypes = [
         count, count, *([array] * 5), number, count, number, *([array] * 4)
     ]  # fmt: skip
+    kernels.aggcal_signed_rows.restype = None
+    kernels.aggcal_signed_rows.argtypes = [count, count, *([array] * 5)]
+    kernels.aggcal_mean_squares.restype = None
+    kernels.aggcal_mean_squares.argtypes = [count, count, *([array] * 4)]
     kernels.aggcal_numbered.restype = count
     kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
     kernels.aggcal_mixtures.restype = None

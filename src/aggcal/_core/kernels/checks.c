@@ -295,7 +295,7 @@ PART void symmetric_product(const double *matrix, const double *x, int64_t n, do
  * known of its gap is at most little; the variances are its first two terms, and those after them
  * as if each fell like the second. terms is how many are added at most, the last of them at most
  * the part same of the sum. shared is left with C, its lower triangle; room has a number of each
- * item and three of each row. Says whether it was done. */
+ * item and three of each row. Says whether it was done; where not, moved is left with C r. */
 int aggcal_left_out_series(int64_t n, int64_t items, const int32_t *left, const int32_t *right,
                            const double *pull, const double *curve, const double *covariance,
                            double little, int64_t terms, double same, double *room, double *shared,
@@ -325,8 +325,8 @@ int aggcal_left_out_series(int64_t n, int64_t items, const int32_t *left, const 
         most = part[row] > most ? part[row] : most;
         variance[row] = v / (1.0 - part[row]);
     }
-    if (!(most <= little)) return 0;
     symmetric_product(shared, pull, n, moved);
+    if (!(most <= little)) return 0;
     memcpy(step, moved, (size_t)n * sizeof *step);
     for (int64_t term = 0; term < terms; term++) {
         double last = 0.0;
@@ -340,7 +340,35 @@ int aggcal_left_out_series(int64_t n, int64_t items, const int32_t *left, const 
         }
         if (last <= same * largest) return 1;
     }
+    symmetric_product(shared, pull, n, moved);
     return 0;
+}
+
+/* What rows with signs drawn at random add to each item: coin has 0 or 1 for each set (row) and row
+ * (column), root the size of what is added. out has items by sets, and is 0 before. */
+void aggcal_signed_rows(int64_t rows, int64_t sets, const int32_t *left, const int32_t *right,
+                        const int64_t *coin, const double *root, double *out)
+{
+    for (int64_t k = 0; k < rows; k++) {
+        double *one = out + left[k] * sets, *other = out + right[k] * sets;
+        for (int64_t s = 0; s < sets; s++) {
+            const double signed_root = coin[s * rows + k] ? root[k] : -root[k];
+            one[s] += signed_root;
+            other[s] -= signed_root;
+        }
+    }
+}
+
+/* The mean square, over sets, of how far the items of each row are apart; drawn is items by sets. */
+void aggcal_mean_squares(int64_t rows, int64_t sets, const int32_t *left, const int32_t *right,
+                         const double *drawn, double *out)
+{
+    double apart[SETS];
+    for (int64_t k = 0; k < rows; k++) {
+        const double *one = drawn + left[k] * sets, *other = drawn + right[k] * sets;
+        for (int64_t s = 0; s < sets; s++) apart[s] = one[s] - other[s];
+        out[k] = dot(apart, apart, (int)sets) / (double)sets;
+    }
 }
 
 /* How common three kinds of annotators are, for each of several laws of what two of them are like:

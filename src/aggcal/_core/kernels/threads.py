@@ -19,6 +19,8 @@ from aggcal._core.progress import report_part
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
 _SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
+_MOST_BESIDE = 6  # pieces of work beside the main one: no more than that are ever begun at once
+_WORKER = f"{OURS}-worker"
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -27,12 +29,40 @@ Array = TypeVar("Array", npt.NDArray[np.float64], npt.NDArray[np.float32])
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix=OURS)
+    return ThreadPoolExecutor(cores(), thread_name_prefix=_WORKER)
+
+
+@cache
+def _companions() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_BESIDE, thread_name_prefix=f"{OURS}-beside")
 
 
 # Threads do not survive a fork: a child makes its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)
+    os.register_at_fork(after_in_child=_companions.cache_clear)
+
+
+def _is_worker() -> bool:
+    """Whether this is a thread that works on ranges: it must not wait for its like."""
+    return current_thread().name.startswith(_WORKER)
+
+
+def beside(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin a piece of work in a thread beside this one; return what waits for its result.
+
+    With one core, or in a thread of ours, it is done when it is asked for. The work must not
+    import anything.
+
+    Examples
+    --------
+    >>> begun = beside(lambda: 6 * 7)
+    >>> begun()
+    42
+    """
+    if cores() == 1 or current_thread().name.startswith(OURS):
+        return work
+    return _companions().submit(work).result
 
 
 def balanced(
@@ -91,8 +121,8 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     [2, 1]
     """
     one = len(ranges) == 2  # noqa: PLR2004
-    # For one range no thread is worth waking; and a thread of ours must not wait for its like.
-    if one or current_thread().name.startswith(OURS):
+    # For one range no thread is worth waking.
+    if one or _is_worker():
         return list(map(work, ranges[:-1], ranges[1:]))
     found = []
     for result in _threads().map(work, ranges[:-1], ranges[1:]):
@@ -114,7 +144,7 @@ def in_turn(
     >>> list(in_turn(lambda k: k * k, range(4)))
     [0, 1, 4, 9]
     """
-    if current_thread().name.startswith(OURS):
+    if _is_worker():
         yield from map(work, given)
         return
     pool, waiting = _threads(), deque[Future[Result]]()
@@ -166,7 +196,7 @@ def added(parts: list[Array]) -> Array:
             total[begin:end] += part[begin:end]
 
     slices = min(total.size * (len(parts) - 1) // _SUMS_PER_SLICE, _MOST_RANGES, rows)
-    if slices < 2 or current_thread().name.startswith(OURS):  # noqa: PLR2004
+    if slices < 2 or _is_worker():  # noqa: PLR2004
         for part in parts[1:]:
             total += part
         return total

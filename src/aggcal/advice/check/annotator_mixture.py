@@ -34,6 +34,8 @@ _FOR_A_THREAD = 20_000  # annotators, each by each law: fewer are done before a 
 _CARELESS = 3
 """Slopes of the careless that are tried first, and half of those that are tried next: more take
 longer, and fewer decide less."""
+_FEW_SETS = 4
+"""Sets of scores that are tried first: fewer decide less, more take longer."""
 _AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
@@ -192,22 +194,28 @@ class Population:
         sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
         prior = np.exp(_log_prior(self.location, sd))
 
-        def chances(some: IntArray, slopes: IntArray) -> FloatArray:
+        sets = seen.errors.shape[1]
+        few = seen._replace(errors=np.ascontiguousarray(seen.errors[:, :_FEW_SETS]))
+        rest = seen._replace(errors=np.ascontiguousarray(seen.errors[:, _FEW_SETS:]))
+
+        def chances(seen: Seen, some: IntArray, slopes: IntArray) -> FloatArray:
             mean, variance = seen.agreeing(some, _SLOPES[slopes])
             mine = some, None, None
             error = np.sqrt(inflation[mine] * variance + 1e-300)
-            found = stdtr(degrees_of_freedom[mine], (total[mine] - mean) / error).mean(axis=2)
-            return np.asarray((found * prior[slopes]).sum(axis=1))
+            found = stdtr(degrees_of_freedom[mine], (total[mine] - mean) / error).sum(axis=2)
+            return np.asarray((found * prior[slopes]).sum(axis=1) / sets)
 
-        # A few careless ones alone tell of most annotators that their chance is large.
+        # Chances only add up: a few careless ones, and a few sets of scores, alone tell of most
+        # annotators that theirs is large.
         careless = int(np.searchsorted(_SLOPES, np.exp(self.location - sd))) - 0.5 * (_CARELESS + 1)
         nearest = np.argsort(np.abs(np.arange(len(_SLOPES)) - careless), kind="stable")
+        first, *others = np.split(nearest, [_CARELESS, 3 * _CARELESS])
         found = np.zeros(len(who))
-        for slopes in np.split(nearest, [_CARELESS, 3 * _CARELESS]):
-            rest = np.flatnonzero(found <= enough[who])
-            for begin in range(0, len(rest), _AT_ONCE):
-                part = rest[begin : begin + _AT_ONCE]
-                found[part] += chances(who[part], np.sort(slopes))
+        for part, slopes in ((few, first), (rest, first), *((seen, each) for each in others)):
+            open_ = np.flatnonzero(found <= enough[who])
+            for begin in range(0, len(open_), _AT_ONCE):
+                some = open_[begin : begin + _AT_ONCE]
+                found[some] += chances(part, who[some], np.sort(slopes))
         return found
 
 

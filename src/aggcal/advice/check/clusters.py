@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import stdtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import effective
@@ -40,7 +40,7 @@ class Clusters:
     row: IntArray
     cluster: IntArray
     number: FloatArray
-    owner: IntArray
+    owner: CodeArray
     """The annotator of each group."""
     repeated: BoolArray
     """Whether an annotator has a group of more than one answer."""
@@ -61,7 +61,7 @@ class Clusters:
         if code.min(initial=0) < 0 or code.max(initial=0) > len(judgments.count):
             code = np.unique(code, return_inverse=True)[1].ravel()
         # Codes are few enough to be counted: where each one occurs first need not be sorted out.
-        whose: IntArray = np.full(int(code.max(initial=-1)) + 1, -1)
+        whose = np.full(int(code.max(initial=-1)) + 1, -1, dtype=np.int32)
         whose[code[::-1]] = judgments.annotator[row[::-1]]
         occurs = whose >= 0
         cluster, owner = (np.cumsum(occurs) - 1)[code], whose[occurs]

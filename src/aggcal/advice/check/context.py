@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
+from aggcal._core.kernels.threads import beside
 from aggcal._core.loaded import is_a
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
@@ -22,8 +24,13 @@ from aggcal.errors import OptionError
 from aggcal.models.links import LOGISTIC, link
 from aggcal.registry import DEFAULT_METHOD, MARGINAL, METHODS, MODE, WITHOUT_FEATURES
 
+_CLOSE = 1e-6
+"""Relative gradient norm of the fit of many rows that annotators are left out of: Newton's next
+step would take as long as all before, and move scores in the seventh digit."""
 _STEPS = 4  # of Newton's method, to a start that need not be exact
-_ENOUGH = 200_000  # rows that tell it
+_ENOUGH = 200_000  # rows that tell it; with more of them time counts more than the last digits
+
+Grouping = tuple[Answers, Clusters]
 
 FITTED = WITHOUT_FEATURES
 """The methods that a check can fit: those that need nothing but judgments."""
@@ -50,6 +57,8 @@ class Fitted:
 
     judgments: Judgments
     answers: Answers
+    clusters: Clusters
+    """Which answers may depend on each other."""
     consensus: Consensus
     scores: FloatArray
     precision: float
@@ -57,11 +66,6 @@ class Fitted:
     population: Population
     gap: FloatArray
     probability: FloatArray
-
-    @cached_property
-    def clusters(self) -> Clusters:
-        """Which answers may depend on each other."""
-        return Clusters.of(self.answers)
 
     @cached_property
     def number(self) -> FloatArray:
@@ -92,7 +96,9 @@ class Fitted:
         return cls.by(judgments, consensus)
 
     @classmethod
-    def within(cls, part: Judgments, consensus: Consensus) -> Fitted:
+    def within(
+        cls, part: Judgments, consensus: Consensus, grouped: Callable[[], Grouping] | None = None
+    ) -> Fitted:
         """Take a fit of judgments of which these are a part: its scores are known better.
 
         Examples
@@ -113,11 +119,18 @@ class Fitted:
             reliabilities=aligned(reliabilities, consensus.annotator_ids, part.annotator_ids),
             **{name: getattr(consensus, name) for name in kept},
         )
-        return cls.by(part, narrowed)
+        return cls.by(part, narrowed, grouped)
 
     @classmethod
-    def by(cls, judgments: Judgments, consensus: Consensus) -> Fitted:
+    def by(
+        cls,
+        judgments: Judgments,
+        consensus: Consensus,
+        grouped: Callable[[], Grouping] | None = None,
+    ) -> Fitted:
         """Take a fit of these judgments that was already made.
+
+        ``grouped`` waits for what `grouping` began, where that was done before.
 
         Examples
         --------
@@ -130,12 +143,15 @@ class Fitted:
             raise OptionError(f"a check cannot use '{consensus.method}'; leave the consensus out.")
         if consensus.item_ids.tolist() != judgments.item_ids.tolist():
             raise OptionError("the consensus belongs to other judgments; leave it out.")
+        grouped = grouped or grouping(judgments)
         aggregator = METHODS.own[consensus.method].make()
         stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", LOGISTIC.name)).sd
         fit = consensus
         if isinstance(aggregator, HRA) and consensus.estimator == MARGINAL:
             # Leaving an annotator out is one step from an optimum: that of scores and slopes.
             mode = replace(aggregator, estimator=MODE)
+            if len(judgments.count) > _ENOUGH:
+                mode = replace(mode, tolerance=_CLOSE)
             fit = mode.refit(judgments, _as_halves(judgments, consensus.scores), consensus)
         scores = stretch * fit.scores
         slopes = fit.reliabilities
@@ -155,7 +171,7 @@ class Fitted:
         [probability] = elementwise(expected, judgments.annotator, gap)
         return cls(
             judgments,
-            Answers.of(judgments),
+            *grouped(),
             consensus,
             scores,
             precision,
@@ -164,6 +180,25 @@ class Fitted:
             gap,
             probability,
         )
+
+
+def grouping(judgments: Judgments) -> Callable[[], Grouping]:
+    """Begin to group answers by pair, and those that may depend on each other.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
+    >>> answers, clusters = grouping(judgments)()
+    >>> answers.n_pairs, clusters.count
+    (2, array([1., 1.]))
+    """
+
+    def found() -> Grouping:
+        answers = Answers.of(judgments)
+        return answers, Clusters.of(answers)
+
+    return beside(found)
 
 
 def _as_halves(judgments: Judgments, scores: FloatArray) -> FloatArray:

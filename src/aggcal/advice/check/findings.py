@@ -143,8 +143,9 @@ def _affected(warning: AggcalWarning, judgments: Judgments | None) -> Affects:
             (warning.annotators, judgments.annotator_ids, Affects.by_annotators),
         ):
             if ids:
-                at = np.flatnonzero(np.isin(known, np.array(ids, dtype=known.dtype)))
-                number = count_them(judgments, at.tolist()).judgments
+                named = set(ids)  # NumPy would compare each with each
+                at = [k for k, each in enumerate(known.tolist()) if each in named]
+                number = count_them(judgments, at).judgments
     return Affects(number, len(warning.items) or None, len(warning.annotators) or None)
 
 

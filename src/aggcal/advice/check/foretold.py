@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import chdtrc, ndtr
+from aggcal._core.compiled_scipy import chdtrc, dpotrf, dpotrs, ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import effective
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import apart
 from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
+from aggcal.data.graph import Forest
 from aggcal.models.rows import laplacian, scatter
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _PAIRS = 20_000
 """Pairs that stand for all, or drawn gaps of fewer pairs: an error of 0.003. More take longer."""
 _LEAST_TOLD = 1e-3
 """Smallest part of the prior's precision that the judgments of a pair are taken to add."""
+_FOR_A_FACTOR = 200  # items: of fewer, eigenvectors are found as soon
+_LEAST_PIVOT = 1e-6  # part of the largest pivot: below it, rounding may decide what is told of
 _CHANCE = 0.05
 """Share of studies of equal items for which a number of judgments is foretold nevertheless. A
 lower one foretells none for items that differ little."""
@@ -123,10 +126,39 @@ def items_differ(fitted: Fitted) -> bool:
     weight = force * slope * (judgments.outcome - 0.5)
     pairs = sums(judgments.left.astype(np.int64) * n + judgments.right, weight, n * n)
     information = laplacian(pairs.reshape(n, n))
+    telling = np.flatnonzero(weight > 0.0)
+    forest = Forest.of(judgments.left[telling], judgments.right[telling], n)
     force = scatter(judgments.left, judgments.right, force, n)
+    told, square = _score_test(information, force, forest.component)
+    return bool(told and chdtrc(told, square) < _CHANCE)
+
+
+def _score_test(
+    information: FloatArray, force: FloatArray, component: IntArray
+) -> tuple[int, float]:
+    """Return how many directions the information tells of, and the square of the force in them.
+
+    Of many items by a factor of the matrix, in which a shift of all items of a component is given
+    some information, that there is no force in. Where the factor leaves doubts, and of few items,
+    by the eigenvectors.
+
+    Examples
+    --------
+    >>> one = np.array([[2.0, -2.0], [-2.0, 2.0]])
+    >>> told, square = _score_test(one, np.array([2.0, -2.0]), np.zeros(2, dtype=np.int64))
+    >>> told, round(square, 6)
+    (1, 2.0)
+    """
+    n = len(force)
+    if n >= _FOR_A_FACTOR:
+        sizes = np.bincount(component)
+        usual = float(np.trace(information)) / n
+        shifted = np.where(component[:, None] == component, usual / sizes[component], 0.0)
+        factor, failed = dpotrf(information + shifted, lower=True, clean=False)
+        pivots = np.square(np.diag(factor))
+        if not failed and pivots.min() > _LEAST_PIVOT * pivots.max():
+            return n - len(sizes), float(force @ dpotrs(factor, force, lower=True)[0])
     values, vectors = np.linalg.eigh(information)
     told = values > 1e-9 * max(float(values[-1]), 1e-300)
-    if not told.any():
-        return False
     squares = np.square(vectors[:, told].T @ force) / values[told]
-    return bool(chdtrc(told.sum(), squares.sum()) < _CHANCE)
+    return int(told.sum()), float(squares.sum())

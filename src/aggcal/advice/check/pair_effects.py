@@ -18,7 +18,9 @@ The same sum over the answers of one annotator to one pair tells whether people 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 
 import numpy as np
 
@@ -27,9 +29,9 @@ from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
+from aggcal.advice.check.gap_variances import GapVariances
 from aggcal.advice.check.row_sums import Mending
 from aggcal.advice.check.testing import odds_against
-from aggcal.aggregation.solve.inverse import inverse_of
 from aggcal.errors import count
 
 RATE = 0.01
@@ -43,6 +45,7 @@ _MOST_SKEWED = 2.0
 
 _STEPS, _SETTLED = 12, 1e-6
 """Of Newton's method: the step after so short a one would change nothing to speak of."""
+_Three = tuple[FloatArray, FloatArray, FloatArray]
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
 
@@ -53,7 +56,8 @@ class Shared:
 
     ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
     ``inflation`` how much larger than stated it makes the variance of the scores; ``p_value`` that
-    independent answers agree as much; ``groups`` how many sets of answers could be compared.
+    independent answers agree as much; ``groups`` how many sets of answers could be compared. Where
+    nothing is found, the first two may be upper bounds and the third a lower one.
     """
 
     sd: float
@@ -98,8 +102,13 @@ def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
     # Units are annotators, and sets are pairs. Where contexts are known they are the units: what
     # an item does in one of them is allowed for in the fit or in its errors.
     of_row, pair = fitted.answers.units
-    pull, information, skew = (sums(of_row, x, len(pair)) for x in rows.once)
-    return _tested((pull, information, skew), pair, rows.gap_variance)
+    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    kept = (np.bincount(pair) > 1)[pair]
+    mine = np.flatnonzero(kept[of_row])
+    unit, size, number = (np.cumsum(kept) - 1)[of_row[mine]], int(kept.sum()), rows.number[mine]
+    pull, information, skew = (sums(unit, number * x, size) for x in rows.moments(mine))
+    units = pull, information, skew
+    return _tested(units, pair[kept], rows.gap_variances, rows.whole)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -128,22 +137,30 @@ def shared_answers(
     >>> between.found, within is None
     (True, True)
     """
-    rows = _Rows.of(fitted, without)
+    rows = _Rows.of(fitted, without, bounded=True)
     between = _between(fitted, rows)
-    return between, _within(fitted, _Rows.of(fitted, frozenset()) if without else rows)
+    every = _Rows.of(fitted, frozenset(), bounded=True) if without else rows
+    return between, _within(fitted, every)
 
 
 def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
     grouped = fitted.answers.grouped
-    variance = rows.gap_variance[grouped.pair]
+
+    def variances() -> Iterator[FloatArray]:
+        return (each[grouped.pair] for each in rows.gap_variances())
+
     if fitted.judgments.context is not None:
         # What an item does in a context is allowed for: only other contexts are a surprise.
         asked = fitted.answers.asked
         first = np.unique(asked.of_row, return_index=True)[1]
-        pull, information, skew = (sums(asked.of_row, x, len(first)) for x in rows.once)
-        return _tested((pull, information, skew), grouped.of_row[first], variance)
-    number = fitted.judgments.count.astype(np.float64)
-    return _tested(rows.single, grouped.of_row, variance, number)
+        every = rows.moments(np.arange(len(rows.number)))
+        pull, information, skew = (sums(asked.of_row, rows.number * x, len(first)) for x in every)
+        units = pull, information, skew
+        return _tested(units, grouped.of_row[first], variances, rows.whole)
+    given = fitted.judgments.count
+    mine = np.flatnonzero((sums(grouped.of_row, given, len(grouped.pair)) > 1.0)[grouped.of_row])
+    units, number = rows.moments(mine), given[mine].astype(np.float64)
+    return _tested(units, grouped.of_row[mine], variances, rows.whole, number)
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
@@ -204,22 +221,17 @@ def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> F
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Of each row: residual, information and third moment of one answer, weighed by its slope."""
+    """What the model expects of each row, its link mended."""
 
-    single: tuple[FloatArray, FloatArray, FloatArray]
+    fitted: Fitted
+    odds: FloatArray
+    """Log odds of putting the first item of the pair above."""
     number: FloatArray
-    gap_variance: FloatArray
-    """Of each pair."""
-
-    @property
-    def once(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same for all equal answers of a row together."""
-        pull, information, skew = (self.number * x for x in self.single)
-        return pull, information, skew
+    bounded: bool
 
     @classmethod
-    def of(cls, fitted: Fitted, without: AbstractSet[int]) -> _Rows:
-        judgments, answers = fitted.judgments, fitted.answers
+    def of(cls, fitted: Fitted, without: AbstractSet[int], *, bounded: bool = False) -> _Rows:
+        judgments = fitted.judgments
         number = judgments.count.astype(np.float64)
         if without:
             number[np.isin(judgments.annotator, sorted(without))] = 0.0
@@ -229,20 +241,51 @@ class _Rows:
             gap = scores[left] - scores[right]
             return np.asarray(slopes[who] * np.where(left < right, gap, -gap))
 
-        def moments(
-            who: CodeArray, odds: FloatArray, up: FloatArray
-        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        columns = judgments.annotator, judgments.left, judgments.right
+        odds = _mended(elementwise(toward, *columns)[0], fitted.answers.up, number)
+        return cls(fitted, odds, number, bounded)
+
+    def moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return residual, information and third moment of one answer, weighed by its slope."""
+        slopes = self.fitted.population.slopes
+
+        def of_some(who: CodeArray, odds: FloatArray, up: FloatArray) -> _Three:
             slope, probability = slopes[who], expit(odds)
             variance = probability * (1.0 - probability)
             skew = slope**3 * variance * (1.0 - 2.0 * probability)
             return slope * (up - probability), np.square(slope) * variance, skew
 
-        columns = judgments.annotator, judgments.left, judgments.right
-        odds = _mended(elementwise(toward, *columns)[0], answers.up, number)
-        rows = judgments.annotator, odds, answers.up
-        pull, information, skew = elementwise(moments, *rows, results=3)
-        single = pull, information, skew
-        return cls(single, number, _gap_variance(fitted, number * information))
+        columns = self.fitted.judgments.annotator, self.odds, self.fitted.answers.up
+        some = (column[rows] for column in columns)
+        pull, information, skew = elementwise(of_some, *some, results=3)
+        return pull, information, skew
+
+    @cached_property
+    def _information(self) -> FloatArray:
+        """Of all equal answers of a row together."""
+        slopes = self.fitted.population.slopes
+
+        def of_some(who: CodeArray, odds: FloatArray, number: FloatArray) -> FloatArray:
+            probability = expit(odds)
+            return np.asarray(
+                number * (np.square(slopes[who]) * (probability * (1.0 - probability)))
+            )
+
+        [found] = elementwise(of_some, self.fitted.judgments.annotator, self.odds, self.number)
+        return found
+
+    @cached_property
+    def whole(self) -> float:
+        """The information that all answers give."""
+        return float(self._information.sum())
+
+    @cached_property
+    def _gaps(self) -> GapVariances:
+        return GapVariances(self.fitted, self._information)
+
+    def gap_variances(self) -> Iterator[FloatArray]:
+        """Give variances of the gap of each pair: upper bounds, if there are any, then these."""
+        return self._gaps.tried(bounded=self.bounded)
 
 
 def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
@@ -272,29 +315,11 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
     return rows.mended(lengths, weights)
 
 
-def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
-    """Return the variance of each pair's gap, given all answers.
-
-    For very many items it is taken to be 0, which makes the test err on the quiet side.
-    """
-    judgments, answers = fitted.judgments, fitted.answers
-    if fitted.others.information is None:
-        return np.zeros(answers.n_pairs)
-    n = judgments.n_items
-    pairs = judgments.left.astype(np.int64) * n + judgments.right
-    whole = -sums(pairs, information, n * n).reshape(n, n)
-    whole = whole + whole.T
-    np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
-    inverse = inverse_of(whole)
-    own = np.diag(inverse)
-    i, j = answers.first, answers.second
-    return np.asarray(own[i] + own[j] - 2.0 * inverse[i, j])
-
-
 def _tested(
     units: tuple[FloatArray, FloatArray, FloatArray],
     group: IntArray,
-    gap_variance: FloatArray,
+    gap_variances: Callable[[], Iterator[FloatArray]],
+    whole: float,
     number: FloatArray | float = 1.0,
 ) -> Shared | None:
     """Test whether units of one group pull together.
@@ -305,22 +330,23 @@ def _tested(
         Of each of them: its residual, and the second and third moment that is expected of it.
     group
         The group of each unit.
-    gap_variance
-        Variance of the gap of each group.
+    gap_variances
+        Gives variances of the gap of each group: upper bounds, if there are any, then these. They
+        are tried until nothing is found.
+    whole
+        The information that all answers give.
     number
         How many units each entry stands for.
     """
-    whole = float(np.sum(number * units[1]))
-    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    groups = int(group.max(initial=-1)) + 1
     if isinstance(number, float):
-        several = np.bincount(group, minlength=len(gap_variance)) > 1
+        several = np.bincount(group, minlength=groups) > 1
     else:
-        several = sums(group, number, len(gap_variance)) > 1.0
+        several = sums(group, number, groups) > 1.0
     kept = several[group]
     pull, information, skew = (x[kept] for x in units)
     number = number if isinstance(number, float) else number[kept]
-    group, gap_variance = (np.cumsum(several) - 1)[group[kept]], gap_variance[several]
-    size = len(gap_variance)
+    group, size = (np.cumsum(several) - 1)[group[kept]], int(several.sum())
 
     def total(x: FloatArray) -> FloatArray:
         return sums(group, number * x, size)
@@ -334,19 +360,21 @@ def _tested(
     compared = int(np.sum(expected > 0.0))
     if not compared:
         return None
-    surplus = float(products(pull).sum()) + float(gap_variance @ expected)
-    seen = products(np.square(pull))
+    together, seen = float(products(pull).sum()), products(np.square(pull))
     variance = 2.0 * max(float(expected.sum()), float(seen.sum()))
     one, two, three = (total(information**k) for k in (1, 2, 3))
     third = float(np.sum(8.0 * (one**3 - 3.0 * one * two + 2.0 * three)))
     third += 4.0 * float(products(skew).sum())
+    # Wider gaps explain less: what is not found with an upper bound is not found without it.
+    for gap_variance in gap_variances():
+        surplus = together + float(gap_variance[: len(several)][several] @ expected)
+        skewness = max(0.0, third) / variance**1.5
+        p_value = _upper_tail(surplus / np.sqrt(variance), skewness)
+        if p_value >= RATE:
+            break
     effect = max(0.0, surplus) / float(expected.sum())
-    return Shared(
-        float(np.sqrt(effect)),
-        1.0 + effect * float(expected.sum()) / whole,
-        _upper_tail(surplus / np.sqrt(variance), max(0.0, third) / variance**1.5),
-        compared,
-    )
+    inflation = 1.0 + effect * float(expected.sum()) / whole
+    return Shared(float(np.sqrt(effect)), inflation, p_value, compared)
 
 
 def _upper_tail(z: float, skewness: float) -> float:

@@ -130,5 +130,7 @@ def _two(first: IntArray, second: IntArray, labels: np.ndarray, pair: int) -> li
 
 def _judgments(found: BothOrders) -> int:
     """Count the judgments of the pairs whose answer changed."""
-    of_row = found.fitted.answers.asked.of_row
-    return int(found.fitted.judgments.count[np.isin(of_row, found.changed)].sum())
+    asked = found.fitted.answers.asked
+    changed = np.zeros(len(asked.pair), dtype=bool)
+    changed[found.changed] = True
+    return int(found.fitted.judgments.count[changed[asked.of_row]].sum())

@@ -22,7 +22,7 @@ from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.own_order import follow_an_order
 from aggcal.advice.check.row_sums import Seen
-from aggcal.advice.check.testing import benjamini_hochberg, holm
+from aggcal.advice.check.testing import benjamini_hochberg, holm, never_chosen
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.models.links import LOGISTIC
 
@@ -73,8 +73,8 @@ class Strays:
     perhaps_reversed: IntArray
     own_order: IntArray
     p_value: FloatArray
-    """That an honest annotator agrees as little (1 where nobody would ask; a lower bound where it
-    is beyond `_RATE` and nobody is told of it)."""
+    """That an honest annotator agrees as little (1 where nobody would ask; a lower bound where
+    nobody is told of it)."""
     p_value_if_tossed: FloatArray
     """That someone who tosses a coin agrees as little."""
     agreement: FloatArray
@@ -146,23 +146,25 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     total, sure = sums(owner, agreed, m), sums(owner, squares, m)
     inflation = fitted.clusters.inflation(off)
     low, high = _tossed(fitted, total, sure, inflation)
-    near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
-    honest = _if_honest(fitted, total, near, inflation)
-    agreement, expected, given = _agreement(fitted)
     sided = np.zeros(m, dtype=bool)
     if one_sided is not None:
         sided[one_sided] = True
     # Too few screens tell neither against nor for anybody.
     judged = (m >= _FEWEST) & (low < 1.0)
+    near = np.flatnonzero(judged & (2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure)))
+    # Of few answers, those of the reversed may pass for tossed; the other annotators tell more.
+    maybe_turned = population.posterior[:, _REVERSED] > _MAYBE_TURNED
+    may_guess = judged & ~sided & (high > _NOT_A_COIN) & ~maybe_turned
+    may_guess &= population.posterior[:, _GUESSING] > _DOUBTFUL
+    honest = _if_honest(fitted, total, near, inflation, may_guess)
+    agreement, expected, given = _agreement(fitted)
     stray = judged & holm(np.where(judged, honest, 1.0), _RATE)
     # Of many who guess, some agree with clearly less than half: those are not reversed.
     turned = stray & (low <= _NOT_A_COIN) & (population.posterior[:, _REVERSED] > _SURE_TURNED)
     turned &= _opposite(fitted, agreement, given)
     coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
-    # Of few answers, those of the reversed may pass for tossed; the other annotators tell more.
-    maybe_turned = population.posterior[:, _REVERSED] > _MAYBE_TURNED
     perhaps, guessing = coin & stray & maybe_turned, coin & stray & ~maybe_turned
-    doubtful = coin & ~stray & ~maybe_turned & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    doubtful = may_guess & ~stray
     # Who goes by another order does not guess.
     random = np.flatnonzero(guessing | doubtful)
     ordered = np.zeros(m, dtype=bool)
@@ -219,16 +221,18 @@ def _tossed(
 
 
 def _if_honest(
-    fitted: Fitted, total: FloatArray, near: IntArray, inflation: FloatArray
+    fitted: Fitted,
+    total: FloatArray,
+    near: IntArray,
+    inflation: FloatArray,
+    may_guess: BoolArray,
 ) -> FloatArray:
     """Return the chance that an honest annotator agrees as little as each of these; 1 for others.
 
-    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
+    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none. Who may be
+    guessing is told their chance, however large; of others, it matters where they may be chosen.
     """
-    judgments, gap = fitted.judgments, fitted.gap
-    # Who may be guessing is told their chance, however large; of others, it matters below the rate.
-    told = fitted.population.posterior[:, _GUESSING] > _DOUBTFUL
-    others = fitted.others
+    judgments, gap, others = fitted.judgments, fitted.gap, fitted.others
     seen = Seen(
         starts_of(judgments.annotator, judgments.n_annotators),
         judgments.left,
@@ -246,7 +250,7 @@ def _if_honest(
         near,
         inflation=inflation,
         degrees_of_freedom=fitted.clusters.degrees_of_freedom,
-        enough=np.where(told, inf, _RATE),
+        enough=np.where(may_guess, inf, never_chosen(len(found), len(near), _RATE)),
     )
     return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
@@ -17,7 +19,7 @@ from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
 from aggcal.advice.check.connectivity import one_way
-from aggcal.advice.check.context import Fitted, refuse_method
+from aggcal.advice.check.context import Fitted, grouping, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.counts import counted, of_warning, range_of
 from aggcal.advice.check.cycles import cycle_findings, cycles
@@ -43,6 +45,7 @@ from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
+from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings, weight_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
@@ -117,19 +120,17 @@ def check(
         quick = len(judgments.count) > MANY
     if on_step is not None:
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
+    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
+    chosen = judgments if part is None else part.judgments
+    grouped = None if consensus is None else grouping(chosen)
     step("checking the comparisons")
     graph = judgments.graph
-    said = [*data_warnings(judgments), *weight_warnings(judgments)]
-    findings = [of_warning(each, judgments, graph) for each in said]
-    clear = passed.of_data(judgments, graph)
-    findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+    findings, clear = _of_data(judgments), passed.of_data(judgments, graph)
     if scores is not None:
         findings += unmatched(judgments, scores)
-    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     step("fitting")
-    chosen = judgments if part is None else part.judgments
     if consensus is not None:
-        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus)
+        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus, grouped)
     else:
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
     whole = fitted.consensus if consensus is None else consensus
@@ -139,14 +140,16 @@ def check(
         model = aligned(scores.values, scores.item_ids, whole.item_ids)
         findings += opposite(whole, model)
         clear += passed.of_scores(whole, model, len(scores))
+    # What takes long is the uncertainty of the fit, and a consensus comes with it.
+    wanted = with_precision and part is None and (consensus is not None or not quick)
+    begun = _precision_of(fitted, wanted_error, beside_the_rest=wanted and quick)
     looked = _Look(fitted, seed, step, quick=quick, sampled=part is not None)
     findings += looked.findings
     clear += looked.passed
     outlook: Precision | None = None
-    # What takes long is the uncertainty of the fit, and a consensus comes with it.
-    if with_precision and part is None and (consensus is not None or not quick):
+    if wanted:
         step("estimating the precision")
-        outlook = precision(fitted, wanted_error)
+        outlook = begun()
         findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
@@ -154,9 +157,8 @@ def check(
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts
-    seen = None if part is None else part.looked_at
     told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
-    accused = Accused(*told, looked_at=seen)
+    accused = Accused(*told, looked_at=None if part is None else part.looked_at)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
@@ -174,6 +176,21 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+def _of_data(judgments: Judgments) -> list[Finding]:
+    """Report what the judgments show without a fit."""
+    said, graph = [*data_warnings(judgments), *weight_warnings(judgments)], judgments.graph
+    findings = [of_warning(each, judgments, graph) for each in said]
+    return [*findings, *one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+
+
+def _precision_of(
+    fitted: Fitted, wanted_error: float | None, *, beside_the_rest: bool
+) -> Callable[[], Precision | None]:
+    """Return what estimates the precision, begun beside what else is done where that is wanted."""
+    work = partial(precision, fitted, wanted_error)
+    return beside(work) if beside_the_rest else work
 
 
 def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Precision | None:
@@ -221,6 +238,10 @@ class _Look:
         self.accused: dict[str, tuple[str, str]] = {}
         self.against_others = False
         self.unproven: frozenset[str] = frozenset()
+        # Without copies and camps nothing that is found decides what else is looked for.
+        self._shared = beside(lambda: shared_answers(fitted)) if quick else None
+        self._agreed = beside(lambda: (krippendorff(fitted.answers), infit(fitted)))
+        self._contradicted = beside(lambda: (contradictions(fitted), repeats(fitted.answers)))
         self._sides()
         copied = self._copies()
         divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -241,10 +262,11 @@ class _Look:
             )
             return
         self.step("checking for position bias")
+        orders = beside(lambda: both_orders(self.fitted))
         found = self.sides = sides(self.fitted)
         self._name(found.biased)
         decided = float(found.decided.sum())
-        self.orders = both_orders(self.fitted)
+        self.orders = orders()
         self.passed += passed.of_sides(found, self.orders)
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
         if decided and not np.isfinite(found.study_error):
@@ -283,7 +305,8 @@ class _Look:
             )
             return
         self.step("checking answers to the same pair")
-        between, within = shared_answers(self.fitted, copied)
+        begun = self._shared or partial(shared_answers, self.fitted, copied)
+        between, within = begun()
         self.findings += effect_findings(between, within)
         self.passed += passed.of_effects(between, within)
 
@@ -333,8 +356,9 @@ class _Look:
             told = self.sides.without(self.fitted, self.accused)
             self.findings[:0] = position_findings(self.fitted, told, self.orders)
             self.accused |= side_verdicts(self.fitted, told)
-        self.findings += contradictions(self.fitted)
-        again = self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        found_again, again = self._contradicted()
+        self.findings += found_again
+        self.counts["repeated_pairs"] = again
         self.passed += passed.of_repeats(again["judged_again"], again["both_ways"])
         self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
 
@@ -357,8 +381,8 @@ class _Look:
         return found
 
     def _agreement(self) -> None:
-        found = krippendorff(self.fitted.answers)
-        levels, fits = agreement_findings(found), infit(self.fitted)
+        found, fits = self._agreed()
+        levels = agreement_findings(found)
         self.findings += [*levels, *misfit(self.fitted, fits, self.named)]
         if not levels:
             self.passed += passed.of_agreement(found)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import dpotrf, dpotri, dtrtrs
+from aggcal._core.compiled_scipy import dpotrf, dpotri, dtrtri, dtrtrs
 from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.solve.linear import definite_inverse, symmetric
 
-_BLOCK = 128  # rows that are factored as they are: fewer make products too small for threads
+_BLOCK = 256  # rows that are factored as they are: fewer make products too small for threads
 _LARGE = 600
 """Rows from which blocks pay: smaller matrices are inverted as soon by one thread."""
 _STRIPS, _LEAST = 8, 60
@@ -45,13 +45,13 @@ def inverse_root(matrix: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> inverse_root(np.diag([4.0, 1.0]))
-    array([[0.5, 0. ],
-           [0. , 1. ]])
+    >>> inverse_root(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
     """
     n = len(matrix)
     if n <= _BLOCK:
-        return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(matrix))))
+        return factor_inverse(matrix)
     half = n // 2
     found, across, rest = np.zeros((n, n)), np.empty((n - half, half)), np.empty((n - half, half))
     first, lower = inverse_root(matrix[:half, :half]), matrix[half:, :half]
@@ -84,6 +84,24 @@ def inverse_root(matrix: FloatArray) -> FloatArray:
     return found
 
 
+def factor_inverse(matrix: FloatArray) -> FloatArray:
+    """Return the same by LAPACK alone: sooner of a small matrix, or where threads are taken.
+
+    Of the matrix only the lower triangle is read.
+
+    Examples
+    --------
+    >>> factor_inverse(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
+    """
+    # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
+    factor, failed = dpotrf(matrix.T, lower=False)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return np.asarray(dtrtri(factor, lower=False, overwrite_c=True)[0].T)
+
+
 def inverse_of(matrix: FloatArray) -> FloatArray:
     """Invert a symmetric matrix that should be positive definite.
 
@@ -108,10 +126,12 @@ def _gram(root: FloatArray) -> FloatArray:
 
     def strip(begin: int, end: int) -> None:
         # Rows of W above the strip are 0 in it, and of the product one triangle is enough.
-        found[begin:end, :end] = root[begin:, begin:end].T @ root[begin:, :end]
+        np.matmul(root[begin:, begin:end].T, root[begin:, :end], out=found[begin:end, :end])
+        found[:begin, begin:end] = found[begin:end, :begin].T
+        found[begin:end, begin:end] = symmetric(np.tril(found[begin:end, begin:end]))
 
     each_range(strip, _strips(n))
-    return symmetric(np.tril(found))
+    return found
 
 
 def _strips(rows: int) -> list[int]:
