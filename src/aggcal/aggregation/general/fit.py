@@ -46,8 +46,7 @@ _NO_FLOATS, _CLOSEST = 1e-5, 1e-10
 """Change in an iteration below which the rounding of float32 is felt, and how near modes are looked
 for then: nodes are worked out in float64."""
 _LOOSE, _MEDIUM, _TIGHT = 5e-2, 1e-2, 1e-3
-"""How exactly conjugate gradients solve for a step, on the way, there of many rows at most, and at
-the end."""
+"""How exactly conjugate gradients solve: on the way, there of many rows at most, at the end."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _LEFT = 1.5
@@ -73,6 +72,8 @@ _SAMPLE, _FIRST_ROUNDS = 100_000, 8
 """Rows that tell the unit of the first scores: from twice as many, those of a sample. It saves
 passes over all, and the unit is held exactly later on. So many updates of the means and spreads of
 these annotators are where all begin: each costs a tenth of a pass at a million."""
+_QUICKER = 10_000
+"""Rows from which the last steps begin with float32, too; of many, a step more costs more."""
 _MIXED = 5e-3
 """Change in an iteration below which spreads and means are mixed from then on, and modes are looked
 for exactly: further off, how they went says little about where they go."""
@@ -154,6 +155,7 @@ class _Run:
         layout = self.problem.layout
         cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
         self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
+        self.middling = _QUICKER <= len(layout.rows) < 2 * _SAMPLE
         self.large = self.problem.has_unit and len(layout.rows) >= 2 * _SAMPLE
 
     def fit(self, state: State) -> GeneralFit:
@@ -233,7 +235,6 @@ class _Run:
         problem = self.problem
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
-        # Products with the curvature cost little beside integrals.
         least = _MEDIUM if self.large else _TIGHT
         close = float(np.clip(self.moves[-1] if self.moves else 1.0, least, _LOOSE))
         new, covariance, step = self._stepped(state, curvature, close)
@@ -321,14 +322,17 @@ class _Run:
         """Solve for the unknowns and the unit exactly, the spreads held; integrate there."""
         problem, norm = self.problem, np.inf
         for count in range(_POLISHING_STEPS + 1):
-            sums = problem.integrate(state, hopeless=self.hopeless)
+            quick = self.middling and norm > _NO_FLOATS and count < _FEW_STEPS
+            close = _CLOSER if quick else _CLOSEST
+            sums = problem.integrate(state, close=close, hopeless=self.hopeless)
             curvature = problem.curvature(state, sums)
             force = problem.force(state, curvature)
             size = curvature.diagonal()
             new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
             little = 0.5 if self.large or count > _FEW_STEPS else 1.0
             most = little if new < _TOLERANCE else _LEFT
-            if new < _POLISHED or not new <= most * norm or count == _POLISHING_STEPS:
+            there = new < _POLISHED or not new <= most * norm or count == _POLISHING_STEPS
+            if there and not quick:
                 break
             norm = new
             state = self._stepped(state, curvature, _TIGHT)[0]

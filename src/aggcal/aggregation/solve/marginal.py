@@ -50,6 +50,8 @@ _TOLERANCE = 1e-4
 below their standard errors."""
 _ROUGHLY = 2e-2
 """The same where another fit goes on from here: a lower number saves that one no iteration."""
+_ENOUGH = 5_000
+"""Rows from which that is done: of fewer, it saves nothing that is felt."""
 _POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
@@ -131,7 +133,7 @@ def fit_marginal(
         there is another start to compare with.
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
-    if roughly and len(problem.rows) >= 2 * _SAMPLE:
+    if roughly and len(problem.rows) >= _ENOUGH:
         first = replace(run, tolerance=_ROUGHLY, found=[])
         for start in starts(None):
             first.fit(start)
