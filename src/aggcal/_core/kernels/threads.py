@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from threading import current_thread
 from typing import TypeVar
 
@@ -124,10 +125,17 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     # For one range no thread is worth waking.
     if one or _is_worker():
         return list(map(work, ranges[:-1], ranges[1:]))
-    found = []
-    for result in _threads().map(work, ranges[:-1], ranges[1:]):
-        found.append(result)
-        report_part(len(found), len(ranges) - 1)
+    pool = _threads()
+    others = [pool.submit(work, begin, end) for begin, end in pairwise(ranges[1:])]
+    try:
+        found = [work(ranges[0], ranges[1])]  # this thread is awake already
+        report_part(1, len(ranges) - 1)
+        for other in others:
+            found.append(other.result())
+            report_part(len(found), len(ranges) - 1)
+    finally:
+        for other in others:
+            other.cancel()
     return found
 
 
