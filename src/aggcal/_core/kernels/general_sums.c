@@ -383,6 +383,29 @@ PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int seve
     }
 }
 
+/* The forms of a matrix with several vectors b of count numbers each, the matrix looked up once. */
+ALWAYS void forms_of_matrix(const double *matrix, int64_t size, const double *b, int32_t count,
+                            const int32_t *touched, double *form, const int several)
+{
+    for (int k = 0; k < several; k++) form[k] = 0.0;
+    for (int32_t s = 0; s < count; s++) {
+        const double *row = matrix + (int64_t)touched[s] * size, own = row[touched[s]];
+        double even[SEVERAL] = {0.0}, odd[SEVERAL] = {0.0};
+        int32_t t = 0;
+        for (; t + 2 <= s; t += 2) {
+            const double one = row[touched[t]], two = row[touched[t + 1]];
+            for (int k = 0; k < several; k++) even[k] += one * b[(int64_t)k * count + t];
+            for (int k = 0; k < several; k++) odd[k] += two * b[(int64_t)k * count + t + 1];
+        }
+        for (; t < s; t++)
+            for (int k = 0; k < several; k++) even[k] += row[touched[t]] * b[(int64_t)k * count + t];
+        for (int k = 0; k < several; k++) {
+            const double mine = b[(int64_t)k * count + s];
+            form[k] += mine * (2.0 * (even[k] + odd[k]) + own * mine);
+        }
+    }
+}
+
 /* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
  * that is NULL. held is room for (several + 2) * size numbers, all zero, seen for size, all zero,
  * touched for size. There may be several weights, squares and alongs, those of all annotators after
@@ -392,7 +415,6 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t a
                           const double *diagonal, const double *x, double *held, uint8_t *seen,
                           int32_t *touched, double *square, double *along)
 {
-    int32_t count = 0;
     if (!matrix && !j->value && j->axis < 0 && j->ties < 0 && several <= SEVERAL) {
         for (int64_t i = 0; i < size; i++) {
             held[(several + 2) * i + several] = diagonal[i];
@@ -402,27 +424,52 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t a
             forms_of_pairs(j, u, annotators, (int)several, weight, held, square, along);
         return;
     }
-    for (int64_t at = several * first; at < several * last; at++) {
-        /* The rows of an annotator stay in the cache from one to the next. */
-        const int64_t u = at / several, which = at % several, to = which * annotators + u;
-        double form = 0.0, product = 0.0;
-        if (!which) count = touched_by(j, u, seen, touched);
-        add_border(j, u, weight + which * annotators * j->each * j->halves, held);
-        for (int32_t s = 0; s < count; s++) {
-            const int32_t i = touched[s];
-            product += held[i] * x[i];
-            if (!matrix) {
-                form += held[i] * held[i] * diagonal[i];
-                continue;
+    double *packed = held + size; /* there is room for several vectors behind */
+    for (int64_t u = first; u < last; u++) {
+        const int32_t count = touched_by(j, u, seen, touched);
+        double form[SEVERAL];
+        for (int64_t k = 0; k < several; k++) {
+            double *b = packed + k * count, product = 0.0, own = 0.0;
+            add_border(j, u, weight + k * annotators * j->each * j->halves, held);
+            for (int32_t s = 0; s < count; s++) {
+                b[s] = held[touched[s]];
+                held[touched[s]] = 0.0;
+                product += b[s] * x[touched[s]];
+                if (!matrix) own += b[s] * b[s] * diagonal[touched[s]];
             }
-            const double *row = matrix + (int64_t)i * size;
-            double inner = 0.0;
-            for (int32_t t = 0; t < count; t++) inner += row[touched[t]] * held[touched[t]];
-            form += held[i] * inner;
+            along[k * annotators + u] = product;
+            square[k * annotators + u] = own;
         }
-        for (int32_t s = 0; s < count; s++) held[touched[s]] = 0.0;
-        square[to] = form;
-        along[to] = product;
+        for (int64_t k = 0; matrix && k < several; k += SEVERAL) {
+            const int some = (int)(several - k < SEVERAL ? several - k : SEVERAL);
+            const double *b = packed + k * count;
+            switch (some) {
+            case 1: forms_of_matrix(matrix, size, b, count, touched, form, 1); break;
+            case 2: forms_of_matrix(matrix, size, b, count, touched, form, 2); break;
+            default: forms_of_matrix(matrix, size, b, count, touched, form, some);
+            }
+            for (int t = 0; t < some; t++) square[(k + t) * annotators + u] = form[t];
+        }
+    }
+}
+
+/* Add the products of what the nodes pull unknown s by with what they pull those up to it by, count
+ * of them for each node. */
+ALWAYS void add_products(const double *border, int32_t count, int32_t s, const int32_t *touched,
+                         double *row, const int nodes)
+{
+    double own[MOST_NODES], sum[WIDE];
+    for (int k = 0; k < nodes; k++) own[k] = border[(int64_t)k * count + s];
+    for (int32_t from = 0; from <= s; from += WIDE) {
+        const int n = s + 1 - from < WIDE ? s + 1 - from : WIDE;
+        const double *others = border + from;
+#pragma omp simd
+        for (int t = 0; t < n; t++) {
+            double total = 0.0;
+            for (int k = 0; k < nodes; k++) total += own[k] * others[(int64_t)k * count + t];
+            sum[t] = total;
+        }
+        for (int t = 0; t < n; t++) row[touched[from + t]] += sum[t];
     }
 }
 
@@ -444,30 +491,27 @@ void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int6
             for (int t = 0; t < all; t++) weight[u * all + t] = t == k;
             add_border(j, u, weight, held);
             for (int32_t s = 0; s < count; s++) {
-                border[(int64_t)s * MOST_NODES + nodes] = held[touched[s]];
+                border[(int64_t)nodes * count + s] = held[touched[s]];
                 held[touched[s]] = 0.0;
             }
             chance[nodes] = p[k];
             root[nodes++] = sqrt(p[k]);
         }
         for (int32_t s = 0; s < count; s++) {
-            double *g = border + (int64_t)s * MOST_NODES, mean = 0.0;
-            for (int k = 0; k < nodes; k++) mean += chance[k] * g[k];
-            for (int k = 0; k < nodes; k++) g[k] = root[k] * (g[k] - mean);
+            double *g = border + s, mean = 0.0;
+            for (int k = 0; k < nodes; k++) mean += chance[k] * g[(int64_t)k * count];
+            for (int k = 0; k < nodes; k++) {
+                double *mine = g + (int64_t)k * count;
+                *mine = root[k] * (*mine - mean);
+            }
         }
-        const int even = (nodes + 1) & ~1;
-        for (int32_t s = 0; s < count && even > nodes; s++) border[(int64_t)s * MOST_NODES + nodes] = 0.0;
         for (int32_t s = 0; s < count; s++) {
-            const double *g = border + (int64_t)s * MOST_NODES;
             double *row = out + (int64_t)touched[s] * size;
-            for (int32_t t = 0; t <= s; t++) {
-                const double *h = border + (int64_t)t * MOST_NODES;
-                double one = 0.0, two = 0.0;
-                for (int k = 0; k < even; k += 2) {
-                    one += g[k] * h[k];
-                    two += g[k + 1] * h[k + 1];
-                }
-                row[touched[t]] += one + two;
+            switch (nodes) {
+            case 3: add_products(border, count, s, touched, row, 3); break;
+            case 5: add_products(border, count, s, touched, row, 5); break;
+            case 6: add_products(border, count, s, touched, row, 6); break;
+            default: add_products(border, count, s, touched, row, nodes);
             }
         }
     }

@@ -177,15 +177,19 @@ def _unseen_skew(known: Known, values: FloatArray) -> FloatArray:
 def _annotators(
     problem: Problem, curvature: Curvature, covariance: FloatArray
 ) -> dict[str, FloatArray]:
-    known, found = problem.known, {}
+    known = problem.known
+    if not known.names:
+        return {}
+    found: dict[str, FloatArray] = {}
     strength_off = known.off(known.strengths)
-    for name in known.names:
-        off = known.off(known.of(name))
+    offs = [known.off(known.of(name)) for name in known.names]
+    values, carried = known.weights * np.stack(offs), curvature.carried(covariance)
+    forms = curvature.sums.forms_of(values, covariance, carried)
+    for name, off, value, form in zip(known.names, offs, values, forms, strict=True):
         own = known.mean(off**2)
         with_unit = np.zeros(len(own))
         if problem.has_unit:
             with_unit = problem.shares * known.mean(off * strength_off)
-        found[name] = _WIDER**2 * curvature.variances_of(
-            known.weights * off, own, with_unit, covariance
-        )
+        unsure = curvature.variances_of(value, own, with_unit, covariance, form)
+        found[name] = _WIDER**2 * unsure
     return found

@@ -154,14 +154,6 @@ class CompiledSums(Sums):
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk."""
-        m = self.layout.rows.n_annotators
-        values, covariance = np.ascontiguousarray(values), np.ascontiguousarray(covariance)
-        along, square, product = np.ascontiguousarray(along), np.zeros(m), np.zeros(m)
-        if covariance.ndim > 1 and self._crowded:
-            for who, table in self._tables(values):
-                square[who] = np.einsum("ui,ui->u", table @ covariance, table)
-                product[who] = table @ along
-            return square, product
         return self.forms_of(values[None], covariance, along)[0]
 
     def forms_of(
@@ -171,6 +163,13 @@ class CompiledSums(Sums):
         size, m, several = self.layout.size, self.layout.rows.n_annotators, len(values)
         values, along = np.ascontiguousarray(values), np.ascontiguousarray(along)
         square, product = np.zeros((several, m)), np.zeros((several, m))
+        covariance = np.ascontiguousarray(covariance)
+        if covariance.ndim > 1 and self._crowded:
+            for k, each in enumerate(values):
+                for who, table in self._tables(each):
+                    square[k, who] = np.einsum("ui,ui->u", table @ covariance, table)
+                    product[k, who] = table @ along
+            return list(zip(square, product, strict=True))
         both = (None, covariance) if covariance.ndim == 1 else (covariance, None)
 
         def work(begin: int, end: int) -> None:
