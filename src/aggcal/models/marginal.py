@@ -40,6 +40,8 @@ it."""
 
 _MOST_RANGES = 4
 """Ranges that each fill a matrix of items by items of their own."""
+_FEWEST_ROWS = 5_000
+"""Rows of a range that is integrated, which takes long: so few are worth a thread."""
 _CROWDED = 0.2
 """Share of the pairs of items, both judged by the same annotator, from which matrix products are
 quicker than going through those pairs: they take every pair, at a fifth of the time or less."""
@@ -88,6 +90,7 @@ class Integrated:
         self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
         self._sizes = np.diff(self._starts)
         self._ranges = rows.ranges(self._starts)
+        self._integrals = rows.ranges(self._starts, _FEWEST_ROWS)
         self._gap_curvature = np.empty(len(rows), dtype=np.float32)
         self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
 
@@ -339,7 +342,7 @@ class Integrated:
             )  # fmt: skip
             return value, item
 
-        parts = each_range(work, self._ranges)
+        parts = each_range(work, self._integrals)
         total = added([part[1] for part in parts])
         self.gradient, self.held_diagonal, self.loose_diagonal, self.unit_pull = (
             np.ascontiguousarray(total.T)

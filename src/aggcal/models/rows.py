@@ -92,9 +92,11 @@ class Rows:
         winner[mine], loser[mine] = self.loser[mine], self.winner[mine]
         return replace(self, winner=winner, loser=loser)
 
-    def ranges(self, starts: IntArray) -> list[int]:
+    def ranges(self, starts: IntArray, fewest: int | None = None) -> list[int]:
         """Cut annotators (or pieces) that begin at ``starts`` into what each thread sums."""
-        return balanced(starts) if self.whole else [0, len(starts) - 1]
+        if not self.whole:
+            return [0, len(starts) - 1]
+        return balanced(starts) if fewest is None else balanced(starts, fewest)
 
     def pooled(self) -> Rows:
         """Forget who judged: one annotator (for models without γ), equal pairs merged.
