@@ -95,7 +95,8 @@ def test_the_same_bits_every_time() -> None:
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
-    from aggcal.models.information import LANES, information
+    from aggcal.models.coins import LANES
+    from aggcal.models.information import information
     from aggcal.models.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood
