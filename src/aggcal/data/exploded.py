@@ -81,7 +81,7 @@ def _looked_for(judgments: Judgments) -> Exploded | None:
     if not len(enough) or 2 * pairs[enough].sum() < pairs.sum():
         return None
     spread = np.linspace(0, len(enough) - 1, min(len(enough), _LOOKED_AT)).astype(np.int64)
-    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    starts = judgments.starts
     sizes: list[int] = []
     bad = weight = 0
     who: list[int] = []

@@ -198,14 +198,12 @@ def rows_of(judgments: AnyJudgments) -> Rows:
 def _in_memory(judgments: Judgments) -> Rows:
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
-        edges = np.arange(judgments.n_annotators + 1, dtype=judgments.annotator.dtype)
-        starts = np.searchsorted(judgments.annotator, edges)
         item_weights = np.add(*judgments.wins_and_losses)
         return Rows(
             judgments.left,
             judgments.right,
             weight,
-            starts,
+            judgments.starts,
             judgments.n_items,
             item_weights=item_weights,
         )
