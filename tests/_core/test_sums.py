@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core import arrays
-from aggcal._core.arrays import grouped, joined, numbered, ordered, sums
+from aggcal._core.arrays import closed_up, grouped, joined, numbered, ordered, sums
 
 
 @pytest.mark.parametrize("piece", [7, 100, 10_000])
@@ -85,3 +85,19 @@ def test_columns_are_joined_in_threads_as_numpy_joins_them(monkeypatch: pytest.M
     assert joined(parts).tolist() == np.concatenate(parts).tolist()
     mixed = [np.arange(3), np.array([], dtype=np.int64), np.array([0.5, 1.5])]
     assert joined(mixed).tolist() == np.concatenate(mixed).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float64])
+def test_parts_of_a_column_are_closed_up(monkeypatch: pytest.MonkeyPatch, kind: type) -> None:
+    random = np.random.default_rng(8)
+    for piece in (1, 1 << 22):
+        monkeypatch.setattr(arrays, "_PIECE", piece)
+        for most in (0, 3, 90):
+            numbers = random.integers(0 if most > 3 else 40, 60, 9).tolist()
+            rooms = [number + int(random.integers(0, most + 1)) for number in numbers]
+            begins = np.cumsum([0, *rooms[:-1]]).tolist()
+            column = random.integers(0, 1_000, sum(rooms)).astype(kind)
+            parts = [column[i : i + k].copy() for i, k in zip(begins, numbers, strict=True)]
+            found = closed_up(column, begins, numbers)
+            assert found.tolist() == np.concatenate(parts).tolist()
+            assert np.shares_memory(found, column) == (piece == 1 and most <= 3)

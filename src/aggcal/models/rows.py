@@ -233,7 +233,7 @@ def wins_of(  # noqa: PLR0917  # columns
         *columns, counted = (joined(part) for part in zip(*parts, strict=True))
         found = columns, counted
     (winner, loser, total), sizes = found
-    if (total == 1.0).all():
+    if all(each_range(lambda i, j: bool((total[i:j] == 1.0).all()), even(len(total)))):
         total = constant(1.0, len(total))
     return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), n_items)
 
