@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,15 @@ def test_a_sweep_says_what_columns_say(
         (np.bincount(side, count, ITEMS) for side in (left, right)), np.zeros(ITEMS)
     ).tolist()  # fmt: skip
     assert found.n_ties == int(count[judgments.outcome == 0.5].sum())
-    assert judgments.n_ties == found.n_ties
+    for mine, those in (
+        (found.given, judgments.outcome >= 0.0),
+        (found.decided, judgments.outcome != 0.5),
+        (found.lefts, judgments.outcome > 0.5),
+    ):
+        told = np.bincount(judgments.annotator[those], count[those], ANNOTATORS)
+        assert mine.dtype == np.int64
+        assert mine.tolist() == told.tolist()
+    assert judgments.judgments_per_annotator.tolist() == found.given.tolist()
     assert judgments.judgments_per_item.tolist() == found.judged.tolist()
     assert total(count) == judgments.n_judgments == int(count.sum())
 
@@ -74,3 +84,11 @@ def test_starts_are_where_the_rows_of_each_annotator_begin() -> None:
     for u in range(ANNOTATORS):
         assert (judgments.annotator[starts[u] : starts[u + 1]] == u).all()
     assert starts[10] == starts[11]  # of whom there is no row
+
+
+def test_rows_that_are_not_sorted_are_added_up_all_the_same() -> None:
+    judgments = study(weighted=False, repeated=True, outcomes=(0.0, 0.5, 1.0))
+    mixed = replace(judgments, annotator=judgments.annotator[::-1].copy())
+    told = np.bincount(mixed.annotator, mixed.count, ANNOTATORS)
+    assert mixed.judgments_per_annotator.tolist() == told.tolist()
+    assert mixed.tallies.wins.tolist() == judgments.tallies.wins.tolist()

@@ -206,28 +206,24 @@ class Judgments(AnyJudgments):
         return frozen(starts_of(self.annotator, self.n_annotators))
 
     @cached_property
-    def _tallies(self) -> Tallies:
+    def tallies(self) -> Tallies:
+        """What the judgments add up to, by item and by annotator."""
         return Tallies.of(self)
 
     @property
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """What each item won and lost, by weight; a tie is half of each."""
-        return self._tallies.wins, self._tallies.losses
+        return self.tallies.wins, self.tallies.losses
 
     @property
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
-        return frozen(self._tallies.judged)
+        return frozen(self.tallies.judged)
 
     @property
-    def n_ties(self) -> int:
-        """How many judgments are ties."""
-        return self._tallies.n_ties
-
-    @cached_property
     def judgments_per_annotator(self) -> IntArray:
         """How many judgments each annotator gave."""
-        return frozen(sums(self.annotator, self.count, self.n_annotators).astype(np.int64))
+        return frozen(self.tallies.given)
 
     @cached_property
     def component(self) -> IntArray:

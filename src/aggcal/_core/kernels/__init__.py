@@ -114,9 +114,9 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("count", 2), ("sums", 3)):
         kernel = getattr(kernels, f"aggcal_{name}")
         kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
-    kernels.aggcal_tallies.restype = count
+    kernels.aggcal_tallies.restype = ctypes.c_int
     kernels.aggcal_tallies.argtypes = [
-        count, *([array] * 4), ctypes.c_double, array, count, array
+        count, *([array] * 5), ctypes.c_double, array, count, count, array, array
     ]  # fmt: skip
     kernels.aggcal_by_code.restype = None
     kernels.aggcal_by_code.argtypes = [count, count, array, array, array]

@@ -30,7 +30,7 @@ class Facts:
     @property
     def n_ties(self) -> int:
         """How many judgments are ties."""
-        return self._judgments.n_ties
+        return self._judgments.tallies.n_ties
 
     @cached_property
     def top_grade(self) -> int:
