@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from aggcal._core import arrays
-from aggcal._core.arrays import closed_up, grouped, joined, numbered, ordered, sums
+from aggcal._core.arrays import (
+    closed_up,
+    constant,
+    grouped,
+    joined,
+    numbered,
+    ordered,
+    picked,
+    side_by_side,
+    sums,
+)
 
 
 @pytest.mark.parametrize("piece", [7, 100, 10_000])
@@ -101,3 +111,19 @@ def test_parts_of_a_column_are_closed_up(monkeypatch: pytest.MonkeyPatch, kind: 
             found = closed_up(column, begins, numbers)
             assert found.tolist() == np.concatenate(parts).tolist()
             assert np.shares_memory(found, column) == (piece == 1 and most <= 3)
+
+
+@pytest.mark.parametrize("rows", [0, 5, 90_000])
+def test_columns_are_picked_and_put_side_by_side_as_numpy_does(rows: int) -> None:
+    random = np.random.default_rng(9)
+    at = random.integers(0, 1_000, rows)
+    for kind in (np.int32, np.float64):
+        column = random.integers(0, 99, 1_000).astype(kind)
+        found = picked(column, at)
+        assert found.dtype == kind
+        assert found.tolist() == column[at].tolist()
+        table = side_by_side([found, at, at % 7], np.int32)
+        assert table.tobytes() == np.stack([found, at, at % 7], 1).astype(np.int32).tobytes()
+    same = picked(constant(0.5, 1_000), at)
+    assert same.tolist() == [0.5] * rows
+    assert same.dtype == np.float64

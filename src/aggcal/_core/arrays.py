@@ -266,6 +266,47 @@ def joined(parts: Sequence[npt.NDArray[Scalar]]) -> npt.NDArray[Scalar]:
     return found
 
 
+def picked(column: npt.NDArray[Scalar], at_rows: IntArray) -> npt.NDArray[Scalar]:
+    """Return the entries of a column at some positions, many in threads.
+
+    Where a column repeats one value, so does what is returned, and takes no memory.
+
+    Examples
+    --------
+    >>> same = picked(constant(1.0, 9), np.array([3]))
+    >>> picked(np.array([5, 6, 7]), np.array([2, 0])), same.strides
+    (array([7, 5]), (0,))
+    """
+    if column.strides == (0,) and len(at_rows):
+        return np.broadcast_to(column[0], (len(at_rows),))
+    found = np.empty(len(at_rows), dtype=column.dtype)
+
+    def some(begin: int, end: int) -> None:
+        found[begin:end] = column[at_rows[begin:end]]
+
+    each_range(some, even(len(at_rows)))
+    return found
+
+
+def side_by_side(columns: Sequence[np.ndarray], kind: type[Scalar]) -> npt.NDArray[Scalar]:
+    """Put columns side by side, as a table of one kind of number; long ones in threads.
+
+    Examples
+    --------
+    >>> side_by_side([np.array([1, 2]), np.array([3, 4])], np.int32)
+    array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    table = np.empty((len(columns[0]), len(columns)), dtype=kind)
+
+    def some(begin: int, end: int) -> None:
+        for k, column in enumerate(columns):
+            table[begin:end, k] = column[begin:end]
+
+    each_range(some, even(len(table)))
+    return table
+
+
 def closed_up(
     column: npt.NDArray[Scalar], begins: Sequence[int], numbers: Sequence[int]
 ) -> npt.NDArray[Scalar]:

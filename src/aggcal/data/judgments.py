@@ -33,6 +33,7 @@ from aggcal.data.row_columns import (
     columns_at,
     positions,
     renumbered,
+    rows_between,
     screens_at,
     split_by_screen,
 )
@@ -272,10 +273,7 @@ class Judgments(AnyJudgments):
         >>> both.of_annotators(np.array([1, 1]))
         Judgments(2 items, 2 annotators, 2 judgments)
         """
-        starts = self.starts
-        sizes = np.diff(starts)[chosen]
-        ends = np.cumsum(sizes)
-        rows = np.arange(ends[-1]) + np.repeat(starts[chosen] - (ends - sizes), sizes)
+        sizes, rows = np.diff(self.starts)[chosen], rows_between(self.starts, chosen)
         left, right = self.left[rows], self.right[rows]
         kept = np.zeros(self.n_items, dtype=bool)
         kept[left] = kept[right] = True

@@ -54,9 +54,8 @@ class Tally(NamedTuple):
         >>> Tally.of(aggcal.read_judgments(rows))
         Tally(whole=True, repeated=1, both_ways=1)
         """
-        weight, most = np.asarray(judgments.weight), int(np.max(judgments.count, initial=1))
-        whole = most == 1 and bool((weight == np.round(weight)).all())
-        if not whole or float(weight.max(initial=0.0)) <= 1.0:
+        whole, heaviest = _sizes(judgments)
+        if not whole or heaviest <= 1.0:
             return cls(whole, 0, 0)
 
         def between(begin: int, end: int) -> Tally:
@@ -122,6 +121,25 @@ def heavy(judgments: Judgments) -> Heavy | None:
     if divisor < _MATTERS or Tally.of(judgments).counts:
         return None
     return Heavy(total, divisor)
+
+
+def _sizes(judgments: Judgments) -> tuple[bool, float]:
+    """Return whether weights are whole numbers and no row equals another; and the largest weight.
+
+    The latter only where they are.
+    """
+    weight, count = judgments.weight, judgments.count
+    if count.strides == weight.strides == (0,):
+        weight, count = weight[:1], count[:1]
+
+    def some(begin: int, end: int) -> tuple[bool, float]:
+        if np.max(count[begin:end], initial=1) > 1:
+            return False, 0.0
+        here = weight[begin:end]
+        return bool((here == np.round(here)).all()), float(here.max(initial=0.0))
+
+    whole, heaviest = zip(*each_range(some, even(len(weight))), strict=True)
+    return all(whole), max(heaviest)
 
 
 def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aggcal._core.arrays import picked
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.models.rows import Rows, wins_of
@@ -36,15 +37,9 @@ def some_rows(judgments: AnyJudgments) -> tuple[Rows, float] | None:
     # Two sorted lists: a stable sort merges them.
     at = np.sort(np.concatenate([at[at < len(annotator)], judgments.starts[:-1]]), kind="stable")
     at = at[np.diff(at, prepend=-1) > 0]
-    owner, left, right, outcome, weight = (
-        np.asarray(column)[at]
-        for column in (
-            annotator,
-            judgments.left,
-            judgments.right,
-            judgments.outcome,
-            judgments.weight,
-        )
+    owner, left, right = (
+        picked(column, at) for column in (annotator, judgments.left, judgments.right)
     )
+    outcome, weight = picked(judgments.outcome, at), picked(judgments.weight, at)
     rows = wins_of(owner, left, right, outcome, weight, judgments.n_items)
     return rows, len(annotator) / len(at)
