@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -37,6 +38,17 @@ def study(rows: int, items: int, annotators: int, *, weighted: bool = True) -> J
 STUDIES = ((1, 2, 1), (40, 3, 2), (5_000, 12, 7), (60_000, 90, 400), (60_000, 5_000, 3))
 
 
+def test_rows_are_laid_out_once_while_somebody_has_them() -> None:
+    judgments = study(40, 3, 2)
+    rows = rows_of(judgments)
+    assert rows_of(judgments) is rows
+    assert rows_of(replace(judgments, outcome=1.0 - judgments.outcome)) is not rows
+    gone = ref(rows)
+    del rows
+    assert gone() is None  # nothing keeps them
+    assert len(rows_of(judgments)) > 0
+
+
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", STUDIES)
 def test_wins_are_those_of_numpy(
@@ -45,7 +57,7 @@ def test_wins_are_those_of_numpy(
     judgments = study(*shape, weighted=weighted)
     found = rows_of(judgments)
     monkeypatch.setattr("aggcal.models.laid_out.library", lambda: None)
-    expected = rows_of(judgments)
+    expected = rows_of(replace(judgments))  # others, or the same rows would be returned
     for name in ("winner", "loser", "weight", "starts"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     assert found.winner.dtype == expected.winner.dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, singledispatch
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -134,6 +135,10 @@ class Rows:
         return Rows(*columns, starts, n, self.whole, self.item_weights)
 
 
+_KNOWN: WeakKeyDictionary[Judgments, ref[Rows]] = WeakKeyDictionary()
+"""Rows of judgments for as long as somebody has them: the fit, the errors and the check all ask."""
+
+
 def scatter(winner: CodeArray, loser: CodeArray, values: FloatArray, n: int) -> FloatArray:
     """Return the sum of values over the rows that each of n items won, less those that it lost.
 
@@ -196,6 +201,15 @@ def rows_of(judgments: AnyJudgments) -> Rows:
 
 @rows_of.register
 def _in_memory(judgments: Judgments) -> Rows:
+    known = _KNOWN.get(judgments)
+    rows = None if known is None else known()
+    if rows is None:
+        rows = _laid_out(judgments)
+        _KNOWN[judgments] = ref(rows)
+    return rows
+
+
+def _laid_out(judgments: Judgments) -> Rows:
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
         item_weights = np.add(*judgments.wins_and_losses)
