@@ -92,3 +92,16 @@ def test_rows_that_are_not_sorted_are_added_up_all_the_same() -> None:
     told = np.bincount(mixed.annotator, mixed.count, ANNOTATORS)
     assert mixed.judgments_per_annotator.tolist() == told.tolist()
     assert mixed.tallies.wins.tolist() == judgments.tallies.wins.tolist()
+
+
+@pytest.mark.parametrize("outcomes", [(), (0.0, 1.0)])
+def test_nothing_adds_up_to_nothing(outcomes: tuple[float, ...]) -> None:
+    some = study(weighted=False, repeated=False, outcomes=outcomes)
+    columns = {
+        name: getattr(some, name)[:0]
+        for name in ("annotator", "left", "right", "outcome", "weight", "count")
+    }
+    none = replace(some, **columns)
+    assert none.tallies.n_ties == none.n_judgments == 0
+    assert none.judgments_per_item.tolist() == [0] * ITEMS
+    assert none.judgments_per_annotator.tolist() == [0] * ANNOTATORS

@@ -76,7 +76,7 @@ def rows_between(starts: IntArray, chosen: IntArray) -> IntArray:
     """
     sizes = starts[chosen + 1] - starts[chosen]
     before = np.cumsum(sizes) - sizes
-    return np.arange(int(sizes.sum())) + np.repeat(starts[chosen] - before, sizes)
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts[chosen] - before, sizes))
 
 
 def positions(rows: BoolArray | IntArray, length: int) -> IntArray:

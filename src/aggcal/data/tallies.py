@@ -85,7 +85,8 @@ class Tallies(NamedTuple):
 
 def _judged(judgments: Judgments, wins: FloatArray, losses: FloatArray) -> IntArray:
     n, weight, count = judgments.n_items, judgments.weight, judgments.count
-    if weight.strides == (0,) and count.strides == (0,) and weight[0] == count[0] == 1:
+    once = len(count) > 0 and weight.strides == count.strides == (0,)
+    if once and weight[0] == count[0] == 1:
         return np.rint(wins + losses).astype(np.int64)
     both = sums(judgments.left, count, n) + sums(judgments.right, count, n)
     return both.astype(np.int64)

@@ -27,7 +27,7 @@ class Facts:
     def __init__(self, judgments: Judgments) -> None:
         self._judgments = judgments
 
-    @property
+    @cached_property
     def n_ties(self) -> int:
         """How many judgments are ties."""
         return self._judgments.tallies.n_ties
