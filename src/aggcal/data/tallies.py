@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, halves, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even, in_turn
+from aggcal._core.records import dataclass
+from aggcal._core.text import brief
 
 if TYPE_CHECKING:
     from aggcal.data.judgments import Judgments
@@ -21,7 +23,8 @@ _PIECE = 1 << 22
 """Rows at a time: as many as `sums` takes, so that either adds numbers up in the same order."""
 
 
-class Tallies(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tallies:
     """Sums over all judgments."""
 
     wins: FloatArray
@@ -36,6 +39,8 @@ class Tallies(NamedTuple):
     """How many of them are no ties."""
     lefts: IntArray
     """How many are for the left side."""
+
+    __repr__ = brief
 
     @property
     def n_ties(self) -> int:
