@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,27 @@ def test_without_a_gpu_the_processor_takes_its_place_and_says_so() -> None:
     with pytest.warns(NoGpuWarning, match="the processor took its place"):
         found = aggcal.aggregate(judgments, engine="gpu", warn=False)
     np.testing.assert_array_equal(found.scores, aggcal.aggregate(judgments, warn=False).scores)
+
+
+def test_kernels_are_compiled_while_a_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, read = Event(), study(10, 3, 200)
+
+    def compiled() -> None:
+        begun.set()
+        raise RuntimeError("no compiler")
+
+    def reading(*_: Any, **__: Any) -> aggcal.Judgments:
+        assert begun.wait(30.0)
+        return read
+
+    monkeypatch.setattr("aggcal.engines.gpu.engine.compiled", compiled)
+    monkeypatch.setattr("aggcal.engines.gpu.engine.read_judgments", reading)
+    with pytest.raises(RuntimeError, match="no compiler"):
+        GpuEngine().read("study.csv")
+    monkeypatch.setattr("aggcal.engines.gpu.engine.compiled", begun.set)
+    monkeypatch.setattr(GpuEngine, "distribute", lambda _, judgments: judgments)
+    found: object = GpuEngine().read("study.csv")
+    assert found is read
 
 
 @on_a_gpu

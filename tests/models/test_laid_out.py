@@ -13,7 +13,7 @@ from aggcal._core.arrays import constant
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.rows import general_rows
-from aggcal.models.rows import rows_of
+from aggcal.models.rows import Rows, rows_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
 
@@ -103,3 +103,14 @@ def test_an_annotator_between_others_may_have_no_rows() -> None:
     sizes = general_rows(part, ties=True, sides=False, keys=False).sizes
     assert sizes[1] == 0
     assert (sizes[[0, 2, 3]] > 0).all()
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_weights_of_annotators_are_those_of_one_sweep(*, weighted: bool) -> None:
+    random = np.random.default_rng(2)
+    starts = np.concatenate([[0], np.cumsum(random.integers(1, 400, 700))])
+    size = int(starts[-1])
+    weight = random.random(size) if weighted else constant(1.0, size)
+    codes = np.zeros(size, dtype=np.int32)
+    found = Rows(codes, codes, weight, starts, 1).given
+    assert found.tobytes() == np.add.reduceat(weight, starts[:-1]).tobytes()

@@ -60,7 +60,16 @@ class Rows:
     @cached_property
     def given(self) -> FloatArray:
         """Total weight of the comparisons of each annotator."""
-        return np.add.reduceat(self.weight, self.starts[:-1])
+        starts, weight = self.starts, self.weight
+        if not len(weight) or (weight.strides == (0,) and float(weight[0]) == 1.0):
+            return np.diff(starts).astype(np.float64)
+
+        def some(begin: int, end: int) -> FloatArray:
+            rows = slice(starts[begin], starts[end])
+            return np.add.reduceat(weight[rows], starts[begin:end] - starts[begin])
+
+        # Ranges have whole annotators: each is added up as in one go.
+        return joined(each_range(some, balanced(starts)))
 
     def scatter(self, values: FloatArray) -> FloatArray:
         """Add what flows through each row to its winner, and take it from its loser."""

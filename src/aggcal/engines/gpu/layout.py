@@ -69,6 +69,11 @@ def _kernel(file: str, name: str) -> Any:
     return kernel
 
 
+def compiled() -> None:
+    """Have the kernels compiled, or loaded, that lay rows out."""
+    _kernel("products.cu", "sort_key")
+
+
 class Layout:
     """Rows sorted by tile and annotator: 8 bytes each, and 8 if they are weighted.
 
