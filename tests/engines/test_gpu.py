@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,27 @@ def test_without_a_gpu_the_processor_takes_its_place_and_says_so() -> None:
     np.testing.assert_array_equal(found.scores, aggcal.aggregate(judgments, warn=False).scores)
 
 
+def test_kernels_are_compiled_while_a_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, read = Event(), study(10, 3, 200)
+
+    def compiled() -> None:
+        begun.set()
+        raise RuntimeError("no compiler")
+
+    def reading(*_: Any, **__: Any) -> aggcal.Judgments:
+        assert begun.wait(30.0)
+        return read
+
+    monkeypatch.setattr("aggcal.engines.gpu.engine.compiled", compiled)
+    monkeypatch.setattr("aggcal.engines.gpu.engine.read_judgments", reading)
+    with pytest.raises(RuntimeError, match="no compiler"):
+        GpuEngine().read("study.csv")
+    monkeypatch.setattr("aggcal.engines.gpu.engine.compiled", begun.set)
+    monkeypatch.setattr(GpuEngine, "distribute", lambda _, judgments: judgments)
+    found: object = GpuEngine().read("study.csv")
+    assert found is read
+
+
 @on_a_gpu
 @pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -95,7 +117,8 @@ def test_the_same_bits_every_time() -> None:
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
-    from aggcal.models.information import LANES, information
+    from aggcal.models.coins import LANES
+    from aggcal.models.information import information
     from aggcal.models.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from aggcal._core.arrays import constant
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.rows import general_rows
-from aggcal.models.rows import rows_of
+from aggcal.models.rows import Rows, rows_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
 
@@ -37,6 +38,17 @@ def study(rows: int, items: int, annotators: int, *, weighted: bool = True) -> J
 STUDIES = ((1, 2, 1), (40, 3, 2), (5_000, 12, 7), (60_000, 90, 400), (60_000, 5_000, 3))
 
 
+def test_rows_are_laid_out_once_while_somebody_has_them() -> None:
+    judgments = study(40, 3, 2)
+    rows = rows_of(judgments)
+    assert rows_of(judgments) is rows
+    assert rows_of(replace(judgments, outcome=1.0 - judgments.outcome)) is not rows
+    gone = ref(rows)
+    del rows
+    assert gone() is None  # nothing keeps them
+    assert len(rows_of(judgments)) > 0
+
+
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", STUDIES)
 def test_wins_are_those_of_numpy(
@@ -45,7 +57,7 @@ def test_wins_are_those_of_numpy(
     judgments = study(*shape, weighted=weighted)
     found = rows_of(judgments)
     monkeypatch.setattr("aggcal.models.laid_out.library", lambda: None)
-    expected = rows_of(judgments)
+    expected = rows_of(replace(judgments))  # others, or the same rows would be returned
     for name in ("winner", "loser", "weight", "starts"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     assert found.winner.dtype == expected.winner.dtype
@@ -91,3 +103,14 @@ def test_an_annotator_between_others_may_have_no_rows() -> None:
     sizes = general_rows(part, ties=True, sides=False, keys=False).sizes
     assert sizes[1] == 0
     assert (sizes[[0, 2, 3]] > 0).all()
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_weights_of_annotators_are_those_of_one_sweep(*, weighted: bool) -> None:
+    random = np.random.default_rng(2)
+    starts = np.concatenate([[0], np.cumsum(random.integers(1, 400, 700))])
+    size = int(starts[-1])
+    weight = random.random(size) if weighted else constant(1.0, size)
+    codes = np.zeros(size, dtype=np.int32)
+    found = Rows(codes, codes, weight, starts, 1).given
+    assert found.tobytes() == np.add.reduceat(weight, starts[:-1]).tobytes()

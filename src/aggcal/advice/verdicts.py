@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import TextArray, sums
-from aggcal._core.kernels.threads import between_annotators, each_range
+from aggcal._core.arrays import TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
@@ -227,19 +226,9 @@ def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:
     """
     if not judgments.sided:
         return {}
-    m = judgments.n_annotators
-    given, lefts = np.zeros(m), np.zeros(m)
-
-    def work(begin: int, end: int) -> None:
-        owner, outcome = judgments.annotator[begin:end], judgments.outcome[begin:end]
-        if not len(owner):
-            return
-        first, last = int(owner[0]), int(owner[-1]) + 1
-        decided = np.where(outcome == _TIE, 0, judgments.count[begin:end])
-        given[first:last] = sums(owner - first, decided, last - first)
-        lefts[first:last] = sums(owner - first, np.where(outcome > _TIE, decided, 0), last - first)
-
-    each_range(work, between_annotators(judgments.annotator))
+    given, lefts = (
+        number.astype(np.float64) for number in (judgments.tallies.decided, judgments.tallies.lefts)
+    )
     share = lefts / np.where(given > 0.0, given, np.nan)
     low, high = share_interval(lefts, given, level)
     return {

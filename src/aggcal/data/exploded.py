@@ -11,6 +11,7 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import rows_between
 
 _FEWEST_ITEMS = 4
 """Of a set: three answers in a row agree by chance too often to tell anything."""
@@ -88,7 +89,7 @@ def _looked_for(judgments: Judgments) -> Exploded | None:
     least = _OF_ANNOTATORS * int(pairs[looked].sum())
     if pairs[few].sum() < least:
         return None
-    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    starts = judgments.starts
     few = _left_of(judgments, few, starts, least)
     sizes: list[int] = []
     bad = weight = 0
@@ -172,7 +173,7 @@ def _may_be_sets(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolA
     three neighbours, which is in no set of four.
     """
     n, sizes = judgments.n_items, starts[who + 1] - starts[who]
-    rows = np.repeat(starts[who] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    rows = rows_between(starts, who)
     left, right = (ends[rows].astype(np.int64) for ends in (judgments.left, judgments.right))
     owner = np.repeat(np.arange(len(who)), sizes)
     pairs = np.unique((owner * n + np.minimum(left, right)) * n + np.maximum(left, right))

@@ -79,13 +79,15 @@ class ComparisonGraph:
         judgments = self._judgments.on_one_machine(_CHAINS)
         left, right = judgments.left[::step], judgments.right[::step]
 
-        def across(begin: int, end: int) -> IntArray:
-            apart = label[left[begin:end]] != label[right[begin:end]]
-            return np.flatnonzero(apart) + begin
+        outcome = judgments.outcome[::step]
 
-        kept = np.concatenate(each_range(across, even(len(left))))
-        outcome = judgments.outcome[::step][kept]
-        winner, loser = _wins(label[left[kept]], label[right[kept]], outcome)
+        def across(begin: int, end: int) -> tuple[IntArray, IntArray, FloatArray]:
+            one, other = label[left[begin:end]], label[right[begin:end]]
+            apart = one != other
+            return one[apart], other[apart], outcome[begin:end][apart]
+
+        parts = zip(*each_range(across, even(len(left))), strict=True)
+        winner, loser = _wins(*(np.concatenate(part) for part in parts))
         return _largest_first(_pieces(winner, loser, int(label.max()) + 1)[label])
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from aggcal._core.arrays import (
     TextArray,
     constant,
     frozen,
-    halves,
+    starts_of,
     sums,
 )
 from aggcal._core.kernels import at, library
@@ -28,15 +27,18 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments
+from aggcal.data.codes import labels, refuse_codes
 from aggcal.data.row_columns import (
     Categories,
     columns_at,
     positions,
     renumbered,
+    rows_between,
     screens_at,
     split_by_screen,
 )
-from aggcal.errors import TooLittleDataError, count, some
+from aggcal.data.tallies import Tallies, total
+from aggcal.errors import TooLittleDataError
 from aggcal.registry import LOCAL
 
 _ID = 80
@@ -130,14 +132,14 @@ class Judgments(AnyJudgments):
         if not len(annotator):
             raise TooLittleDataError("there is no row; give at least one judgment.")
         if not (annotator[1:] >= annotator[:-1]).all():
-            _refuse_codes("rows are not sorted by annotator")
+            refuse_codes("rows are not sorted by annotator")
         selfsame = np.flatnonzero(winner == loser)
         if len(selfsame):
             row = int(selfsame[0])
-            _refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
+            refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
         return cls(
-            _labels("item", (winner, loser), item_ids),
-            _labels("annotator", (annotator,), annotator_ids),
+            labels("item", (winner, loser), item_ids),
+            labels("annotator", (annotator,), annotator_ids),
             annotator,
             winner,
             loser,
@@ -187,7 +189,7 @@ class Judgments(AnyJudgments):
     @cached_property
     def n_judgments(self) -> int:
         """Judgments that can be fitted: rows read, less those set aside."""
-        return int(self.count.sum())
+        return total(self.count)
 
     @property
     def decided_for_left(self) -> bool:
@@ -200,28 +202,29 @@ class Judgments(AnyJudgments):
         return self.n_judgments - len(self.count)
 
     @cached_property
+    def starts(self) -> IntArray:
+        """Where the rows of each annotator begin; last, where they all end."""
+        return frozen(starts_of(self.annotator, self.n_annotators))
+
+    @cached_property
+    def tallies(self) -> Tallies:
+        """What the judgments add up to, by item and by annotator."""
+        return Tallies.of(self)
+
+    @property
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """What each item won and lost, by weight; a tie is half of each."""
-        n, left, right, weight = self.n_items, self.left, self.right, self.weight
-        if self.decided_for_left:
-            return sums(left, weight, n), sums(right, weight, n)
-        ahead, behind = halves(weight, self.outcome)
-        wins = sums(left, ahead, n) + sums(right, behind, n)
-        return wins, sums(left, behind, n) + sums(right, ahead, n)
+        return self.tallies.wins, self.tallies.losses
 
-    @cached_property
+    @property
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
-        n = self.n_items
-        if self.weight.strides == (0,) and self.count.strides == (0,) and self.weight[0] == 1.0:
-            return frozen(np.rint(np.add(*self.wins_and_losses)).astype(np.int64))
-        both = sums(self.left, self.count, n) + sums(self.right, self.count, n)
-        return frozen(both.astype(np.int64))
+        return frozen(self.tallies.judged)
 
-    @cached_property
+    @property
     def judgments_per_annotator(self) -> IntArray:
         """How many judgments each annotator gave."""
-        return frozen(sums(self.annotator, self.count, self.n_annotators).astype(np.int64))
+        return frozen(self.tallies.given)
 
     @cached_property
     def component(self) -> IntArray:
@@ -270,10 +273,7 @@ class Judgments(AnyJudgments):
         >>> both.of_annotators(np.array([1, 1]))
         Judgments(2 items, 2 annotators, 2 judgments)
         """
-        starts = np.searchsorted(self.annotator, np.arange(self.n_annotators + 1))
-        sizes = np.diff(starts)[chosen]
-        ends = np.cumsum(sizes)
-        rows = np.arange(ends[-1]) + np.repeat(starts[chosen] - (ends - sizes), sizes)
+        sizes, rows = np.diff(self.starts)[chosen], rows_between(self.starts, chosen)
         left, right = self.left[rows], self.right[rows]
         kept = np.zeros(self.n_items, dtype=bool)
         kept[left] = kept[right] = True
@@ -374,26 +374,3 @@ class Judgments(AnyJudgments):
 def _named(ids: TextArray, codes: CodeArray) -> TextArray:
     """Return the id of each code, blank where there is none."""
     return np.append(ids, "")[codes]
-
-
-def _labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) -> TextArray:
-    """Return an id for each code of these columns, which must use every number from 0 on."""
-    lowest, n = min(c.min() for c in columns), int(max(c.max() for c in columns)) + 1
-    if lowest < 0:
-        _refuse_codes(f"{kind} codes begin at {lowest}, not at 0")
-    seen = sum(sums(column, constant(1.0, len(column)), n) for column in columns)
-    unused = np.flatnonzero(seen == 0.0)
-    if len(unused):
-        _refuse_codes(f"{kind} code {unused[0]} does not occur, though {n - 1} does")
-    if ids is None:
-        return as_text(range(n))
-    if len(ids) != n:
-        _refuse_codes(f"there are {count(len(ids), 'id')} for {count(n, kind)}")
-    twice = [one for one, often in Counter(ids.tolist()).items() if often > 1]
-    if twice:
-        _refuse_codes(f"{kind} id {some(twice)} is given twice")
-    return ids
-
-
-def _refuse_codes(why: str) -> NoReturn:
-    raise TooLittleDataError(f"{why}; correct the codes, or give ids to read_judgments instead.")

@@ -66,6 +66,19 @@ def screens_at(judgments: Judgments, rows: IntArray) -> dict[str, Any]:
     return {"screen": screen[at], "screen_weight": None if weight is None else weight[at]}
 
 
+def rows_between(starts: IntArray, chosen: IntArray) -> IntArray:
+    """Return the rows of the annotators at these positions, where they begin being known.
+
+    Examples
+    --------
+    >>> rows_between(np.array([0, 2, 3, 6]), np.array([2, 0]))
+    array([3, 4, 5, 0, 1])
+    """
+    sizes = starts[chosen + 1] - starts[chosen]
+    before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts[chosen] - before, sizes))
+
+
 def positions(rows: BoolArray | IntArray, length: int) -> IntArray:
     """Return positions in rising order, of a mask or of positions in any order.
 

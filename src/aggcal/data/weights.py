@@ -12,6 +12,8 @@ from aggcal.data.judgments import Judgments
 
 _MATTERS = 1.1
 """Ratio of variances from which something is said: below, intervals are 5% too narrow at most."""
+_PIECE = 1 << 16
+"""Rows that are looked at together: they stay in the cache."""
 _BOTH_WAYS = 0.05
 """Share of the questions of weight 2 and more with answers both ways from which weights are taken
 for numbers of answers. People who answer again at random would have about a third of them."""
@@ -54,9 +56,8 @@ class Tally(NamedTuple):
         >>> Tally.of(aggcal.read_judgments(rows))
         Tally(whole=True, repeated=1, both_ways=1)
         """
-        weight, most = np.asarray(judgments.weight), int(np.max(judgments.count, initial=1))
-        whole = most == 1 and bool((weight == np.round(weight)).all())
-        if not whole or float(weight.max(initial=0.0)) <= 1.0:
+        whole, heaviest = _sizes(judgments)
+        if not whole or heaviest <= 1.0:
             return cls(whole, 0, 0)
 
         def between(begin: int, end: int) -> Tally:
@@ -109,19 +110,42 @@ def heavy(judgments: Judgments) -> Heavy | None:
     if judgments.screen is not None or (weight.strides == (0,) and count.strides == (0,)):
         return None
 
-    def summed(begin: int, end: int) -> tuple[float, float, float]:
-        each = weight[begin:end] / count[begin:end]
-        top = float(each.max(initial=0.0))
-        return top, float(weight[begin:end].sum()), float((weight[begin:end] * each).sum())
+    def top(begin: int, end: int) -> float:
+        pieces = (slice(k, min(k + _PIECE, end)) for k in range(begin, end, _PIECE))
+        return max((float((weight[some] / count[some]).max()) for some in pieces), default=0.0)
 
-    tops, totals, squares = zip(*each_range(summed, even(len(weight))), strict=True)
-    if max(tops) <= 1.0:
+    def summed(begin: int, end: int) -> tuple[float, float]:
+        each = weight[begin:end] / count[begin:end]
+        return float(weight[begin:end].sum()), float((weight[begin:end] * each).sum())
+
+    ranges = even(len(weight))
+    if max(each_range(top, ranges)) <= 1.0:  # as in most studies
         return None
+    totals, squares = zip(*each_range(summed, ranges), strict=True)
     total = sum(totals)
     divisor = sum(squares) / total
     if divisor < _MATTERS or Tally.of(judgments).counts:
         return None
     return Heavy(total, divisor)
+
+
+def _sizes(judgments: Judgments) -> tuple[bool, float]:
+    """Return whether weights are whole numbers and no row equals another; and the largest weight.
+
+    The latter only where they are.
+    """
+    weight, count = judgments.weight, judgments.count
+    if count.strides == weight.strides == (0,):
+        weight, count = weight[:1], count[:1]
+
+    def some(begin: int, end: int) -> tuple[bool, float]:
+        if np.max(count[begin:end], initial=1) > 1:
+            return False, 0.0
+        here = weight[begin:end]
+        return bool((here == np.round(here)).all()), float(here.max(initial=0.0))
+
+    whole, heaviest = zip(*each_range(some, even(len(weight))), strict=True)
+    return all(whole), max(heaviest)
 
 
 def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -25,16 +25,16 @@ from aggcal._core.arrays import FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, in_turn
 from aggcal.models.borders import squared
+from aggcal.models.coins import LANES, coins_of, signs
+from aggcal.models.logistic_information import take
 from aggcal.models.objective import Objective
 from aggcal.models.rows import laplacian, scatter
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-LANES = 4  # random vectors taken together: those of an item stay in the cache
 _PIECE = 1 << 20  # rows: more take more memory, fewer more time
 _SHORT = 1 << 16  # rows whose information is worked out in the cache
-_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: the step of SplitMix64
 
 
 class Information:
@@ -81,8 +81,23 @@ class Information:
         inner = self._annotator_prior.copy()
         self._gap_curvature = np.empty(len(rows), dtype=np.float32)
         self._cross_curvature = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
+        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
+        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
+        starts = rows.starts
+        if not self.heterogeneous:
+            starts = np.append(np.arange(0, len(rows), 2048), len(rows))
+        self._starts = np.ascontiguousarray(starts, dtype=np.int64)
+        self._ranges = rows.ranges(self._starts)
+        filled = self._gap_curvature, self._cross_curvature, inner
+        unlike = self._observed and self.heterogeneous
+        if unlike or not take(self.problem, self._scores, self._theta, filled):
+            self._take_in_pieces(inner)
+        return inner if self.heterogeneous else np.ones(1)
 
-        def take(begin: int) -> tuple[int, FloatArray]:
+    def _take_in_pieces(self, inner: FloatArray) -> None:
+        """Do with NumPy what `take` does, for any model."""
+
+        def piece_of(begin: int) -> tuple[int, FloatArray]:
             piece, owner, a, b = self._piece(begin, _SHORT)
             self._gap_curvature[piece] = a * a
             if not self.heterogeneous:
@@ -91,16 +106,8 @@ class Information:
             first = int(owner[0])
             return first, sums(owner - first, b * b, int(owner[-1]) - first + 1)
 
-        for first, part in in_turn(take, range(0, len(rows), _SHORT)):
+        for first, part in in_turn(piece_of, range(0, len(self._rows), _SHORT)):
             inner[first : first + len(part)] += part
-        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
-        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
-        starts = rows.starts
-        if not self.heterogeneous:
-            starts = np.append(np.arange(0, len(rows), 2048), len(rows))
-        self._starts = np.ascontiguousarray(starts, dtype=np.int64)
-        self._ranges = rows.ranges(self._starts)
-        return inner if self.heterogeneous else np.ones(1)
 
     def fix_location(self) -> None:
         """Hold the scores' mean: it is a convention, and the likelihood does not depend on it.
@@ -150,10 +157,10 @@ class Information:
 
     def probes(self, random: np.random.Generator) -> SingleArray:
         """Return `LANES` random vectors of mean 0 and covariance S, a column each."""
-        prior = np.sqrt(self.prior)[:, None] * _signs(random, self.n_items)
-        noise = np.sqrt(self._annotator_prior)[:, None] * _signs(random, len(self.inner))
+        prior = np.sqrt(self.prior)[:, None] * signs(random, self.n_items)
+        noise = np.sqrt(self._annotator_prior)[:, None] * signs(random, len(self.inner))
         for fixed in self.constraints:
-            prior += fixed[:, None] * _signs(random, 1)
+            prior += fixed[:, None] * signs(random, 1)
         prior += self.sample_noise(int(random.integers(1 << 63)), noise)
         return prior.astype(np.float32)
 
@@ -237,7 +244,7 @@ class Information:
         """
         kernels, noise = library(), np.ascontiguousarray(noise)
         if kernels is None:
-            coins = _coins(key, len(self._gap_curvature))
+            coins = coins_of(key, len(self._gap_curvature))
             found = [self._noise(coins[:, lane], noise[:, lane]) for lane in range(LANES)]
             return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
 
@@ -372,28 +379,3 @@ def by_column(product: Callable[[FloatArray], FloatArray], vectors: SingleArray)
     """Multiply one vector after the other."""
     found = [product(column.astype(np.float64)) for column in vectors.T]
     return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
-
-
-def _signs(random: np.random.Generator, number: int) -> FloatArray:
-    """Return `LANES` columns of random signs."""
-    return np.asarray(1.0 - 2.0 * random.integers(0, 2, (number, LANES), dtype=np.int8))
-
-
-def _coins(key: int, number: int) -> FloatArray:
-    """Return the coins of the compiled kernel, a row each: the same key gives the same ones."""
-    z = np.uint64(key) + np.arange(number, dtype=np.uint64) * np.uint64(_GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = z[:, None] >> np.arange(63, 63 - LANES, -1, dtype=np.uint64)
-    return np.where(bits & np.uint64(1), -1.0, 1.0)
-
-
-def key_from(key: int, row: int) -> int:
-    """Return the key whose first coin is that of the given row under ``key``.
-
-    Examples
-    --------
-    >>> bool((_coins(7, 40)[30:] == _coins(key_from(7, 30), 10)).all())
-    True
-    """
-    return (key + row * _GOLDEN) % (1 << 64)

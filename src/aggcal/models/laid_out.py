@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, joined
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, closed_up, joined
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.records import dataclass
@@ -50,10 +49,14 @@ class Judged:
         >>> none = np.zeros(0, dtype=np.int32)
         >>> Judged(none, none, none, np.zeros(0), np.zeros(0), 0).wins()
         """
-        between = (self.outcome > 0.0) & (self.outcome < 1.0)
-        ranges = between_annotators(self.annotator)
-        twice = [int(np.count_nonzero(between[i:j])) for i, j in pairwise(ranges)]
-        return self._filled("wins", (), (np.int32, np.int32, np.float64), twice)
+        outcome = self.outcome
+
+        def twice(begin: int, end: int) -> int:
+            ahead, behind = outcome[begin:end] > 0.0, outcome[begin:end] < 1.0
+            return int(np.count_nonzero(np.logical_and(ahead, behind, out=ahead)))
+
+        more = each_range(twice, between_annotators(self.annotator))
+        return self._filled("wins", (), (np.int32, np.int32, np.float64), more)
 
     def questions(self, *, sides: bool, ties: bool) -> Filled | None:
         """Return items, weights, leans, ties and the rest; None where there is no kernel for it.
@@ -93,9 +96,6 @@ class Judged:
         if min(numbers) < 0:
             return None
         if sum(numbers) < begins[n]:
-            parts = list(zip(ranges, numbers, strict=False))
-            columns = [
-                joined([column[begins[begin] :][:number] for begin, number in parts])
-                for column in columns
-            ]
+            at_begin = [begins[begin] for begin in ranges[:-1]]
+            columns = [closed_up(column, at_begin, numbers) for column in columns]
         return columns, joined(list(sizes))

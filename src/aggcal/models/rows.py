@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, singledispatch
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -59,7 +60,16 @@ class Rows:
     @cached_property
     def given(self) -> FloatArray:
         """Total weight of the comparisons of each annotator."""
-        return np.add.reduceat(self.weight, self.starts[:-1])
+        starts, weight = self.starts, self.weight
+        if not len(weight) or (weight.strides == (0,) and float(weight[0]) == 1.0):
+            return np.diff(starts).astype(np.float64)
+
+        def some(begin: int, end: int) -> FloatArray:
+            rows = slice(starts[begin], starts[end])
+            return np.add.reduceat(weight[rows], starts[begin:end] - starts[begin])
+
+        # Ranges have whole annotators: each is added up as in one go.
+        return joined(each_range(some, balanced(starts)))
 
     def scatter(self, values: FloatArray) -> FloatArray:
         """Add what flows through each row to its winner, and take it from its loser."""
@@ -136,6 +146,10 @@ class Rows:
         return Rows(*columns, starts, n, self.whole, self.item_weights)
 
 
+_KNOWN: WeakKeyDictionary[Judgments, ref[Rows]] = WeakKeyDictionary()
+"""Rows of judgments for as long as somebody has them: the fit, the errors and the check all ask."""
+
+
 def scatter(winner: CodeArray, loser: CodeArray, values: FloatArray, n: int) -> FloatArray:
     """Return the sum of values over the rows that each of n items won, less those that it lost.
 
@@ -198,16 +212,23 @@ def rows_of(judgments: AnyJudgments) -> Rows:
 
 @rows_of.register
 def _in_memory(judgments: Judgments) -> Rows:
+    known = _KNOWN.get(judgments)
+    rows = None if known is None else known()
+    if rows is None:
+        rows = _laid_out(judgments)
+        _KNOWN[judgments] = ref(rows)
+    return rows
+
+
+def _laid_out(judgments: Judgments) -> Rows:
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
-        edges = np.arange(judgments.n_annotators + 1, dtype=judgments.annotator.dtype)
-        starts = np.searchsorted(judgments.annotator, edges)
         item_weights = np.add(*judgments.wins_and_losses)
         return Rows(
             judgments.left,
             judgments.right,
             weight,
-            starts,
+            judgments.starts,
             judgments.n_items,
             item_weights=item_weights,
         )
@@ -237,7 +258,7 @@ def wins_of(  # noqa: PLR0917  # columns
         *columns, counted = (joined(part) for part in zip(*parts, strict=True))
         found = columns, counted
     (winner, loser, total), sizes = found
-    if (total == 1.0).all():
+    if all(each_range(lambda i, j: bool((total[i:j] == 1.0).all()), even(len(total)))):
         total = constant(1.0, len(total))
     return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), n_items)
 

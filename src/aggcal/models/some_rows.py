@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aggcal._core.arrays import picked
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.models.rows import Rows, wins_of
@@ -33,19 +34,12 @@ def some_rows(judgments: AnyJudgments) -> tuple[Rows, float] | None:
     begins = np.arange(0, len(annotator), step)
     # One of each range at random: every so many rows might all be of one kind.
     at = begins + np.random.default_rng(0).integers(0, step, len(begins))
-    first = np.searchsorted(annotator, np.arange(judgments.n_annotators, dtype=annotator.dtype))
     # Two sorted lists: a stable sort merges them.
-    at = np.sort(np.concatenate([at[at < len(annotator)], first]), kind="stable")
+    at = np.sort(np.concatenate([at[at < len(annotator)], judgments.starts[:-1]]), kind="stable")
     at = at[np.diff(at, prepend=-1) > 0]
-    owner, left, right, outcome, weight = (
-        np.asarray(column)[at]
-        for column in (
-            annotator,
-            judgments.left,
-            judgments.right,
-            judgments.outcome,
-            judgments.weight,
-        )
+    owner, left, right = (
+        picked(column, at) for column in (annotator, judgments.left, judgments.right)
     )
+    outcome, weight = picked(judgments.outcome, at), picked(judgments.weight, at)
     rows = wins_of(owner, left, right, outcome, weight, judgments.n_items)
     return rows, len(annotator) / len(at)

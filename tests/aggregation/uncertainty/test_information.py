@@ -9,8 +9,9 @@ import pytest
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import library
+from aggcal.models.coins import LANES
 from aggcal.models.crowd import Crowd
-from aggcal.models.information import LANES, Information
+from aggcal.models.information import Information
 from aggcal.models.links import link
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows

@@ -2,6 +2,7 @@
  * merged. Rows come sorted by annotator, and a range of them has whole annotators. */
 #include "shared.h"
 #include "sorting.h"
+#include <stdlib.h>
 
 /* The rows of judgments. weight may be NULL: each is then heavy. */
 typedef struct {
@@ -21,52 +22,100 @@ PART int64_t end_of(const Judged *j, int64_t row, int64_t last)
     return row;
 }
 
-/* Make room for the entries of the annotator who has most of the rows, twice for each row. */
-PART int desk_for(Desk *desk, const Judged *j, int64_t first, int64_t last)
+/* Entries of an annotator that keep the sides of their rows, others that turn them round, and all of
+ * them in order. Rows mostly come in the order of their sides: then only those turned round are to be
+ * sorted. */
+typedef struct {
+    Desk kept, turned;
+    Entry *all;
+} Table;
+
+/* Make room for the entries of the annotator who has most of the rows. */
+PART int table_for(Table *table, const Judged *j, int64_t first, int64_t last)
 {
     int64_t most = 0;
     for (int64_t begin = first, end; begin < last; begin = end) {
         end = end_of(j, begin, last);
         most = end - begin > most ? end - begin : most;
     }
-    return aggcal_desk(desk, 2 * most);
+    if (!aggcal_desk(&table->kept, most)) return 0;
+    if (!aggcal_desk(&table->turned, most)) {
+        aggcal_free_desk(&table->kept);
+        return 0;
+    }
+    table->all = malloc((size_t)(2 * most + 1) * sizeof *table->all);
+    if (table->all) return 1;
+    aggcal_free_desk(&table->kept);
+    aggcal_free_desk(&table->turned);
+    return 0;
+}
+
+PART void free_table(Table *table)
+{
+    aggcal_free_desk(&table->kept);
+    aggcal_free_desk(&table->turned);
+    free(table->all);
+}
+
+/* Put so many entries of either kind in order, equal ones by where they were; returns how many. */
+PART int64_t in_order(Table *table, int64_t kept, int64_t turned)
+{
+    aggcal_sort_desk(&table->kept, kept);
+    aggcal_sort_desk(&table->turned, turned);
+    const Entry *one = table->kept.entry, *one_end = one + kept;
+    const Entry *other = table->turned.entry, *other_end = other + turned;
+    Entry *to = table->all;
+    while (one < one_end && other < other_end) {
+        const int equal = other->value == one->value;
+        const int later = other->value < one->value || (equal && other->at < one->at);
+        *to++ = later ? *other : *one;
+        other += later;
+        one += !later;
+    }
+    memcpy(to, one, (size_t)(one_end - one) * sizeof *to);
+    memcpy(to + (one_end - one), other, (size_t)(other_end - other) * sizeof *to);
+    return kept + turned;
 }
 
 /* Write the wins in rows first to last, equal ones as one, and how many each annotator has (of
- * those before there are none); a row that is between 0 and 1 is part of a win each way. Returns how many there are, -1 without memory. */
+ * those before there are none); a row that is between 0 and 1 is part of a win each way. Returns how
+ * many there are, -1 without memory. */
 int64_t aggcal_wins(const Judged *j, int64_t first, int64_t last, int32_t *winner, int32_t *loser,
                     double *total, int64_t *sizes)
 {
-    Desk desk;
+    Table table;
     int64_t to = 0;
-    if (!desk_for(&desk, j, first, last)) return -1;
+    if (!table_for(&table, j, first, last)) return -1;
+    const Entry *entry = table.all;
     for (int64_t begin = first, end; begin < last; begin = end) {
-        int64_t n = 0, before = to;
+        int64_t ahead = 0, behind = 0;
+        const int64_t before = to;
         end = end_of(j, begin, last);
-        for (int64_t row = begin; row < end; row++)
-            for (int lost = 0; lost < 2; lost++) {
-                if (lost ? j->outcome[row] == 1.0 : j->outcome[row] == 0.0) continue;
-                const int64_t won = lost ? j->right[row] : j->left[row];
-                const int64_t against = lost ? j->left[row] : j->right[row];
-                desk.entry[n].value = (double)(won * j->items + against);
-                desk.entry[n++].at = 2 * row + lost;
-            }
-        aggcal_sort_desk(&desk, n);
+        for (int64_t row = begin; row < end; row++) {
+            const int64_t l = j->left[row], r = j->right[row];
+            table.kept.entry[ahead].value = (double)(l * j->items + r);
+            table.kept.entry[ahead].at = 2 * row;
+            ahead += j->outcome[row] != 0.0;
+            table.turned.entry[behind].value = (double)(r * j->items + l);
+            table.turned.entry[behind].at = 2 * row + 1;
+            behind += j->outcome[row] != 1.0;
+        }
+        const int64_t n = in_order(&table, ahead, behind);
         for (int64_t k = 0; k < n; to++) {
-            const double key = desk.entry[k].value;
-            const int64_t row = desk.entry[k].at / 2, lost = desk.entry[k].at % 2;
+            const double key = entry[k].value;
+            const int64_t row = entry[k].at / 2, lost = entry[k].at % 2;
             winner[to] = lost ? j->right[row] : j->left[row];
             loser[to] = lost ? j->left[row] : j->right[row];
             total[to] = 0.0;
-            for (; k < n && desk.entry[k].value == key; k++) {
-                const int64_t here = desk.entry[k].at / 2;
+            for (; k < n && entry[k].value == key; k++) {
+                const int64_t here = entry[k].at / 2;
                 const double share = j->outcome[here];
-                total[to] += (desk.entry[k].at % 2 ? 1.0 - share : share) * weight_of(j, here);
+                total[to] += (entry[k].at % 2 ? 1.0 - share : share) * weight_of(j, here);
             }
         }
         sizes[j->annotator[begin] - j->annotator[first]] = to - before;
     }
-    aggcal_free_desk(&desk);
+    free_table(&table);
     return to;
 }
 
@@ -78,28 +127,33 @@ int64_t aggcal_questions(const Judged *j, int64_t first, int64_t last, int sides
                          int32_t *left, int32_t *right, double *weight, double *lean, double *tied,
                          double *decided, int64_t *sizes)
 {
-    Desk desk;
+    Table table;
     int64_t to = 0;
-    if (!desk_for(&desk, j, first, last)) return -1;
+    if (!table_for(&table, j, first, last)) return -1;
+    const Entry *entry = table.all;
     for (int64_t begin = first, end; begin < last; begin = end) {
+        int64_t kept = 0, turned = 0;
         const int64_t before = to;
         end = end_of(j, begin, last);
         for (int64_t row = begin; row < end; row++) {
             const int64_t l = j->left[row], r = j->right[row];
-            const int64_t key = !sides && l > r ? r * j->items + l : l * j->items + r;
-            desk.entry[row - begin].value = (double)key;
-            desk.entry[row - begin].at = row;
+            const int turn = !sides && l > r;
+            Entry *here = turn ? table.turned.entry + turned : table.kept.entry + kept;
+            here->value = (double)(turn ? r * j->items + l : l * j->items + r);
+            here->at = row;
+            turned += turn;
+            kept += !turn;
         }
-        aggcal_sort_desk(&desk, end - begin);
-        for (int64_t k = 0; k < end - begin; to++) {
-            const double key = desk.entry[k].value;
-            const int64_t row = desk.entry[k].at;
+        const int64_t n = in_order(&table, kept, turned);
+        for (int64_t k = 0; k < n; to++) {
+            const double key = entry[k].value;
+            const int64_t row = entry[k].at;
             const int swap = !sides && j->left[row] > j->right[row];
             left[to] = swap ? j->right[row] : j->left[row];
             right[to] = swap ? j->left[row] : j->right[row];
             weight[to] = lean[to] = tied[to] = decided[to] = 0.0;
-            for (; k < end - begin && desk.entry[k].value == key; k++) {
-                const int64_t here = desk.entry[k].at;
+            for (; k < n && entry[k].value == key; k++) {
+                const int64_t here = entry[k].at;
                 const double w = weight_of(j, here), off = (j->outcome[here] - 0.5) * w;
                 weight[to] += w;
                 lean[to] += j->left[here] == left[to] ? off : -off;
@@ -108,6 +162,6 @@ int64_t aggcal_questions(const Judged *j, int64_t first, int64_t last, int sides
         }
         sizes[j->annotator[begin] - j->annotator[first]] = to - before;
     }
-    aggcal_free_desk(&desk);
+    free_table(&table);
     return to;
 }

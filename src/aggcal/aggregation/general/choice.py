@@ -15,7 +15,7 @@ from aggcal.aggregation.general.problem import Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import CRITERION
+from aggcal.data.row_columns import CRITERION, rows_between
 from aggcal.errors import (
     AggcalWarning,
     OptionError,
@@ -322,8 +322,8 @@ def _of_some(
     judgments: Judgments, thinning: Thinning, scores: FloatArray
 ) -> tuple[Judgments, FloatArray]:
     """Return the judgments of the annotators who are drawn, and the scores of their items."""
-    drawn = thinning.drawn(0, judgments.n_annotators)
-    part = judgments.of_rows(drawn[judgments.annotator])
+    drawn = np.flatnonzero(thinning.drawn(0, judgments.n_annotators))
+    part = judgments.of_rows(rows_between(judgments.starts, drawn))
     return part, aligned(scores, judgments.item_ids, part.item_ids)
 
 

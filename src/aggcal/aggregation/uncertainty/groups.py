@@ -15,7 +15,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, picked, sums
 from aggcal._core.kernels.threads import each_range, even
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
@@ -239,9 +239,9 @@ def _pairs(
     That is divided by the root of how often either item was compared, which comes last.
     """
     n = len(own)
-    left = np.ascontiguousarray(judgments.left[::step])
-    right = np.ascontiguousarray(judgments.right[::step])
-    given = judgments.count[::step].astype(np.float64)
+    at = np.arange(0, len(judgments.count), step)
+    left, right = picked(judgments.left, at), picked(judgments.right, at)
+    given = picked(judgments.count, at).astype(np.float64)
     if n < judgments.n_items:
         where = np.full(judgments.n_items, -1, dtype=np.int32)
         where[own] = np.arange(n, dtype=np.int32)

@@ -22,7 +22,8 @@ from aggcal.aggregation.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 from aggcal.models.borders import carried_variances
-from aggcal.models.information import LANES, Information
+from aggcal.models.coins import LANES
+from aggcal.models.information import Information
 
 _PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
 _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from aggcal._core.kernels.threads import begun
 from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.information import DeviceInformation
-from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.engines.gpu.layout import DeviceRows, compiled
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
@@ -41,7 +42,11 @@ class GpuEngine:
         **options: Any,
     ) -> RemoteJudgments:
         """Read judgments, and move their rows to the device."""
-        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
+        # A new machine has the kernels compiled first, which takes seconds and one core.
+        ready = begun(compiled)
+        judgments = read_judgments(path, on_progress=on_progress, **options)
+        ready()
+        return self.distribute(judgments)
 
     def close(self) -> None:
         """Let the device's memory go."""

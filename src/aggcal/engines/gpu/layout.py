@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
+from aggcal.engines.gpu.copies import to_device
 from aggcal.errors import OptionError
 from aggcal.models.rows import Rows
 
@@ -68,6 +69,11 @@ def _kernel(file: str, name: str) -> Any:
     return kernel
 
 
+def compiled() -> None:
+    """Have the kernels compiled, or loaded, that lay rows out."""
+    _kernel("products.cu", "sort_key")
+
+
 class Layout:
     """Rows sorted by tile and annotator: 8 bytes each, and 8 if they are weighted.
 
@@ -85,7 +91,7 @@ class Layout:
         self.span = -(-self.n_items // side)
         _check_room(self.n_rows)
         plain = rows.weight.strides == (0,) and float(rows.weight[0]) == 1.0
-        weight = None if plain else cupy.asarray(np.ascontiguousarray(rows.weight))
+        weight = None if plain else to_device(rows.weight, np.float64)
         starts = cupy.asarray(rows.starts, dtype=cupy.int64)
         bits = max(1, (self.n_annotators - 1).bit_length())
         if (side * side - 1).bit_length() + bits + 2 * _LOCAL > 64:  # noqa: PLR2004
@@ -94,7 +100,7 @@ class Layout:
                 "engine 'gpu'; choose the engine 'local' or 'dask'."
             )
         keys = cupy.empty(self.n_rows, dtype=cupy.uint64)
-        columns = (cupy.asarray(column, dtype=cupy.int32) for column in (rows.winner, rows.loser))
+        columns = (to_device(column, np.int32) for column in (rows.winner, rows.loser))
         self._each_row(
             "sort_key", *columns, starts, np.int32(self.n_annotators), np.int32(self.span),
             np.uint64(side), np.int32(bits), keys,
@@ -114,6 +120,7 @@ class Layout:
         self._each_row("split", keys, np.uint64((1 << bits) - 1), self.pair, self.annotator)
         del keys
         cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
         units = _units(tiles, side, self.span)
         self.n_units = len(units)
         self.units = cupy.asarray(units.view(np.uint8))

@@ -17,8 +17,9 @@ from aggcal.engines.remote import RowColumns, further_columns, nameless
 from aggcal.engines.sharded.general_shard import GeneralOfShard
 from aggcal.engines.sharded.integrals import IntegralOfShard
 from aggcal.engines.sharded.questions import GeneralQuestions, IntegralQuestions
+from aggcal.models.coins import key_from
 from aggcal.models.general.facts import Facts
-from aggcal.models.information import Information, key_from
+from aggcal.models.information import Information
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.models.general.outcomes import Outcomes, RowTerms
@@ -38,6 +39,8 @@ _CLEARLY = 3.0
 """Standard deviations by which the strength of a reversed annotator must be negative to say that
 they are not reversed: less would matter to the estimates, more would let two wrongs make a right
 where the unit shifts the prior of an annotator who gave a large share of the judgments."""
+_MANY_NODES, _FEWEST = 1 << 16, 2_000
+"""Nodes of all annotators from which their means are taken in threads, and annotators of each."""
 _LIKELY = 2.0
 """Largest reliability at which modes are looked for first: steps towards them are short."""
 
@@ -104,7 +107,15 @@ class Known:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Return the mean over the nodes."""
-        return np.asarray((self.weights * values).sum(axis=1))
+        if self.weights.size < _MANY_NODES:
+            return np.asarray((self.weights * values).sum(axis=1))
+        found = np.empty(len(self.weights))
+
+        def some(begin: int, end: int) -> None:
+            found[begin:end] = (self.weights[begin:end] * values[begin:end]).sum(axis=1)
+
+        each_range(some, even(len(found), _FEWEST))
+        return found
 
     def off(self, values: FloatArray) -> FloatArray:
         """Return values less their mean."""

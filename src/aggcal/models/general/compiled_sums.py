@@ -21,7 +21,8 @@ from aggcal.models.general.annotators import (
     RowSums,
 )
 from aggcal.models.general.compiled import PAIRS, CompiledRowSums
-from aggcal.models.general.sums import Layout, Sums, held_means
+from aggcal.models.general.held_means import held_means
+from aggcal.models.general.sums import Layout, Sums
 
 _MOST_NODES = 16
 _MOST_RANGES = 4

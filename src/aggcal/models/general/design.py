@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, side_by_side
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
@@ -160,7 +160,7 @@ def design(
     columns: list[np.ndarray] = [rows.left, rows.right]
     if not cells and control is None:
         pair = np.broadcast_to(_PAIR, (len(rows), len(_PAIR)))
-        return Design(np.stack(columns, axis=1).astype(np.int32), pair, n, blocks)
+        return Design(side_by_side(columns, np.int32), pair, n, blocks)
     values, size = [np.full(len(rows), sign) for sign in _PAIR], n
     for name in cells:
         group = rows.keys[name].astype(np.int64)
@@ -182,6 +182,4 @@ def design(
         none = np.full(width, -1)
         blocks[CONTROL] = Block(CONTROL, size, size + width, none, np.arange(width))
         size += width
-    return Design(
-        np.stack(columns, axis=1).astype(np.int32), np.stack(values, axis=1), size, blocks
-    )
+    return Design(side_by_side(columns, np.int32), side_by_side(values, np.float64), size, blocks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property, singledispatch
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,11 +11,6 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 from aggcal.data.weights import Tally
-
-_TIE = 0.5
-"""What a tie counts for the left side."""
-_TIES: WeakKeyDictionary[Judgments, int] = WeakKeyDictionary()
-"""How many ties there are: several steps ask, and counting them again takes a pass each time."""
 
 
 class Facts:
@@ -36,11 +30,7 @@ class Facts:
     @cached_property
     def n_ties(self) -> int:
         """How many judgments are ties."""
-        judgments = self._judgments
-        if judgments not in _TIES:
-            tied = np.asarray(judgments.outcome) == _TIE
-            _TIES[judgments] = int(np.asarray(judgments.count)[tied].sum())
-        return _TIES[judgments]
+        return self._judgments.tallies.n_ties
 
     @cached_property
     def top_grade(self) -> int:
