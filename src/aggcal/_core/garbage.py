@@ -29,5 +29,6 @@ def modules_stay() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
+        if "_duckdb" not in sys.modules:  # a thread may have loaded it meanwhile
+            gc.freeze()
         gc.enable()
