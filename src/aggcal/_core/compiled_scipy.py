@@ -90,6 +90,10 @@ def __getattr__(name: str) -> Any:
     if found is None:  # a SciPy that is arranged in another way
         public = "scipy.linalg.lapack" if name in _LAPACK else package
         found = getattr(import_module(public), name)
+    if name in _LAPACK:
+        from aggcal._core.lapack import released
+
+        found = released(name, found)
     globals()[name] = found
     return found
 
