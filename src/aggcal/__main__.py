@@ -9,9 +9,6 @@ import sys
 _RARELY = 20_000
 """Objects made before garbage is looked for: Python's own 700 take a twentieth of a small run, in
 which most are modules that stay; more would keep garbage that holds arrays for longer."""
-_BRIEFLY = 0.0001
-"""Seconds that a thread which waits for another to let go of Python waits at most. With Python's
-own 0.005, a fit would wait after each of its sums for modules that are loaded beside it."""
 
 
 def start() -> int:
@@ -19,7 +16,6 @@ def start() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_RARELY, 10, 10)
-    sys.setswitchinterval(_BRIEFLY)
     from aggcal.cli import main
     from aggcal.cli.ahead import this_process_is_ours
 

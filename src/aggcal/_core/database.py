@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -16,13 +15,7 @@ CONFIG = {"autoinstall_known_extensions": "false"}
 _begun: list[Future[DuckDBPyConnection]] = []
 
 
-def _started() -> DuckDBPyConnection:
-    import duckdb
-
-    return duckdb.connect(config=dict(CONFIG))
-
-
-def begin(start: Callable[[], DuckDBPyConnection] = _started) -> None:
+def begin() -> None:
     """Start a database in a thread, for the first who asks for one.
 
     Only for a process that is the command's own: one that forks would leave it to a child without
@@ -30,11 +23,13 @@ def begin(start: Callable[[], DuckDBPyConnection] = _started) -> None:
     """
     if cores() == 1 or _begun:
         return
+    import duckdb  # here: two threads that load modules would wait for each other
+
     future: Future[DuckDBPyConnection] = Future()
 
     def work() -> None:
         try:
-            future.set_result(start())
+            future.set_result(duckdb.connect(config=dict(CONFIG)))
         except BaseException as error:  # noqa: BLE001  # for whoever asks
             future.set_exception(error)
 

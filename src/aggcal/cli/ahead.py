@@ -1,18 +1,29 @@
 """What a command needs later, prepared in threads while the main one imports, reads and fits.
 
-Only where the whole process is the command's own: a program that calls it may fork, or count its
-threads. Nothing that goes wrong is told here: whoever needs what is prepared is told then.
+Threads that outlive what began them only where the whole process is the command's own: a program
+that calls it may fork, or count its threads.
+Nothing that goes wrong is told here: whoever needs what is prepared is told then.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from aggcal._core import database
 from aggcal._core.machine import OURS, cores
+
+if TYPE_CHECKING:
+    from aggcal.aggregation.consensus import Consensus
+    from aggcal.data.base import AnyJudgments
+
+_BRIEFLY = 0.00001
+"""Seconds that a thread which waits for another to let go of Python waits at most. With Python's
+own 0.005, a fit would wait after each of its sums for modules that are loaded beside it."""
 
 _alone = False
 
@@ -47,10 +58,31 @@ def loaded_ahead(*modules: str) -> Iterator[None]:
             except Exception:  # noqa: BLE001  # it is raised again where the module is needed
                 return
 
+    usual = sys.getswitchinterval()
     if _alone and cores() > 1:
+        sys.setswitchinterval(_BRIEFLY)
         # No daemon: Python may end in the midst of what those do, a module of C's perhaps.
         Thread(target=load, name=f"{OURS}-loader").start()
     try:
         yield
     finally:
         over.set()
+        sys.setswitchinterval(usual)
+
+
+@contextmanager
+def check_begun(*, wanted: bool) -> Iterator[None]:
+    """Begin the check of what is fitted meanwhile as soon as there is a fit."""
+    if not wanted:
+        yield
+        return
+    from aggcal.assessment.following import following
+
+    with following(_begin_check):
+        yield
+
+
+def _begin_check(judgments: AnyJudgments, consensus: Consensus) -> None:
+    from aggcal.advice.check.ahead import begin
+
+    begin(judgments, consensus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from aggcal._core.garbage import modules_stay
-from aggcal.cli.ahead import begin_database, loaded_ahead
+from aggcal.cli.ahead import begin_database, check_begun, loaded_ahead
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -110,7 +110,11 @@ def run(options: argparse.Namespace) -> int:
     known = {"calibrator": options.calibrator} if both else {}
     known |= knowledge_from(options, console) if both else anchored_from(options, console)
     scores = scores_from(options, console) if both else None
-    with loaded_ahead(*_LATER), engine_from(options, console) as engine:
+    with (
+        loaded_ahead(*_LATER),
+        check_begun(wanted=not options.no_check),
+        engine_from(options, console) as engine,
+    ):
         judgments = judgments_from(options, console, engine)
         check_decisions(options, judgments)
         result = assess(
