@@ -20,8 +20,11 @@ def start() -> int:
     from aggcal.cli.ahead import this_process_is_ours
 
     this_process_is_ours()
-    code = main()
-    _end(code)
+    try:
+        code = main()
+        _end(code)
+    finally:
+        gc.unfreeze()  # Python takes everything apart after all, and DuckDB would complain
     return code
 
 

@@ -7,6 +7,7 @@ Nothing that goes wrong is told here: whoever needs what is prepared is told the
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ def this_process_is_ours() -> None:
     _alone = True
 
 
+def process_is_ours() -> bool:
+    """Tell whether the whole process is the command's own, and ends with it."""
+    return _alone
+
+
 def begin_database() -> None:
     """Begin to start the database that reads the judgments."""
     if _alone:
@@ -52,15 +58,19 @@ def loaded_ahead(*modules: str) -> Iterator[None]:
     def load() -> None:
         for name in modules:
             if over.is_set():
-                return
+                break
             try:
                 import_module(name)
             except Exception:  # noqa: BLE001  # it is raised again where the module is needed
-                return
+                break
+        if collecting:  # modules stay, and need not be looked through for garbage
+            gc.freeze()
+            gc.enable()
 
-    usual = sys.getswitchinterval()
+    usual, collecting = sys.getswitchinterval(), gc.isenabled()
     if _alone and cores() > 1:
         sys.setswitchinterval(_BRIEFLY)
+        gc.disable()
         # No daemon: Python may end in the midst of what those do, a module of C's perhaps.
         Thread(target=load, name=f"{OURS}-loader").start()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from aggcal._core.garbage import modules_stay
-from aggcal.cli.ahead import begin_database, check_begun, loaded_ahead
+from aggcal.cli.ahead import begin_database, check_begun, loaded_ahead, process_is_ours
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it, if there are any."""
     if options.engine == LOCAL:
         begin_database()
-    with modules_stay():
+    with modules_stay(for_good=process_is_ours()):
         from aggcal.assessment import assess
         from aggcal.cli.results import finish, refuse_output
         from aggcal.io.writing.writable import refuse_unwritable
