@@ -102,8 +102,8 @@ def alone(package: str, name: str) -> ModuleType:
     """Load a compiled module of a package without the package itself, where that is safe.
 
     While it is loaded, an empty package stands in for the real one. That is done only if no thread
-    but ours, which import nothing of SciPy's, could see it; otherwise, and if the package is loaded already,
-    the import is a usual one.
+    but ours, none of which imports SciPy, could see it; otherwise, and if the package is loaded
+    already, the import is a usual one.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import aggcal  # for the name of what is returned, which is loaded when it is asked for
 from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
@@ -91,7 +92,7 @@ def assess(
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
-) -> Assessment:
+) -> aggcal.Assessment:
     """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
 
     Parameters
