@@ -53,8 +53,9 @@ def fit_by(consensus: Consensus, judgments: Judgments, *, whole: bool) -> Callab
     --------
     >>> import aggcal
     >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
-    >>> fit_by(aggcal.aggregate(judgments, "btl", warn=False), judgments, whole=True)().consensus
-    Consensus(btl, 3 items, 2 annotators)
+    >>> consensus = aggcal.aggregate(judgments, "btl", warn=False)
+    >>> fit_by(consensus, judgments, whole=True)().consensus.method
+    'btl'
     """
     scores, wait = _waiting.pop(judgments, (None, None))
     if wait is not None and scores is consensus.scores:
