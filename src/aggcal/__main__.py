@@ -1,6 +1,8 @@
 """``python -m aggcal``, and the command ``aggcal``."""
 
+import atexit
 import gc
+import os
 import signal
 import sys
 
@@ -15,8 +17,29 @@ def start() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_RARELY, 10, 10)
     from aggcal.cli import main
+    from aggcal.cli.ahead import this_process_is_ours
 
-    return main()
+    this_process_is_ours()
+    try:
+        code = main()
+        _end(code)
+    finally:
+        gc.unfreeze()  # Python takes everything apart after all, and DuckDB would complain
+    return code
+
+
+def _end(code: int) -> None:
+    """End the process without taking its modules apart, which takes as long as a small report.
+
+    What waits for the end of a process is done. A profiler or a debugger keeps it.
+    """
+    if sys.getprofile() is not None or sys.gettrace() is not None:
+        return
+    atexit._run_exitfuncs()  # noqa: SLF001  # it has no other name
+    for stream in (sys.stdout, sys.stderr):
+        if not stream.closed:
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":  # workers of a cluster import this module too

@@ -90,6 +90,10 @@ def __getattr__(name: str) -> Any:
     if found is None:  # a SciPy that is arranged in another way
         public = "scipy.linalg.lapack" if name in _LAPACK else package
         found = getattr(import_module(public), name)
+    if name in _LAPACK:
+        from aggcal._core.lapack import released
+
+        found = released(name, found)
     globals()[name] = found
     return found
 
@@ -98,8 +102,8 @@ def alone(package: str, name: str) -> ModuleType:
     """Load a compiled module of a package without the package itself, where that is safe.
 
     While it is loaded, an empty package stands in for the real one. That is done only if no thread
-    but ours, which import nothing, could see it; otherwise, and if the package is loaded already,
-    the import is a usual one.
+    but ours, none of which imports SciPy, could see it; otherwise, and if the package is loaded
+    already, the import is a usual one.
 
     Examples
     --------
@@ -124,7 +128,7 @@ def alone(package: str, name: str) -> ModuleType:
 
 
 def _is_unseen() -> bool:
-    """Whether no thread but ours, which import nothing, could see what stands in for a module."""
+    """Whether no thread but ours, none of which imports SciPy, could see what stands in."""
     me = threading.current_thread()
     return all(each is me or each.name.startswith(OURS) for each in threading.enumerate())
 

@@ -8,7 +8,7 @@ from numbers import Integral
 from aggcal.errors import OptionError
 
 OURS = "aggcal"
-"""What the names of our own threads begin with: none of them imports anything."""
+"""What the names of our own threads begin with: none of them imports anything of SciPy's."""
 
 
 def cores() -> int:

@@ -10,8 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, cast
 
+from aggcal._core.kernels.threads import beside
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
@@ -109,6 +111,11 @@ def advise(
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = DEFAULT_METHOD if consensus is None else consensus.method
+    # Nothing that the check finds decides what to ask next.
+    known = method if method in PREDICTABLE else None
+    suggested: Callable[[], Suggestions] = partial(_asked_next, judgments, scores, fit, known, seed)
+    if known is not None and _is_usable(fit) and len(whole.count) <= _CONFIRMED:
+        suggested = beside(suggested)
     # Whatever goes wrong from here on must not cost anybody the fit.
     try:
         looked = check(
@@ -127,7 +134,7 @@ def advise(
         on_step("choosing pairs to ask next")
     asked = None
     try:
-        asked = _asked_next(judgments, scores, fit, method if method in PREDICTABLE else None, seed)
+        asked = suggested()
     except Exception as error:  # noqa: BLE001
         failed = _failed("No pairs could be suggested", error)
         looked = looked.with_findings((*looked.findings, failed))
@@ -171,7 +178,7 @@ def _asked_next(
 ) -> Suggestions:
     """Suggest a few pairs, by the given fit if it can predict what a judgment adds."""
     known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
-    usable = method is not None and fit is not None and fit.quantifier is not None
+    usable = method is not None and _is_usable(fit)
     return suggest_pairs(
         judgments,
         scores,
@@ -180,6 +187,11 @@ def _asked_next(
         consensus=fit if usable else None,
         seed=seed,
     )
+
+
+def _is_usable(fit: Consensus | None) -> bool:
+    """Whether a fit can say what a judgment would add."""
+    return fit is not None and fit.quantifier is not None
 
 
 def _failed(what: str, error: Exception) -> Finding:

@@ -7,8 +7,9 @@ import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import aggcal  # for the name of what is returned, which is loaded when it is asked for
 from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
@@ -24,8 +25,8 @@ from aggcal.aggregation import (
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.assessment.files import RESULT_FILES as RESULT_FILES
-from aggcal.assessment.result import Assessment as Assessment
+from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
+from aggcal.assessment.following import fitted
 from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
@@ -50,6 +51,18 @@ from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
+
+if TYPE_CHECKING:
+    from aggcal.assessment.result import Assessment as Assessment
+else:
+
+    def __getattr__(name: str) -> Any:
+        # The class needs the checks and the reports; a fit can begin before they are loaded.
+        if name != "Assessment":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from aggcal.assessment.result import Assessment
+
+        return Assessment
 
 
 def assess(
@@ -79,7 +92,7 @@ def assess(
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
-) -> Assessment:
+) -> aggcal.Assessment:
     """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
 
     Parameters
@@ -132,6 +145,7 @@ def assess(
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
+    fitted(judgments, consensus)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != LAPLACE.name or consensus.quantifiable:
@@ -148,6 +162,8 @@ def assess(
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
+    from aggcal.assessment.result import Assessment  # which the fit need not wait for
+
     result = Assessment(
         consensus, calibration, rows, seconds, judgments, scores, by_anchors, titles=titles
     )

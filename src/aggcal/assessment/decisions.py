@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,65 +26,14 @@ from aggcal.aggregation.uncertainty.top import (
 )
 from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
 from aggcal.assessment.tables import aligned_or_none, shown_score
+from aggcal.assessment.wishes import Wishes, check_top
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
-from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
 _MOST_NAMED = 12  # items that a sentence names: the table has all
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What is to be decided: see `Assessment.decide`."""
-
-    top: int | None = None
-    cut: float | None = None
-    grades: tuple[float, ...] = ()
-    error: float = VERDICT_ERROR
-    letters: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        top: int | None = None,
-        cut: float | None = None,
-        grades: Sequence[float] | None = None,
-        error: float = VERDICT_ERROR,
-        *,
-        letters: bool = False,
-    ) -> Wishes:
-        """Take what was asked for, or refuse it.
-
-        Examples
-        --------
-        >>> Wishes.of(top=3).any, Wishes.of().any
-        (True, False)
-        >>> Wishes.of(grades=[50, 40])
-        Traceback (most recent call last):
-        aggcal.errors.OptionError: the grades 50, 40 do not rise; give the lowest boundary first.
-        """
-        whole = top is None or (not isinstance(top, bool) and top == int(top) and top >= 1)
-        if not whole:
-            raise OptionError(f"top is {top}; give a whole number of items, 1 or more.")
-        if cut is not None and not isfinite(cut):
-            raise OptionError(f"the cut is {cut}; give a number.")
-        ends = tuple(float(each) for each in grades or ())
-        if not all(map(isfinite, ends)):
-            raise OptionError("a grade boundary is not finite; give numbers.")
-        if any(a >= b for a, b in pairwise(ends)):
-            shown = ", ".join(f"{end:g}" for end in ends)
-            raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
-        if not 0.0 < error < 0.5:  # noqa: PLR2004  # an item would be in and out
-            raise OptionError(f"the error is {error}; give a number between 0 and 0.5.")
-        return cls(None if top is None else int(top), cut, ends, float(error), letters)
-
-    @property
-    def any(self) -> bool:
-        """Whether anything is to be decided."""
-        return not (self.top is self.cut is None) or bool(self.grades) or self.letters
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,21 +211,6 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
     part = result.calibration or result.consensus
     backend = None if part is None else part.backend
     return Decisions(wishes, base["item"], columns, **best, unclaimed=unclaimed, backend=backend)
-
-
-def check_top(top: int | None, items: int) -> None:
-    """Refuse as many places as there are items, or more: nothing is to be decided then.
-
-    Examples
-    --------
-    >>> check_top(3, 3)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: top is 3, and there are only 3 items; give fewer than that.
-    """
-    if top is not None and top >= items:
-        raise OptionError(
-            f"top is {top:,}, and there are only {count(items, 'item')}; give fewer than that."
-        )
 
 
 def _best(result: Assessment, top: int) -> dict[str, Any]:

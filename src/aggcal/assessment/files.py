@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from aggcal.aggregation.tables import camp_columns
-from aggcal.assessment.matrices import MATRIX_FILES, Matrices
+from aggcal.assessment.file_names import RESULT_FILES
+from aggcal.assessment.matrices import Matrices
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
@@ -18,12 +19,6 @@ from aggcal.report.report import Report
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
-
-RESULT_FILES = (
-    "items.csv", "annotators.csv", "categories.csv", "camps.csv", "predictions.csv",
-    "comparisons.json", *MATRIX_FILES, "report.html", "report.md", "report.json", "summary.json",
-)  # fmt: skip
-"""What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
 
 def report_of(result: Assessment, texts: Any = None) -> Report:

@@ -10,14 +10,13 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.assessment.comparisons import met_pairs
+from aggcal.assessment.file_names import MATRIX_FILES
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError
 from aggcal.io.writing.cells import csv_cell, spreadsheet_cell
 from aggcal.io.writing.write import Writer
 from aggcal.report import matrix
 
-MATRIX_FILES = ("win_rates.csv", "battles.csv", "win_rates.svg", "battles.svg")
-"""What ``--matrices`` writes: the share that the row's item won, how often two items met."""
 MOST_ITEMS = 1000
 """Items of a matrix: a table of more has more than a million cells."""
 MOST_DRAWN = 200

@@ -18,10 +18,11 @@ from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.assessment.comparisons import comparisons
-from aggcal.assessment.decisions import Decisions, Wishes, decided
+from aggcal.assessment.decisions import Decisions, decided
 from aggcal.assessment.files import report_of, save
 from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
+from aggcal.assessment.wishes import Wishes
 from aggcal.calibration import (
     SHOWN,
     Anchored,

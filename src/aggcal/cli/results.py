@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aggcal.advice import Advice
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.assessment import RESULT_FILES, Assessment
+from aggcal.assessment.file_names import RESULT_FILES
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import print_json
 from aggcal.cli.provenance import given
@@ -19,7 +18,10 @@ from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting
-from aggcal.report.terms import disagreement
+
+if TYPE_CHECKING:
+    from aggcal.advice import Advice
+    from aggcal.assessment import Assessment
 
 _MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json
 _STAGE_2 = ("items.csv", "summary.json")
@@ -93,6 +95,8 @@ def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
 
 def tell(result: Assessment, console: Console) -> None:
     """Print the main results and the warnings."""
+    from aggcal.report.terms import disagreement
+
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:

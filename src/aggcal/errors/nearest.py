@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from itertools import islice
 
 _ALIKE = 0.6
@@ -25,6 +24,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     >>> nearest("x", ["suggest", "simulate"])
     []
     """
+    from difflib import SequenceMatcher  # which hardly any command needs
+
     wanted = _plain(name)
     if not wanted:
         return []

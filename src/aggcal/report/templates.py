@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -82,9 +83,14 @@ def escaped(value: Any) -> str:
     """
     if type(value) is str and not _NEEDS_ESCAPE.search(value):
         return value
+    return _escape()(value)
+
+
+@cache
+def _escape() -> Callable[[Any], str]:
     from markupsafe import escape
 
-    return escape(value)
+    return escape
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -15,11 +15,12 @@ from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
+from aggcal.advice.check.ahead import fit_by
 from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
 from aggcal.advice.check.connectivity import one_way
-from aggcal.advice.check.context import Fitted, grouping, refuse_method
+from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.counts import counted, of_warning, range_of
 from aggcal.advice.check.cycles import cycle_findings, cycles
@@ -122,15 +123,15 @@ def check(
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
     part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     chosen = judgments if part is None else part.judgments
-    grouped = None if consensus is None else grouping(chosen)
+    waited = None if consensus is None else fit_by(consensus, chosen, whole=part is None)
     step("checking the comparisons")
     graph = judgments.graph
     findings, clear = _of_data(judgments), passed.of_data(judgments, graph)
     if scores is not None:
         findings += unmatched(judgments, scores)
     step("fitting")
-    if consensus is not None:
-        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus, grouped)
+    if waited is not None:
+        fitted = waited()
     else:
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
     whole = fitted.consensus if consensus is None else consensus

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from aggcal._core.garbage import modules_stay
+from aggcal.cli.ahead import begin_database, check_begun, loaded_ahead, process_is_ours
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -49,6 +50,9 @@ from aggcal.cli.options.terms import control_files, control_from, terms_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
+_LATER = ("numpy.ma", "numpy.random", "aggcal.assessment.result", "aggcal.report.ready")
+"""What reading and a fit do not need, in the order in which the rest of a run does."""
+
 
 def add(command: Parser) -> None:
     """Add what it takes."""
@@ -83,7 +87,9 @@ def add_stages(command: Parser, *, both: bool) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it, if there are any."""
-    with modules_stay():
+    if options.engine == LOCAL:
+        begin_database()
+    with modules_stay(for_good=process_is_ours()):
         from aggcal.assessment import assess
         from aggcal.cli.results import finish, refuse_output
         from aggcal.io.writing.writable import refuse_unwritable
@@ -104,7 +110,11 @@ def run(options: argparse.Namespace) -> int:
     known = {"calibrator": options.calibrator} if both else {}
     known |= knowledge_from(options, console) if both else anchored_from(options, console)
     scores = scores_from(options, console) if both else None
-    with engine_from(options, console) as engine:
+    with (
+        loaded_ahead(*_LATER),
+        check_begun(wanted=not options.no_check),
+        engine_from(options, console) as engine,
+    ):
         judgments = judgments_from(options, console, engine)
         check_decisions(options, judgments)
         result = assess(

@@ -11,7 +11,7 @@ from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.assessment import Assessment
-    from aggcal.assessment.decisions import Wishes
+    from aggcal.assessment.wishes import Wishes
     from aggcal.data.base import AnyJudgments
 
 
@@ -133,7 +133,7 @@ def _anchor(text: str) -> tuple[str, float]:
 def wishes_from(options: argparse.Namespace) -> Wishes:
     """Return what is to be decided, or refuse it before anything is read."""
     from aggcal.aggregation.scales import check_scale, check_values
-    from aggcal.assessment.decisions import Wishes
+    from aggcal.assessment.wishes import Wishes
     from aggcal.errors import OptionError
 
     fitted = "top" in options
@@ -158,12 +158,13 @@ def wishes_from(options: argparse.Namespace) -> Wishes:
 def check_decisions(options: argparse.Namespace, judgments: AnyJudgments) -> None:
     """Refuse what cannot be decided of these judgments, before they are fitted."""
     from aggcal.aggregation.scales import check_anchor
-    from aggcal.assessment.decisions import check_top
-    from aggcal.assessment.matrices import check_matrices
+    from aggcal.assessment.wishes import check_top
 
     check_top(options.top, judgments.n_items)
     check_anchor(options.elo_anchor, judgments.item_ids)
     if options.matrices:
+        from aggcal.assessment.matrices import check_matrices
+
         check_matrices(judgments)
 
 

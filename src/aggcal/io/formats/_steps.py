@@ -26,12 +26,13 @@ _LEVELS = {
     for word in words
 }  # fmt: skip
 _WORDS = "|".join(sorted(filter(None, _LEVELS), key=len, reverse=True))
-_BETTER = re.compile(
+# Texts: few tables have such labels, and to compile all three takes as long as to read a small one.
+_BETTER = (
     rf"(?:the_)?(?P<side>.+?)_(?:is_|was_)?(?:(?P<how>{_WORDS})_)?"
     r"(?P<said>better|worse|preferred)(?:_than_(?:the_)?(?P<other>.+))?"
 )
-_PREFER = re.compile(rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+)")
-_ARROW = re.compile(r"(?P<side>[^<>=]+?)_?(?P<sign>>{1,3}|<{1,3})_?(?P<other>[^<>=]+)")
+_PREFER = rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+)"
+_ARROW = r"(?P<side>[^<>=]+?)_?(?P<sign>>{1,3}|<{1,3})_?(?P<other>[^<>=]+)"
 CANDIDATE = r"better|worse|prefer|^[^<>=]{1,30}(>{1,3}|<{1,3})[^<>=]{1,30}$"
 """What a label in small letters must match to be looked at: a pattern that DuckDB knows, too."""
 
@@ -64,12 +65,12 @@ def step_of(label: str, sides: Mapping[str, str]) -> Step | None:
     (None, None)
     """
     text = label.strip("[]().!_")
-    if (found := _ARROW.fullmatch(text)) is not None:
+    if (found := re.fullmatch(_ARROW, text)) is not None:
         side, other = sides.get(found["side"]), sides.get(found["other"])
         if side is None or other != _OPPOSITE[side]:
             return None
         return side if found["sign"][0] == ">" else other, 1 + len(found["sign"])
-    found = _BETTER.fullmatch(text) or _PREFER.fullmatch(text)
+    found = re.fullmatch(_BETTER, text) or re.fullmatch(_PREFER, text)
     side = None if found is None else sides.get(found["side"])
     if found is None or side is None:
         return None

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from aggcal._core.database import CONFIG, begun
 from aggcal._core.machine import OURS
 from aggcal.errors import OptionError
 from aggcal.io.tables.source import no_room, quoted
@@ -36,7 +37,6 @@ _PACKED = (b"PA", b"\x1f\x8b")
 _SIZED = (list, tuple, np.ndarray)
 _EVERY = 0.3  # seconds: progress more often would flicker
 _WHOLE = 100.0  # percent
-_CONFIG = {"autoinstall_known_extensions": "false"}
 
 _lock = threading.Lock()
 _cursors: set[int] = set()
@@ -74,7 +74,7 @@ def connected(
                 connection = _database()[0].cursor()
                 _cursors.add(id(connection))
         else:
-            connection = duckdb.connect(config={"temp_directory": str(scratch), **_CONFIG})
+            connection = _opened(scratch)
         # A slow query would draw a bar on standard output.
         connection.execute("SET enable_progress_bar_print = false")
         stop_watching = _watched(connection, on_progress)
@@ -138,10 +138,19 @@ def _database() -> tuple[duckdb.DuckDBPyConnection, Path]:
 
     DuckDB makes its folder only when it needs one, which is hardly ever.
     """
+    scratch = Path(tempfile.gettempdir()) / f"aggcal-{uuid4().hex}"
+    return _opened(scratch), scratch
+
+
+def _opened(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """Start a database, or take the one that was begun."""
     import duckdb
 
-    scratch = Path(tempfile.gettempdir()) / f"aggcal-{uuid4().hex}"
-    return duckdb.connect(config={"temp_directory": str(scratch), **_CONFIG}), scratch
+    found = begun()
+    if found is None:
+        return duckdb.connect(config={"temp_directory": str(scratch), **CONFIG})
+    found.execute(f"SET temp_directory = {quoted(str(scratch))}")
+    return found
 
 
 def _close() -> None:

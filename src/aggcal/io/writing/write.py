@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from aggcal._core.interrupts import shielded
-from aggcal._core.kernels.threads import in_turn
+from aggcal._core.kernels.threads import begun, in_turn
 from aggcal._core.tables import Columns
 from aggcal.errors import OutputError
 from aggcal.io.tables.workbook import split_sheet
@@ -215,14 +215,40 @@ def _staged(
     """Write the files into a new folder, the list last; return their digests."""
     folder.mkdir()
     digests: dict[str, str] = {}
+    syncing = _Syncing()
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        digests[name] = _written(_new(folder / name), content)
+        digests[name] = _write_to(_new(folder / name), content, finish=syncing.begin)
     if manifest is not None:
         listed = json_writer(manifest.with_files({**kept, **digests}))
-        digests[manifest.name] = _written(_new(folder / manifest.name), listed)
+        digests[manifest.name] = _write_to(_new(folder / manifest.name), listed, syncing.begin)
+    syncing.wait()
     sync(folder)
     return digests
+
+
+class _Syncing:
+    """Files on their way to the disk, in threads: what is written next need not wait for them."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], None]] = []
+
+    def begin(self, descriptor: int) -> None:
+        """Begin to bring a file to the disk, which may be closed meanwhile."""
+        own = os.dup(descriptor)
+
+        def bring() -> None:
+            try:
+                os.fsync(own)
+            finally:
+                os.close(own)
+
+        self._waiting.append(begun(bring))
+
+    def wait(self) -> None:
+        """Wait until all are there; what went wrong is raised."""
+        for each in self._waiting:
+            each()
 
 
 def _new(path: Path) -> int:
