@@ -63,7 +63,8 @@ _DOUBTFUL_WORDS = _Words(
     "perhaps-guessing",
     ("may be", "may be"),
     "guessing",
-    " This is no proof: a careless but honest annotator may look the same.",
+    " This is no proof: an honest annotator who is careless, or follows another order, may look "
+    "the same.",
     "Ask for more of their judgments before you decide.",
 )
 _PERHAPS_REVERSED_WORDS = _Words(
@@ -79,8 +80,8 @@ _OWN_ORDER_WORDS = _Words(
     "own-order",
     ("may follow", "may follow"),
     "another order than the others",
-    " These answers agree with each other more than random ones would, so they are not called "
-    "guesses.",
+    " These answers agree with each other more than random or opposite ones would, so they are "
+    "called neither.",
     "Ask which criterion they used. If it is legitimate, analyse their answers separately.",
 )
 
