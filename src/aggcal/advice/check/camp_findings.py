@@ -10,8 +10,6 @@ from aggcal.advice.check.reliability import Strays
 from aggcal.advice.check.sample import MANY
 from aggcal.errors import count, some
 
-_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
-
 
 def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     """Report who is divided over what."""
@@ -20,13 +18,12 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     judgments = fitted.judgments
     larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
     items = judgments.item_ids[found.items]
-    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
-    severity: Severity = "note" if alike else "problem"
+    severity: Severity = "note" if found.alike else "problem"
     sizes = f"{len(larger):,} and {len(smaller):,}"
     unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
     title = (
         f"Two groups of annotators ({sizes}) prefer somewhat different orders"
-        if alike
+        if found.alike
         else f"The annotators form two opposing groups ({sizes})"
     )
     return [
