@@ -54,7 +54,7 @@ _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
     ("answers", "answer"),
-    "no better than chance",
+    "not measurably better than chance",
     " Possible reasons are guessing, or hardly any care.",
     "Ask how they work, and leave them out if they cannot explain it.",
 )
