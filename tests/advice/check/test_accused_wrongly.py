@@ -20,12 +20,17 @@ def answered(
     who: IntArray,
     *,
     readiness: FloatArray | None = None,
+    side: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Answer random pairs: ``scores`` has a row for each annotator, ``readiness`` is to tie."""
+    """Answer random pairs: ``scores`` has a row for each annotator, ``readiness`` is to tie.
+
+    ``side`` is what the left one is worth to each annotator.
+    """
     n, size = scores.shape[1], len(who)
     left = random.integers(n, size=size)
     right = (left + 1 + random.integers(n - 1, size=size)) % n
-    chance = LOGISTIC.probability(slopes[who] * (scores[who, left] - scores[who, right]))
+    gap = slopes[who] * (scores[who, left] - scores[who, right])
+    chance = LOGISTIC.probability(gap if side is None else gap + side[who])
     outcome = np.where(random.random(size) < chance, "left", "right").astype(object)
     if readiness is not None:
         odds = np.exp(readiness[who]) * np.sqrt(chance * (1.0 - chance))
@@ -108,3 +113,24 @@ def test_whoever_is_slow_to_decide_neither_errs_nor_repeats_answers(seed: int) -
         answered(random, scores, slopes, evenly(random, 12, 2400), readiness=readiness)
     )
     assert not {"erratic", "repeated-answers"} & {finding.code for finding in found.findings}
+
+
+def test_no_side_is_named_where_annotators_prefer_different_ones() -> None:
+    random = np.random.default_rng(6)
+    side = np.zeros(20)
+    side[:4] = 2.0, -2.0, 2.0, -2.0
+    scores = np.tile(random.normal(size=25), (20, 1))
+    found = looked_at(answered(random, scores, np.ones(20), evenly(random, 20, 2400), side=side))
+    [note] = [finding for finding in found.findings if finding.code == "side-preferred"]
+    assert note.title == "Annotators' preferences for a side are taken out of the scores"
+    assert named(found, "position-bias") == {"u00", "u01", "u02", "u03"}
+
+
+def test_who_follows_another_order_is_not_called_inattentive() -> None:
+    random = np.random.default_rng([4, 0])
+    scores = np.tile(random.normal(size=25), (12, 1))
+    scores[0] = random.normal(size=25)
+    who = np.concatenate([np.zeros(400, dtype=np.int64), 1 + evenly(random, 11, 1600)])
+    found = looked_at(answered(random, scores, np.ones(12), who))
+    [own] = [finding for finding in found.findings if finding.code == "own-order"]
+    assert "who sees the items as the others do" in own.message

@@ -135,11 +135,12 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
     elif words.code == _GUESSING_WORDS.code:
         adds += _counted_against(fitted, who)
     others = annotators_named(ids)
+    odds = odds_against(max(float(found.p_value[first]), 1e-300))
     return Finding(
         words.severity,
         words.code,
-        f"'{ids[0]}' {_said(found, first)}. An attentive annotator would score this low "
-        f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{others}{adds}",
+        f"'{ids[0]}' {_said(found, first)}. An attentive annotator who sees the items as the "
+        f"others do would agree so little {odds}.{others}{adds}",
         remedy,
         {
             "annotators": listed(ids),
