@@ -58,6 +58,8 @@ class Scenario:
     """What the weight of a judgment is, each as often as the others; two numbers: between them."""
     ranked: int = 0
     """Items in a ranking; the judgments are its pairs."""
+    careless_share: float = 0.0
+    """Annotators with a twelfth of the reliability of all others, who have that of three."""
 
 
 REVERSED, GUESSING = {"reversed_share": 0.1}, {"guessing_share": 0.1}
@@ -126,6 +128,13 @@ SCENARIOS = (
             ("10% copy", COPYING),
         )
     ),
+    *(
+        Scenario(
+            f"1 of {m} has an unrelated order", (n, m, size), {"camp_share": 1 / m}, INNOCENT, 0.4
+        )
+        for n, m, size in ((40, 40, 2000), (40, 40, 4000), (25, 8, 1600))
+    ),
+    Scenario("clean, half are careless", (25, 20, 2000), careless_share=0.5),
 )
 
 
@@ -146,9 +155,9 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         return study, _rankings(study, judgments, scenario.ranked, random)
     if scenario.weights:
         table["weight"] = _weights(scenario.weights, judgments, random)
-    if not (scenario.ties or scenario.consistent or scenario.components > 1) and (
-        scenario.score_sd == 1.0
-    ):
+    if not (
+        scenario.ties or scenario.consistent or scenario.components > 1 or scenario.careless_share
+    ) and (scenario.score_sd == 1.0):
         return study, table
     left, right = study.left.astype(np.int64), study.right.astype(np.int64)
     if scenario.components > 1:
@@ -156,7 +165,11 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         right = np.where(right == left, right + scenario.components, right)
         right = np.where(right >= items, left % scenario.components, right)
     gap = scenario.score_sd * (study.latent[left] - study.latent[right])
-    gap *= study.reliability[study.annotator]
+    reliability = study.reliability
+    if scenario.careless_share:
+        careless = np.arange(annotators) < scenario.careless_share * annotators
+        reliability = np.where(careless, 0.25, 3.0)
+    gap *= reliability[study.annotator]
     wins = random.random(judgments) < expit(gap)
     if scenario.consistent:
         low, high = np.minimum(left, right), np.maximum(left, right)

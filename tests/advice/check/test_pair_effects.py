@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,21 @@ def test_known_copies_do_not_count_as_effects_of_pairs() -> None:
     assert with_copies is not None
     assert without is not None
     assert without.p_value > with_copies.p_value
+
+
+def weighed(judgments: Judgments, seed: int) -> Judgments:
+    """Give the answers of each annotator another weight."""
+    weight = np.exp(np.random.default_rng(seed).standard_normal(judgments.n_annotators))
+    return replace(judgments, weight=judgments.weight * weight[judgments.annotator])
+
+
+def test_unequal_weights_do_not_make_answers_agree() -> None:
+    """The scores err more than so many answers would let them, and draw residuals along."""
+
+    def found(pair_sd: float) -> int:
+        studies = (weighed(study(seed, pair_sd=pair_sd), seed) for seed in range(20))
+        effects = [pair_effects(Fitted.of(judgments)) for judgments in studies]
+        return sum(effect is not None and effect.found for effect in effects)
+
+    assert found(0.0) <= 1
+    assert found(1.0) >= 19

@@ -7,6 +7,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, elementwise, sums
 from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
+from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (
     Affects,
@@ -182,8 +183,9 @@ def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
 def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     """Return each annotator's infit mean-square and how many standard errors it is above 1.
 
-    Infit is Σ (y − p)² / Σ p (1 − p): 1 if answers vary as the model with the annotator's own
-    reliability expects, more if they err on pairs that are easy for them.
+    Infit is Σ (y − p)² / Σ p (1 − p) over decided answers: 1 if they vary as the model with the
+    annotator's own reliability expects, more if they err on pairs that are easy for them. Who calls
+    an easy pair a tie may be slow to decide, and has not erred.
 
     Examples
     --------
@@ -202,7 +204,7 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
         # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
         return expected, number * np.square(outcome - p), expected * np.square(1.0 - 2.0 * p)
 
-    rows = elementwise(squares, p, judgments.outcome, judgments.count, results=3)
+    rows = elementwise(squares, p, judgments.outcome, decided(judgments), results=3)
     total, off, variance = (sums(judgments.annotator, part, m) for part in rows)
     total = np.maximum(total, 1e-12)
     square = off / total

@@ -25,6 +25,7 @@ careless.
 """
 _FEW = 1.0
 """Of one annotator the spread would be taken for twice as wide: few tell little of it."""
+_LITTLE_CARE = 0.3  # of the typical slope: with more, the merely less careful would be meant
 _USUAL_SD, _HOW_USUAL = 0.45, 0.5  # prior of log sd: keeps few annotators from an sd of 0
 _HONEST_BEFOREHAND = 6.0  # annotators: more accuse fewer, in small studies above all
 _BEGIN: FloatArray = np.array([0.9, 0.05, 0.05])  # shares of the kinds from which EM sets out
@@ -156,6 +157,49 @@ class Population:
         """The median reliability of the honest."""
         return float(np.exp(self.location))
 
+    @property
+    def accusing(self) -> tuple[float, float]:
+        """Mean and standard deviation of log γ that the honest are granted before one is accused.
+
+        They are taken to differ by `_LEAST_SD_TO_ACCUSE` at least, and by more where there are few
+        annotators to tell it from.
+        """
+        sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
+        return self.location, sd
+
+    @cached_property
+    def care(self) -> float:
+        """Log-likelihood gained if those who seem to guess follow the others a little instead.
+
+        Each of them may look random. Together they tell carelessness from coins: all have one
+        slope, of at most `_LITTLE_CARE` times that of the typical honest annotator.
+
+        Examples
+        --------
+        Forty annotators who are right in 55 of 100 answers each do not all toss coins:
+
+        >>> import aggcal
+        >>> rows = [
+        ...     (f"u{k}", *("ab" if answer < right else "ba"))
+        ...     for k in range(60)
+        ...     for right in (55 if k < 40 else 95,)
+        ...     for answer in range(100)
+        ... ]
+        >>> judgments = aggcal.read_judgments(rows)
+        >>> gap = np.where(judgments.left == 0, 1.0, -1.0)
+        >>> Population.of(judgments, gap).care > 10.0
+        True
+        """
+        little = _LITTLE_CARE * self.typical_slope >= _SLOPES
+        if not little.any():
+            return 0.0
+        joint = self.log_likelihoods + np.log(np.maximum(self.shares, 1e-4))
+        rest = np.logaddexp(joint[:, _HONEST], joint[:, _REVERSED])
+        careless = (self.plain - self.wrong[:, None] * _SLOPES)[:, little]
+        careless += np.log(max(float(self.shares[_GUESSING]), 1e-4))
+        fits = np.logaddexp(rest[:, None], careless).sum(axis=0)
+        return float(fits.max() - np.logaddexp(rest, joint[:, _GUESSING]).sum())
+
     def p_values_if_honest(
         self,
         total: FloatArray,
@@ -172,8 +216,7 @@ class Population:
         slope would reach, each slope as frequent as among the honest, and with every set of scores
         that the judgments of the others allow: in a small study the consensus itself may err.
 
-        To be fair to the careless, the honest are taken to differ by `_LEAST_SD_TO_ACCUSE` at
-        least, and by more where there are few annotators to tell it from.
+        To be fair to the careless, the honest are taken to differ as `accusing` says.
 
         Parameters
         ----------
@@ -191,7 +234,7 @@ class Population:
             A chance of each annotator above which no more need be known than that it is above:
             less is worked out.
         """
-        sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
+        _, sd = self.accusing
         prior = np.exp(_log_prior(self.location, sd))
 
         sets = seen.errors.shape[1]

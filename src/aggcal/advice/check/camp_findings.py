@@ -10,8 +10,6 @@ from aggcal.advice.check.reliability import Strays
 from aggcal.advice.check.sample import MANY
 from aggcal.errors import count, some
 
-_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
-
 
 def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     """Report who is divided over what."""
@@ -20,13 +18,12 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     judgments = fitted.judgments
     larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
     items = judgments.item_ids[found.items]
-    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
-    severity: Severity = "note" if alike else "problem"
+    severity: Severity = "note" if found.alike else "problem"
     sizes = f"{len(larger):,} and {len(smaller):,}"
     unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
     title = (
         f"Two groups of annotators ({sizes}) prefer somewhat different orders"
-        if alike
+        if found.alike
         else f"The annotators form two opposing groups ({sizes})"
     )
     return [
@@ -35,7 +32,8 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
             "divided",
             f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
             f"order the items differently{unclear}. Their orders correlate "
-            f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
+            f"{_signed(found.correlation)}, those of random groups "
+            f"{_signed(found.usual_correlation)} (1 is "
             f"the same order, \N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
             "Ask both groups which criterion they used. If both are legitimate, analyse them "
             "separately, or ask a narrower question.",
@@ -55,6 +53,17 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
             affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
         )
     ]
+
+
+def _signed(number: float) -> str:
+    """Write a correlation with a minus sign, and none before 0.
+
+    Examples
+    --------
+    >>> _signed(-0.5), _signed(-0.001)
+    ('\N{MINUS SIGN}0.50', '0.00')
+    """
+    return f"{round(number, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def possible_camps(

@@ -193,6 +193,10 @@ class _Patterns:
         curve = sums(self.owner, self.doubt * np.square(self.gap), self.m)
         moved = along / np.maximum(curve, 1e-9)
         left: FloatArray = off - self.doubt * self.gap * moved[self.owner]
+        if self.fitted.judgments.sided:
+            # A habit of choosing one side is no taste, even where items keep their sides.
+            given = np.maximum(sums(self.owner, self.doubt, self.m), 1e-9)
+            left -= self.doubt * (sums(self.owner, left, self.m) / given)[self.owner]
         return left
 
 

@@ -20,6 +20,10 @@ from aggcal.metrics import spearman
 from aggcal.models.general.terms import PLAIN
 
 _GAIN = 0.3  # standard errors by which camps must predict better: a higher one misses camps
+_GAIN_ALIKE = 1.5
+"""The same of groups whose orders are much alike, which chance and the model's own errors make more
+often: a higher one misses more of them, a lower one divides annotators who agree."""
+_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 _SPLITS = 2  # of the answers: more are steadier and take longer
 _HOPELESS = -3.0
 """Gain of a split after which no other is tried: the next would have to be 6.6 standard errors
@@ -54,6 +58,11 @@ class Camps:
     """How much higher the larger camp puts those."""
     beyond: float
 
+    @property
+    def alike(self) -> bool:
+        """Whether the two orders are nearly one."""
+        return self.correlation > _ALIKE * max(self.usual_correlation, _ALIKE)
+
 
 def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | None, float]:
     """Look for two camps, and return them with how far chance is exceeded.
@@ -78,22 +87,26 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     turned = fitted.population.slopes < 0.0
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), turned]
     judgments = _without_ties(fitted.judgments)
-    if not _predict(judgments, starts, seed):
+    gain = _predicted(judgments, starts, seed)
+    if gain < _GAIN:
         return None, beyond
     division = _division(judgments, starts)
     if division is None:
         return None, beyond
-    return _described(judgments, division, beyond, seed), beyond
+    found = _described(judgments, division, beyond, seed)
+    if found is not None and found.alike and gain < _GAIN_ALIKE:
+        return None, beyond
+    return found, beyond
 
 
-def _predict(judgments: Judgments, starts: list[BoolArray], seed: int) -> bool:
-    """Whether camps predict held-out answers better than one consensus, over several splits."""
+def _predicted(judgments: Judgments, starts: list[BoolArray], seed: int) -> float:
+    """Return how much better camps predict held-out answers than one consensus, by two splits."""
     gains: list[float] = []
     for k in range(_SPLITS):
         gains.append(held_out_gain(judgments, starts, seed=seed + k))
         if gains[-1] < _HOPELESS:
-            return False
-    return float(np.mean(gains)) >= _GAIN
+            break
+    return float(np.mean(gains))
 
 
 def _without_ties(judgments: Judgments) -> Judgments:

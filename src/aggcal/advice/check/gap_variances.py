@@ -28,7 +28,8 @@ percent below it. A larger one fails more often, a smaller one decides less."""
 class GapVariances:
     """Variances of the gaps of all pairs that were judged.
 
-    For very many items they are taken to be 0, which makes a test err on the quiet side.
+    For very many items they are taken to be 0, which makes a test err on the quiet side. Where
+    weights differ, they are such that independent answers seem to agree as much as with equal ones.
     """
 
     fitted: Fitted
@@ -54,23 +55,51 @@ class GapVariances:
     @cached_property
     def _whole(self) -> FloatArray:
         """The information matrix, with the prior."""
+        return self._matrix(self.information, self.fitted.precision)
+
+    def _matrix(self, each: FloatArray, precision: float) -> FloatArray:
+        """Add up what rows tell of the scores, and a prior."""
         judgments, n = self.fitted.judgments, self.fitted.judgments.n_items
         pairs = judgments.left.astype(np.int64) * n + judgments.right
-        whole = -sums(pairs, self.information, n * n).reshape(n, n)
+        whole = -sums(pairs, each, n * n).reshape(n, n)
         whole = whole + whole.T
-        np.fill_diagonal(whole, self.fitted.precision - whole.sum(axis=1))
+        np.fill_diagonal(whole, precision - whole.sum(axis=1))
         return np.asarray(whole)
+
+    @cached_property
+    def _weights(self) -> FloatArray | None:
+        """The weight of an answer of each row; None where it is 1 everywhere."""
+        weights = self.fitted.judgments.weight / np.maximum(self.fitted.judgments.count, 1)
+        return None if np.allclose(weights, 1.0) else np.asarray(weights)
 
     @cached_property
     def _exact(self) -> FloatArray:
         if self.fitted.others.information is None:
             return np.zeros(self.fitted.answers.n_pairs)
-        return self._among(inverse_of(self._whole))
+        if self._weights is None:
+            return self._among(inverse_of(self._whole))
+        return self._as_weighted(self._weights)
+
+    def _as_weighted(self, weights: FloatArray) -> FloatArray:
+        """Return what the variances would be if all answers counted alike, in what they explain.
+
+        Errors of the scores draw two residuals of a pair together, and answers of weights v and w
+        that draw the scores apart. The former have the variance V = C (Σ w² I) C with the
+        inverse C of Σ w I, and the latter add −(v + w) C: with weights of 1, −C in all.
+        """
+        answers, each = self.fitted.answers, self.information
+        covariance = inverse_of(self._matrix(weights * each, self.fitted.precision))
+        spread = covariance @ self._matrix(np.square(weights) * each, 0.0) @ covariance
+        pulls, told = (sums(answers.pair, x, answers.n_pairs) for x in (weights * each, each))
+        usual = pulls / np.maximum(told, 1e-300)
+        return 2.0 * usual * self._among(covariance) - self._among(spread)
 
     @cached_property
     def _bound(self) -> FloatArray | None:
         others, n = self.fitted.others, self.fitted.judgments.n_items
         if others.information is None or others.covariance is None or n < _WORTH_A_BOUND:
+            return None
+        if self._weights is not None:
             return None
         similar, own = others.information, np.diag(self._whole)
         ratio = own / (np.diag(similar) + self.fitted.precision)

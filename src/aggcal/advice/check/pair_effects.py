@@ -32,6 +32,7 @@ from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.gap_variances import GapVariances
 from aggcal.advice.check.row_sums import Mending
 from aggcal.advice.check.testing import odds_against
+from aggcal.advice.check.tied_slopes import slopes_with_ties
 from aggcal.errors import count
 
 RATE = 0.01
@@ -235,7 +236,7 @@ class _Rows:
         number = judgments.count.astype(np.float64)
         if without:
             number[np.isin(judgments.annotator, sorted(without))] = 0.0
-        slopes, scores = fitted.population.slopes, fitted.scores
+        slopes, scores = slopes_with_ties(fitted), fitted.scores
 
         def toward(who: CodeArray, left: CodeArray, right: CodeArray) -> FloatArray:
             gap = scores[left] - scores[right]

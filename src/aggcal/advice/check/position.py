@@ -37,6 +37,7 @@ _LEAST_ADVANTAGE = float(np.log(_LEAST_SHARE / (1.0 - _LEAST_SHARE)))
 """What the side must be worth to matter, in logits: more than 55 to 45 in an even pair."""
 _SURE = 3.3
 """Standard errors from which the study as a whole is said to prefer a side: 1 time in 1,000."""
+_CLEAR = 2.0  # standard errors from which the title names the side that all together prefer
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
 _ROUNDS = 12  # of Newton's steps, at most
 _SETTLED = 1e-10  # logits: after so short a step the next would be lost in rounding
@@ -264,6 +265,10 @@ def _taken_out(found: Sides, position: AnnotatorEffect) -> list[Finding]:
         f"({common:+.2f} logits for the left, standard error {error:.2f}); annotators differ "
         f"by {sd:.2f} logits (sd)."
     )
+    title = f"A preference for the {side} side is taken out of the scores"
+    if abs(common) < _CLEAR * error:
+        title = "Annotators' preferences for a side are taken out of the scores"
+        why += " On average, neither side is clearly preferred."
     return [
         Finding(
             "note",
@@ -279,7 +284,7 @@ def _taken_out(found: Sides, position: AnnotatorEffect) -> list[Finding]:
                 "chose_left": int(found.lefts.sum()),
                 "decided": int(found.decided.sum()),
             },
-            title=f"A preference for the {side} side is taken out of the scores",
+            title=title,
             why=why,
             affects=Affects(judgments=int(found.decided.sum())),
         )

@@ -20,7 +20,11 @@ from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.own_order import follow_an_order
+from aggcal.advice.check.own_order import (
+    follow_an_order,
+    may_follow_an_order,
+    rather_than_opposite,
+)
 from aggcal.advice.check.row_sums import Seen
 from aggcal.advice.check.testing import benjamini_hochberg, holm, never_chosen
 from aggcal.aggregation.uncertainty.shares import share_interval
@@ -51,6 +55,10 @@ unnamed (this one 2 in 100), a higher one calls more of the reversed guessers.""
 _PROVEN = 0.05
 """Share of those called reliable who may be guessing, at most: a lower one calls fewer reliable."""
 _DOUBTFUL = 0.5
+_CARELESS = 4.0
+"""Nats by which carelessness explains the answers of all who seem to guess better than coins do,
+above which none of them is said to guess: a lower one leaves more guessers unnamed (this one in 1
+study of 400), a higher one accuses more of the careless."""
 _FEWEST = 3
 """Annotators: of one alone, or of two, there are no others who could be right."""
 _GUESSING, _REVERSED = 1, 2  # columns of the posterior; 0 is honest
@@ -111,9 +119,10 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
 
     Both are who agrees so little that nobody honest would, with the chance `_RATE` of a single
     wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
-    than someone who tosses a coin would; guessing who does no better than a coin, unless they
-    may be reversed, or their answers follow another order. Answers to one
-    pair, or on one screen, count as they hang together.
+    than someone who tosses a coin would; guessing who does no better than a coin. Neither is
+    said of those whose answers follow another order, and the latter of nobody who may do so, may be
+    reversed, or belongs to many who together are no coins. Answers to one pair, or on one screen,
+    count as they hang together.
 
     Parameters
     ----------
@@ -164,12 +173,13 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     turned &= _opposite(fitted, agreement, given)
     coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
     perhaps, guessing = coin & stray & maybe_turned, coin & stray & ~maybe_turned
+    # Another order may run against that of the others by chance.
+    against = np.flatnonzero(turned | perhaps)
+    other = against[rather_than_opposite(fitted, against)]
+    turned[other], perhaps[other] = False, False
     doubtful = may_guess & ~stray
-    # Who goes by another order does not guess.
-    random = np.flatnonzero(guessing | doubtful)
-    ordered = np.zeros(m, dtype=bool)
-    ordered[random] = follow_an_order(fitted, random)
-    own, guessing, doubtful = guessing & ordered, guessing & ~ordered, doubtful & ~ordered
+    own = _by_another_order(fitted, guessing, doubtful)
+    own[other] = True
     order = np.argsort(honest, kind="stable")
     return Strays(
         order[turned[order]],
@@ -184,6 +194,24 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
         given.astype(np.int64),
         benjamini_hochberg(high, _PROVEN),
     )
+
+
+def _by_another_order(fitted: Fitted, guessing: BoolArray, doubtful: BoolArray) -> BoolArray:
+    """Return who goes by another order, taken out of those who seem to guess.
+
+    Whoever may well do so is doubtful only, and so are all where carelessness explains it better.
+    """
+    random = np.flatnonzero(guessing | doubtful)
+    ordered = np.zeros(len(guessing), dtype=bool)
+    ordered[random] = follow_an_order(fitted, random)
+    own = guessing & ordered
+    guessing &= ~ordered
+    doubtful &= ~ordered
+    named = np.flatnonzero(guessing)
+    if fitted.population.care <= _CARELESS:
+        named = named[may_follow_an_order(fitted, named)]
+    guessing[named], doubtful[named] = False, True
+    return own
 
 
 def _tossed(

@@ -54,7 +54,7 @@ _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
     ("answers", "answer"),
-    "no better than chance",
+    "not measurably better than chance",
     " Possible reasons are guessing, or hardly any care.",
     "Ask how they work, and leave them out if they cannot explain it.",
 )
@@ -63,7 +63,8 @@ _DOUBTFUL_WORDS = _Words(
     "perhaps-guessing",
     ("may be", "may be"),
     "guessing",
-    " This is no proof: a careless but honest annotator may look the same.",
+    " This is no proof: an honest annotator who is careless, or follows another order, may look "
+    "the same.",
     "Ask for more of their judgments before you decide.",
 )
 _PERHAPS_REVERSED_WORDS = _Words(
@@ -79,8 +80,8 @@ _OWN_ORDER_WORDS = _Words(
     "own-order",
     ("may follow", "may follow"),
     "another order than the others",
-    " These answers agree with each other more than random ones would, so they are not called "
-    "guesses.",
+    " These answers agree with each other more than random or opposite ones would, so they are "
+    "called neither.",
     "Ask which criterion they used. If it is legitimate, analyse their answers separately.",
 )
 
@@ -134,11 +135,12 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
     elif words.code == _GUESSING_WORDS.code:
         adds += _counted_against(fitted, who)
     others = annotators_named(ids)
+    odds = odds_against(max(float(found.p_value[first]), 1e-300))
     return Finding(
         words.severity,
         words.code,
-        f"'{ids[0]}' {_said(found, first)}. An attentive annotator would score this low "
-        f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{others}{adds}",
+        f"'{ids[0]}' {_said(found, first)}. An attentive annotator who sees the items as the "
+        f"others do would agree so little {odds}.{others}{adds}",
         remedy,
         {
             "annotators": listed(ids),
