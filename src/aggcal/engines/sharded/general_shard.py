@@ -66,6 +66,7 @@ class GeneralOfShard:
     def __init__(self, judgments: Judgments, index: int, first: int, plan: ShardPlan) -> None:
         self.plan, thinning = plan, plan.thinning
         layout = laid_out(judgments, plan.plan, plan.numbers)
+        layout = replace(layout, rows=replace(layout.rows, whole=False))
         self.layout = layout if thinning.all else layout.thinned(thinning, first)
         rows = self.layout.rows
         # Where annotators are alike, each shard is one.

@@ -121,7 +121,9 @@ class CompiledIntegration(Integration):
             raise RuntimeError("the compiled kernels are not there")
         self._kernels = kernels
         self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
-        self.ranges = balanced(self._starts, _FEWEST_ROWS, _MOST_RANGES)
+        self.ranges = [0, rows.n_annotators]
+        if rows.whole:
+            self.ranges = balanced(self._starts, _FEWEST_ROWS, _MOST_RANGES)
         weight, lean, tied = rows.answers
         plain = len(rows) > 0 and bool((weight == 1.0).all())
         self._answers = (

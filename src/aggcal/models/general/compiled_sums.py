@@ -97,8 +97,10 @@ class CompiledSums(Sums):
 
     @cached_property
     def _ranges(self) -> list[int]:
-        small = self.layout.size <= _SMALL_SUMS
-        return balanced(self.layout.rows.starts, most=_MANY_RANGES if small else _SOME_RANGES)
+        rows, small = self.layout.rows, self.layout.size <= _SMALL_SUMS
+        if not rows.whole:
+            return [0, rows.n_annotators]
+        return balanced(rows.starts, most=_MANY_RANGES if small else _SOME_RANGES)
 
     def _by_node(self) -> RowSums:
         found: CompiledRowSums = self.found

@@ -37,6 +37,8 @@ class GeneralRows:
     starts: IntArray
     n_items: int
     keys: dict[str, CodeArray]
+    whole: bool = True
+    """Whether these are all rows; those of a shard are summed by one thread, others by others."""
 
     def __len__(self) -> int:
         return len(self.left)
@@ -85,6 +87,7 @@ class GeneralRows:
             np.concatenate([[0], np.cumsum(sizes[sizes > 0])]),
             self.n_items,
             {name: code[kept] for name, code in self.keys.items()},
+            self.whole,
         )
 
     def pooled(self) -> GeneralRows:
