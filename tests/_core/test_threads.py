@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Event, current_thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -84,4 +85,24 @@ def test_with_one_core_it_is_done_when_it_is_asked_for(monkeypatch: pytest.Monke
     result = beside(lambda: done.append(1))
     assert not done
     result()
+    assert done == [1]
+
+
+@pytest.mark.parametrize(
+    "asked", [lambda work: each_range(work, [0, 1, 2]), lambda work: list(in_turn(work, [0, 1]))]
+)
+def test_an_interrupt_waits_for_what_is_being_done(asked: Callable[..., object]) -> None:
+    """It works on arrays that are let go with the fault."""
+    working, done = Event(), []
+
+    def work(begin: int, _: int = 0) -> None:
+        if begin == 0:
+            working.wait(5.0)
+            raise KeyboardInterrupt
+        working.set()
+        sleep(0.3)
+        done.append(begin)
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(work)
     assert done == [1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from threading import current_thread
@@ -134,8 +134,7 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
             found.append(other.result())
             report_part(len(found), len(ranges) - 1)
     finally:
-        for other in others:
-            other.cancel()
+        _ended(others)
     return found
 
 
@@ -166,8 +165,15 @@ def in_turn(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for future in waiting:
-            future.cancel()
+        _ended(waiting)
+
+
+def _ended(futures: Iterable[Future[Result]]) -> None:
+    """Give up what has not begun, and wait for the rest: it works on arrays that go with a fault.
+
+    An interrupt would otherwise free them under a kernel.
+    """
+    wait([future for future in futures if not future.cancel()])
 
 
 def begun(work: Callable[[], Result]) -> Callable[[], Result]:
