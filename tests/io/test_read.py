@@ -375,3 +375,15 @@ def test_parquet_of_any_name(tmp_path: Path) -> None:
     pd.DataFrame({"annotator": ["u"], "winner": ["a"], "loser": ["b"]}).to_parquet(path)
     assert aggcal.read_judgments(path).n_judgments == 1
     assert aggcal.read_judgments(folder).n_judgments == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("x.csv", "is not a text file; save"), ("x.parquet", "is not a Parquet file, or a damaged")],
+)
+def test_bytes_that_are_no_text_are_refused_by_what_they_are_called(
+    tmp_path: Path, name: str, what: str
+) -> None:
+    (tmp_path / name).write_bytes(bytes(range(256)) * 8)
+    with pytest.raises(FileError, match=what):
+        aggcal.read_judgments(tmp_path / name)

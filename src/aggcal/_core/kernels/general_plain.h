@@ -17,14 +17,12 @@ typedef struct {
 } PlainRows;
 
 /* At one eta, as variables of a loop (a struct of them would not become vectors): mean m and variance
- * c of the answer (+-1/2, or 0 for a tie), chance t of a tie, its curvature and what it crosses with,
- * and the loss. */
+ * c of the answer (+-1/2, or 0 for a tie), and what they are made of. */
 #define CHANCES(eta, small, ties)                                                                     \
     const REAL e = (small) * (small);                                                                 \
     const REAL z = (ties) * (small), all = R(1.0) + e + z, r = R(1.0) / all;                          \
     const REAL half = R(0.5) * (R(1.0) - e) * r, m = SIGNED(half, eta);                               \
-    const REAL c = (e + R(0.25) * (R(1.0) + e) * z) * r * r, t = z * r;                               \
-    const REAL tie_curve = t * (R(1.0) + e) * r, cross = -t * m
+    const REAL c = (e + R(0.25) * (R(1.0) + e) * z) * r * r
 
 /* The derivatives that average over a normal eta, v being half its variance and h half the square of
  * that (0 where one pair of them does): see smoothed(). */
@@ -112,6 +110,7 @@ ALWAYS double plain_slopes(const PlainRows *rows, const Spot *s, Slopes *sums, c
         gap_one += order ? once + push * (by * k3) : once;
         gap_gap += order ? g * once + variance * b + push * by * (two * g * k3 + push * k4) : g * once;
         if (tied) {
+            const REAL t = z * r, tie_curve = t * (R(1.0) + e) * r, cross = -t * m;
             const REAL second = t * (m * m - c), third = t * (m * (three * c - m * m) - k3);
             const REAL flat = m * m * (m * m - R(6.0) * c) + R(4.0) * m * k3 + three * c * c - k4;
             const REAL chance = order ? t + v * second : t, crossed = order ? cross + v * third : cross;

@@ -68,9 +68,9 @@ PART void mixed(const Nodes *nodes, const float *const *pull, const double *fact
 
 /* Of n rows, in one pass: the sums over nodes of p * pull and of toward * pull, and the variance of
  * what the nodes pull by, square being p times the square of their factor. */
-ALWAYS void gathered(const Nodes *nodes, const float *const *pull, const double *p,
-                     const double *toward, const double *square, int64_t from, int n, double *force,
-                     double *along, double *loose, const int count)
+ALWAYS void gathered(const float *const *pull, const double *p, const double *toward,
+                     const double *square, int64_t from, int n, double *force, double *along,
+                     double *loose, const int count)
 {
     const float *of[MOST_NODES];
     for (int s = 0; s < count; s++) of[s] = pull[s] + from;
@@ -115,7 +115,7 @@ void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const do
                 /* As many nodes as annotators with one to three parameters have. */
                 switch (nodes.count) {
 #define GATHERED(count)                                                                               \
-    gathered(&nodes, pull, p, toward, square, from - lo, n, force, along, loose, count)
+    gathered(pull, p, toward, square, from - lo, n, force, along, loose, count)
                 case 3: GATHERED(3); break;
                 case 5: GATHERED(5); break;
                 case 6: GATHERED(6); break;

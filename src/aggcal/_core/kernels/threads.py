@@ -20,7 +20,6 @@ from aggcal._core.progress import report_part
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
 _SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
-_MOST_BESIDE = 6  # pieces of work beside the main one: no more than that are ever begun at once
 _WORKER = f"{OURS}-worker"
 
 Given = TypeVar("Given")
@@ -33,15 +32,9 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), thread_name_prefix=_WORKER)
 
 
-@cache
-def _companions() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST_BESIDE, thread_name_prefix=f"{OURS}-beside")
-
-
 # Threads do not survive a fork: a child makes its own.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)
-    os.register_at_fork(after_in_child=_companions.cache_clear)
 
 
 def _is_worker() -> bool:
@@ -63,7 +56,7 @@ def beside(work: Callable[[], Result]) -> Callable[[], Result]:
     """
     if cores() == 1 or current_thread().name.startswith(OURS):
         return work
-    return _companions().submit(work).result
+    return begun(work)
 
 
 def balanced(

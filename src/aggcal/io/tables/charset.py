@@ -15,6 +15,8 @@ _PIECE = 1 << 20
 _LOOKED_AT = 20_000
 """Bytes that are not ASCII and are looked at to tell one encoding from another: a few hundred tell
 as much, and a file in another alphabet is full of them."""
+_PARQUET = (".parquet", ".pq")
+"""How the names of files end that are no text, and that nobody saves as CSV."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -94,7 +96,23 @@ def _without_mark(head: bytes, name: str) -> str:
     for codec, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         if zeros > 0.4 * half and others < 0.02 * half:  # letters, not numbers
             return codec
-    raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
+    raise not_text(name)
+
+
+def not_text(name: str) -> FileError:
+    """Return the refusal of a file that holds no text, by what its name says that it is.
+
+    Examples
+    --------
+    >>> print(not_text("votes.csv"))
+    votes.csv: is not a text file; save it as CSV in UTF-8.
+    >>> print(not_text("votes.parquet"))
+    votes.parquet: is not a Parquet file, or a damaged one; save or download it again.
+    """
+    if name.lower().endswith(_PARQUET):
+        fault = "is not a Parquet file, or a damaged one; save or download it again"
+        return FileError(f"{name}: {fault}.")
+    return FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
 
 
 def _is_utf8(file: object, head: bytes) -> bool:

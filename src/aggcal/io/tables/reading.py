@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aggcal._core.records import dataclass
 from aggcal.errors import FileError, printable
+from aggcal.io.tables.charset import not_text
 from aggcal.io.tables.source import no_room, unpacked
 
 HEAD_BYTES = 1 << 16
@@ -108,7 +109,7 @@ def peek(path: Path, name: str, size: int = HEAD_BYTES) -> bytes:
     if head.startswith(b"PAR1"):
         return head
     if b"\0" in head:
-        raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
+        raise not_text(name)
     return head
 
 
