@@ -110,6 +110,28 @@ def test_a_cluster_in_this_process_is_asked_without_messages(engine: Dask, tmp_p
     assert here.passes == len(seen)
 
 
+def test_without_a_cluster_a_folder_is_fitted_as_on_one_machine(tmp_path: Path) -> None:
+    study = simulate(items=40, annotators=15, judgments=2000, seed=8)
+    folder = write_parts(tmp_path / "judgments", study.shown, 3)
+    wanted = aggcal.aggregate(aggcal.read_judgments(folder), warn=False).quantify()
+    with Dask() as here:
+        judgments = here.read(str(folder))
+        found = aggcal.aggregate(judgments, warn=False).quantify()
+        assert len(judgments.shards or ()) == 1
+        assert "client" not in vars(here), "a cluster was started for nothing"
+        np.testing.assert_array_equal(found.scores, wanted.scores)
+        assert found.uncertainty is not None
+        assert wanted.uncertainty is not None
+        np.testing.assert_array_equal(found.uncertainty.se, wanted.uncertainty.se)
+        # All rows are here: what needs them is not refused.
+        assert [f.code for f in aggcal.check(judgments).findings] == [
+            f.code for f in aggcal.check(aggcal.read_judgments(folder)).findings
+        ]
+        pattern = here.read(f"{folder}/*.parquet")
+        by_tasks = aggcal.aggregate(pattern, warn=False)
+        np.testing.assert_allclose(by_tasks.scores, wanted.scores, rtol=0.0, atol=1e-7)
+
+
 def test_the_time_that_annotators_took_is_kept(engine: Dask, tmp_path: Path) -> None:
     columns = {"annotator": list("uuvuwu"), "winner": list("abcabc"), "loser": list("bcabca")}
     timed = columns | {"seconds": [4.0, None, 9.0, 1.0, None, 1.0]}

@@ -68,13 +68,18 @@ class RemoteJudgments(AnyJudgments):
     component: IntArray
     category_ids: dict[str, TextArray]
     shards: Shards | None = None
-    """Where the rows lie, if this machine does not have them all."""
+    """Where the rows lie, if not on a device beside this machine."""
     host: Judgments | None = None
-    """The same in memory, if it has."""
+    """The same in memory, if this machine has them all."""
 
     @classmethod
-    def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
-        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
+    def of_shards(
+        cls, about: dict[str, Any], shards: Shards, engine: Engine, host: Judgments | None = None
+    ) -> RemoteJudgments:
+        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`).
+
+        ``host`` has the same rows, where this machine has them all.
+        """
         given = np.concatenate(shards.listed("annotator_counts"))
         judged, wins, losses = shards.total("item_facts")
         return cls(
@@ -89,6 +94,7 @@ class RemoteJudgments(AnyJudgments):
             judgments_per_annotator=given,
             component=shards.total("forest").component,
             shards=shards,
+            host=host,
         )
 
     @classmethod

@@ -4,7 +4,12 @@ Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sha
 a shard is a future that stays where it was made. A question goes to each shard's worker, parameters
 are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the
 files: when a worker is lost, Dask makes its shards again, and what else was lost on the way is sent
-again. Where the cluster is this process, shards are asked without any messages.
+again.
+
+Without a cluster's address everything is in this process. Nothing is then gained by parts: files
+are read as on one machine, and their rows are one shard, whose sums run in threads. Only what one
+machine does not read (patterns, addresses) is read by tasks, in shards that are asked without
+messages.
 """
 
 from __future__ import annotations
@@ -12,11 +17,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
+from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Lasting, Shards, size_of
 from aggcal.engines.remote import (
@@ -29,12 +36,13 @@ from aggcal.engines.remote import (
 )
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
-from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
+from aggcal.engines.sharded.dask_cluster import PATIENCE, check_asked, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
 from aggcal.engines.sharded.dask_pieces import Piece
 from aggcal.engines.sharded.local import ThreadedShards
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
+from aggcal.io import read_judgments
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -91,16 +99,26 @@ class Dask:
         self._shards = shards
         self._on_pass = on_pass
         self._stack = ExitStack()
+        self._finalizer = weakref.finalize(self, self._stack.close)
         self.passes = 0
         """How often every shard was asked something."""
+        check_asked(workers)
+        self._scheduler, self._workers_wanted = scheduler, workers
+        self._here = scheduler is None
+        self._whole = self._here and shards is None and workers in (None, cores())
+        if not self._whole:
+            self.client  # noqa: B018  # a wrong address is told at once
+
+    @cached_property
+    def client(self) -> Client:
+        """The client of the cluster."""
         try:
-            self.client = connected(scheduler, workers, self._stack)
-            check_workers(self.client)
-            self._here = scheduler is None
+            client = connected(self._scheduler, self._workers_wanted, self._stack)
+            check_workers(client)
         except BaseException:
             self._stack.close()
             raise
-        self._finalizer = weakref.finalize(self, self._stack.close)
+        return client
 
     def __enter__(self) -> Self:
         return self
@@ -133,6 +151,8 @@ class Dask:
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
             ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
         """
+        if self._whole and Path(path).exists():
+            return self.distribute(read_judgments(path, on_progress=on_progress, **options))
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = self._shards_of(made)
         return RemoteJudgments.of_shards(made.about, shards, self)
@@ -140,6 +160,10 @@ class Dask:
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
         about = held_in_shards(judgments)
+        if self._whole:
+            shard = Shard.of(judgments, 0, 0, sided=judgments.sided, whole=True)
+            shards = ThreadedShards([shard], 1, self.passed)
+            return RemoteJudgments.of_shards(about, shards, self, judgments)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
         def made() -> list[Future]:

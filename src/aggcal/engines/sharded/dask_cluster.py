@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from aggcal._core.machine import cores
@@ -18,17 +19,21 @@ PATIENCE = 10
 """Seconds to wait for a scheduler or a worker: a slow network takes some, a wrong address all."""
 
 
-def connected(scheduler: str | Client | None, workers: int | None, stack: ExitStack) -> Client:
-    """Return the client of a cluster; what is started for it ends with ``stack``."""
+def check_asked(workers: int | None) -> None:
+    """Refuse a number of workers that cannot be, and a machine without Dask."""
     if workers is not None and workers < 1:
         raise OptionError(f"the number of workers is {workers}; give at least 1.")
-    try:
-        from distributed import Client
-    except ImportError:
+    if find_spec("distributed") is None:
         raise EngineError(
             "the engine 'dask' is not installed; install aggcal with its extra dask (in its "
             "folder: pip install '.[dask]')."
-        ) from None
+        )
+
+
+def connected(scheduler: str | Client | None, workers: int | None, stack: ExitStack) -> Client:
+    """Return the client of a cluster; what is started for it ends with ``stack``."""
+    from distributed import Client
+
     if isinstance(scheduler, Client):
         return scheduler
     if scheduler is None:
