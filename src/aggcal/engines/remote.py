@@ -68,18 +68,13 @@ class RemoteJudgments(AnyJudgments):
     component: IntArray
     category_ids: dict[str, TextArray]
     shards: Shards | None = None
-    """Where the rows lie, if not on a device beside this machine."""
+    """Where the rows lie, if this machine does not have them all."""
     host: Judgments | None = None
-    """The same in memory, if this machine has them all."""
+    """The same in memory, if it has."""
 
     @classmethod
-    def of_shards(
-        cls, about: dict[str, Any], shards: Shards, engine: Engine, host: Judgments | None = None
-    ) -> RemoteJudgments:
-        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`).
-
-        ``host`` has the same rows, where this machine has them all.
-        """
+    def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
+        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
         given = np.concatenate(shards.listed("annotator_counts"))
         judged, wins, losses = shards.total("item_facts")
         return cls(
@@ -94,12 +89,11 @@ class RemoteJudgments(AnyJudgments):
             judgments_per_annotator=given,
             component=shards.total("forest").component,
             shards=shards,
-            host=host,
         )
 
     @classmethod
     def of_local(cls, judgments: Judgments, rows: Rows, engine: Engine) -> RemoteJudgments:
-        """Hold judgments in memory whose rows a device has, too."""
+        """Hold judgments in memory whose rows an engine has, too."""
         return cls(
             **judgments.about(),
             rows=rows,
@@ -123,7 +117,7 @@ class RemoteJudgments(AnyJudgments):
     @property
     def integrates(self) -> bool:
         """Whether annotators' parameters can be integrated out: a device does not."""
-        return self.shards is not None
+        return self.engine.integrates
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""

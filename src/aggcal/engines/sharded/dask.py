@@ -6,10 +6,9 @@ are sent to all workers once, and answers are added up in a tree. Everything is 
 files: when a worker is lost, Dask makes its shards again, and what else was lost on the way is sent
 again.
 
-Without a cluster's address everything is in this process. Nothing is then gained by parts: files
-are read as on one machine, and their rows are one shard, whose sums run in threads. Only what one
-machine does not read (patterns, addresses) is read by tasks, in shards that are asked without
-messages.
+Without a cluster's address everything is in this process, and nothing is gained by parts: files are
+read and summed as on one machine. Only what one machine does not read (patterns, addresses) is read
+by tasks, in shards that are asked without messages.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ from aggcal.engines.sharded.local import ThreadedShards
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
 from aggcal.io import read_judgments
+from aggcal.models.rows import rows_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -159,11 +159,9 @@ class Dask:
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
-        about = held_in_shards(judgments)
         if self._whole:
-            shard = Shard.of(judgments, 0, 0, sided=judgments.sided, whole=True)
-            shards = ThreadedShards([shard], 1, self.passed)
-            return RemoteJudgments.of_shards(about, shards, self, judgments)
+            return RemoteJudgments.of_local(judgments, rows_of(judgments), self)
+        about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
         def made() -> list[Future]:

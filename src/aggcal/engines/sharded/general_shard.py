@@ -63,12 +63,10 @@ class GeneralPoint(Lasting):
 class GeneralOfShard:
     """A plan's layout of the rows of a shard, and its sums where they were last made."""
 
-    def __init__(
-        self, judgments: Judgments, index: int, first: int, plan: ShardPlan, *, whole: bool
-    ) -> None:
+    def __init__(self, judgments: Judgments, index: int, first: int, plan: ShardPlan) -> None:
         self.plan, thinning = plan, plan.thinning
         layout = laid_out(judgments, plan.plan, plan.numbers)
-        layout = replace(layout, rows=replace(layout.rows, whole=whole))
+        layout = replace(layout, rows=replace(layout.rows, whole=False))
         self.layout = layout if thinning.all else layout.thinned(thinning, first)
         rows = self.layout.rows
         # Where annotators are alike, each shard is one.

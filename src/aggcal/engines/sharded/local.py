@@ -78,8 +78,6 @@ class ThreadedShards(LocalShards):
         def ask(shard: Any) -> Any:
             return getattr(shard, question)(*parameters)
 
-        if len(shards) == 1:  # its own sums may run in threads, but not those of a thread
-            return [ask(shards[0])]
         return list(in_turn(ask, shards, most=self._threads))
 
 

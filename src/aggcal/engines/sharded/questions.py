@@ -64,7 +64,6 @@ class IntegralQuestions:
 class GeneralQuestions:
     """What a shard answers about the general model."""
 
-    rows: Rows
     index: int
     first: int
     _lock: RLock
@@ -148,7 +147,5 @@ class GeneralQuestions:
     def _general_for(self, plan: ShardPlan) -> GeneralOfShard:
         if self._general is None or self._general.plan.name != plan.name:
             self._forget()
-            self._general = GeneralOfShard(
-                self.asked(), self.index, self.first, plan, whole=self.rows.whole
-            )
+            self._general = GeneralOfShard(self.asked(), self.index, self.first, plan)
         return self._general

@@ -64,24 +64,16 @@ class Shard(IntegralQuestions, GeneralQuestions):
         self._forget()
 
     @classmethod
-    def of(
-        cls,
-        judgments: Judgments,
-        index: int,
-        first: int,
-        *,
-        sided: bool = False,
-        whole: bool = False,
-    ) -> Shard:
+    def of(cls, judgments: Judgments, index: int, first: int, *, sided: bool = False) -> Shard:
         """Make a shard of judgments whose items are numbered among all items.
 
-        ``sided`` says whether left and right are where items were shown, ``whole`` whether it is
-        the only shard: its sums then run in threads.
+        ``sided`` says whether left and right are where items were shown.
         """
         rows = rows_of(judgments)
         more = sided or bool(further_columns(judgments)) or Facts(judgments).n_ties > 0
+        whole = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items, whole=False)
         return cls(
-            replace(rows, whole=whole),
+            whole,
             index,
             first,
             item_counts=judgments.judgments_per_item,
@@ -263,7 +255,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
         kept = np.repeat(chosen, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
         columns = rows.winner[kept], rows.loser[kept], rows.weight[kept]
-        fewer = Rows(*columns, starts, rows.n_items, rows.whole)
+        fewer = Rows(*columns, starts, rows.n_items, whole=False)
         return type(self)(fewer, self.index, -(-self.first // step))
 
     def turned(self, annotator: int) -> Shard:
