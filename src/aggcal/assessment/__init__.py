@@ -145,7 +145,7 @@ def assess(
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
-    fitted(judgments, consensus)
+    fitted(judgments, consensus, seed or 0)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != LAPLACE.name or consensus.quantifiable:

@@ -10,19 +10,19 @@ from typing import TypeAlias
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.base import AnyJudgments
 
-Begin: TypeAlias = Callable[[AnyJudgments, Consensus], None]
+Begin: TypeAlias = Callable[[AnyJudgments, Consensus, int], None]
 
 _begin: ContextVar[Begin | None] = ContextVar("begin", default=None)
 
 
 @contextmanager
 def following(begin: Begin) -> Iterator[None]:
-    """Call a function with the judgments and the consensus of each fit that is made meanwhile.
+    """Call a function with the judgments, the consensus and the seed of each fit made meanwhile.
 
     Examples
     --------
     >>> import aggcal
-    >>> with following(lambda judgments, consensus: print(judgments.n_items, consensus.method)):
+    >>> with following(lambda judgments, consensus, _: print(judgments.n_items, consensus.method)):
     ...     result = aggcal.assess([("ann", "a", "b")], method="btl", warn=False)
     2 btl
     """
@@ -33,8 +33,8 @@ def following(begin: Begin) -> Iterator[None]:
         _begin.reset(token)
 
 
-def fitted(judgments: AnyJudgments, consensus: Consensus) -> None:
+def fitted(judgments: AnyJudgments, consensus: Consensus, seed: int) -> None:
     """Tell whoever waits for it of a fit."""
     begin = _begin.get()
     if begin is not None:
-        begin(judgments, consensus)
+        begin(judgments, consensus, seed)

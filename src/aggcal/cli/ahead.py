@@ -92,7 +92,7 @@ def check_begun(*, wanted: bool) -> Iterator[None]:
         yield
 
 
-def _begin_check(judgments: AnyJudgments, consensus: Consensus) -> None:
+def _begin_check(judgments: AnyJudgments, consensus: Consensus, seed: int) -> None:
     from aggcal.advice.check.ahead import begin
 
-    begin(judgments, consensus)
+    begin(judgments, consensus, seed)

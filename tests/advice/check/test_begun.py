@@ -1,4 +1,4 @@
-"""A check whose fit was begun before: the same check."""
+"""A check that was begun before: the same check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.advice.check import ahead
+from aggcal.advice.check import ahead, sample, survey
 from aggcal.advice.check.context import Fitted
 from aggcal.assessment.following import following
 
@@ -30,12 +30,34 @@ def test_a_check_that_was_begun_finds_the_same(monkeypatch: pytest.MonkeyPatch) 
     quantified = consensus.quantify(level=0.9)
     expected = Fitted.by(judgments, quantified)
     monkeypatch.setattr(Fitted, "by", None)  # nothing is fitted again
-    found = ahead.fit_by(quantified, judgments, whole=True)()
-    assert found.consensus is quantified
+    wait = ahead.check_begun(judgments, quantified, 0, sampled=False).fitted
+    assert wait is not None
+    found = wait()
     np.testing.assert_array_equal(found.gap, expected.gap)
     np.testing.assert_array_equal(found.probability, expected.probability)
     monkeypatch.undo()
+    ahead.begin(judgments, consensus)
     assert aggcal.check(judgments, consensus=quantified).to_dict() == plain.to_dict()
+
+
+@pytest.mark.usefixtures("two_cores")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_check_of_a_sample_that_was_begun_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    for module in (ahead, survey):
+        monkeypatch.setattr(module, "MANY", 500)
+    monkeypatch.setattr(sample, "SAMPLED", 600)
+    monkeypatch.setattr(sample, "_FEWEST", 5)
+    judgments = study()
+    consensus = aggcal.aggregate(judgments, warn=False)
+    plain = aggcal.check(judgments, consensus=consensus, quick=True, seed=seed)
+    assert plain.accused.looked_at is not None
+    assert 5 <= len(plain.accused.looked_at) < judgments.n_annotators
+    ahead.begin(judgments, consensus, 1)  # of another seed, it is not taken
+    again = aggcal.check(judgments, consensus=consensus.quantify(), quick=True, seed=seed)
+    assert again.to_dict() == plain.to_dict()
+    assert again.accused.looked_at == plain.accused.looked_at
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -44,8 +66,9 @@ def test_what_was_begun_for_another_consensus_is_not_taken() -> None:
     one = aggcal.aggregate(judgments, "btl", warn=False)
     other = aggcal.aggregate(judgments, warn=False)
     ahead.begin(judgments, one)
-    found = ahead.fit_by(other, judgments, whole=True)()
-    np.testing.assert_array_equal(found.gap, Fitted.by(judgments, other).gap)
+    wait = ahead.check_begun(judgments, other, 0, sampled=False).fitted
+    assert wait is not None
+    np.testing.assert_array_equal(wait().gap, Fitted.by(judgments, other).gap)
     assert judgments not in ahead._waiting
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from aggcal.advice.check.connectivity import with_joining_pairs
 from aggcal.advice.check.findings import LISTED, Affects, Finding, Severity, listed
-from aggcal.advice.check.pair_answers import TIE
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -47,14 +46,14 @@ def _with_rows(finding: Finding, judgments: Judgments) -> Finding:
     return replace(finding, details=details, affects=affects)
 
 
-def counted(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None) -> dict[str, Any]:
+def counted(judgments: Judgments, graph: ComparisonGraph) -> dict[str, Any]:
     """Return what there is of everything."""
-    counts: dict[str, Any] = {
+    return {
         "rows": judgments.n_rows,
         "judgments": judgments.n_judgments,
         "items": judgments.n_items,
         "annotators": judgments.n_annotators,
-        "ties": int(judgments.count[judgments.outcome == TIE].sum()),
+        "ties": judgments.tallies.n_ties,
         "duplicate_rows": judgments.n_duplicates,
         "not_fitted": judgments.unfitted.counts,
         "components": len(graph.component_sizes),
@@ -64,10 +63,14 @@ def counted(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None)
         "judgments_per_item": range_of(judgments.judgments_per_item),
         "judgments_per_annotator": range_of(judgments.judgments_per_annotator),
     }
-    if scores is not None:
-        counts["scored_items"] = len(scores)
-        counts["items_in_both"] = len(set(scores.item_ids) & set(judgments.item_ids))
-    return counts
+
+
+def scored(judgments: Judgments, scores: Scores | None) -> dict[str, int]:
+    """Return how many items have a score, and how many of these were judged."""
+    if scores is None:
+        return {}
+    both = set(scores.item_ids) & set(judgments.item_ids)
+    return {"scored_items": len(scores), "items_in_both": len(both)}
 
 
 def range_of(numbers: np.ndarray) -> dict[str, float]:

@@ -29,6 +29,9 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 
+_PIECE = 1 << 20
+"""Rows that are looked at together: one that is a tie is most often among the first."""
+
 
 def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
     """List what is in order with the rows and the comparisons themselves.
@@ -45,7 +48,7 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
     selves = unfitted.pop("self-pair", 0)
     fewest = int(judgments.judgments_per_annotator.min())
     # A tie, or a strength between 0 and 1, is part of a win and of a loss.
-    tied = " (ties included)" if ((judgments.outcome > 0) & (judgments.outcome < 1)).any() else ""
+    tied = " (ties included)" if _any_tied(judgments.outcome) else ""
     tests = (
         (
             "alike-ids",
@@ -77,6 +80,11 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
         ),
     )
     return [*(Passed(code, says) for code, passes, says in tests if passes), *_times(judgments)]
+
+
+def _any_tied(outcome: FloatArray) -> bool:
+    pieces = (outcome[k : k + _PIECE] for k in range(0, len(outcome), _PIECE))
+    return any(bool(((piece > 0.0) & (piece < 1.0)).any()) for piece in pieces)
 
 
 def _things(judgments: Judgments) -> str:

@@ -15,14 +15,13 @@ from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
-from aggcal.advice.check.ahead import fit_by
+from aggcal.advice.check.ahead import check_begun
 from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
-from aggcal.advice.check.connectivity import one_way
 from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
-from aggcal.advice.check.counts import counted, of_warning, range_of
+from aggcal.advice.check.counts import range_of, scored
 from aggcal.advice.check.cycles import cycle_findings, cycles
 from aggcal.advice.check.findings import (
     Check,
@@ -34,20 +33,16 @@ from aggcal.advice.check.position import Sides, position_findings, side_verdicts
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
 from aggcal.advice.check.presentation import BothOrders, both_orders
 from aggcal.advice.check.reliability import Strays, strays
-from aggcal.advice.check.sample import MANY, sample
+from aggcal.advice.check.sample import MANY
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
-from aggcal.advice.check.speed import too_fast
 from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
-from aggcal.advice.check.volume import few_judgments
 from aggcal.advice.independence import Independence
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
-from aggcal.data.judgments import Judgments
-from aggcal.data.warnings import data_warnings, weight_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
@@ -121,20 +116,21 @@ def check(
         quick = len(judgments.count) > MANY
     if on_step is not None:
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
-    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
-    chosen = judgments if part is None else part.judgments
-    waited = None if consensus is None else fit_by(consensus, chosen, whole=part is None)
+    sampled = quick and len(judgments.count) > MANY
+    waited = check_begun(judgments, consensus, seed, sampled=sampled)
     step("checking the comparisons")
-    graph = judgments.graph
-    findings, clear = _of_data(judgments), passed.of_data(judgments, graph)
+    (findings, clear, counts), part = waited.of_data(), waited.part()
     if scores is not None:
         findings += unmatched(judgments, scores)
     step("fitting")
-    if waited is not None:
-        fitted = waited()
+    if consensus is not None and waited.fitted is not None:
+        whole, fitted = consensus, waited.fitted()
+        # Begun before, it has a consensus that does not know how uncertain it is.
+        fitted = fitted if sampled else replace(fitted, consensus=consensus)
     else:
+        chosen = judgments if part is None else part.judgments
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
-    whole = fitted.consensus if consensus is None else consensus
+        whole = fitted.consensus
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
     clear += passed.of_fit(whole)
     if scores is not None:
@@ -157,7 +153,7 @@ def check(
         outlook = _if_independent(outlook, findings)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
-    counts = counted(judgments, graph, scores) | looked.counts
+    counts |= scored(judgments, scores) | looked.counts
     told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
     accused = Accused(*told, looked_at=None if part is None else part.looked_at)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
@@ -177,13 +173,6 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
-
-
-def _of_data(judgments: Judgments) -> list[Finding]:
-    """Report what the judgments show without a fit."""
-    said, graph = [*data_warnings(judgments), *weight_warnings(judgments)], judgments.graph
-    findings = [of_warning(each, judgments, graph) for each in said]
-    return [*findings, *one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
 
 
 def _precision_of(

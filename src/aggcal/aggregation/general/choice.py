@@ -291,9 +291,10 @@ def position_evidence(
     plan = Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes, answers=once)
     step = judgments.n_judgments // _SAMPLE
     sampled, thinning = step > 1, Thinning.by(step, judgments.n_annotators)
-    if sampled and thinning.rows == 1 and isinstance(judgments, Judgments):
+    whole = judgments.local
+    if sampled and thinning.rows == 1 and whole is not None:
         # Laying out all of them would take longer than all that follows.
-        judgments, scores = _of_some(judgments, thinning, scores)
+        judgments, scores = _of_some(whole, thinning, scores)
         thinning = ALL
     layout = layout_of(judgments, plan)
     if sampled and not thinning.all:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.kernels.threads import in_turn
 from aggcal.aggregation.general.problem import (
     AXIS_SD,
     FIRST_SDS,
@@ -45,6 +46,8 @@ _WEAK = 0.1
 which the careful one would take for ever to do."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
+_MANY = 20_000
+"""Annotators from which their parameters are looked at in threads, each in one."""
 Forms = dict[str, tuple[FloatArray, FloatArray]]
 """Of each parameter: what the scores' uncertainty adds to how unsure each annotator's is."""
 
@@ -88,10 +91,16 @@ def estimated_again(
     blocks, sds, unknowns = dict(state.block_sds), state.sds.copy(), state.unknowns.copy()
     layout = problem.layout
     forms = forms_of(problem, curvature, covariance, free) if forms is None else forms
+
+    def seen_of(name: str) -> _Seen:
+        return _seen(problem, curvature, covariance, name, forms.get(name))
+
+    of_annotators = [name for name in free if name in layout.names]
+    beside = in_turn if layout.rows.n_annotators > _MANY else map
+    known = dict(zip(of_annotators, beside(seen_of, of_annotators), strict=True))
     for name in free:
         if name in layout.names:
-            k = layout.names.index(name)
-            seen = _seen(problem, curvature, covariance, name, forms.get(name))
+            k, seen = layout.names.index(name), known[name]
             foreseen = _FAR if name in layout.means else 1
             sds[k], moved = _annotator_sd(seen, name, float(sds[k]), foreseen)
             if name in layout.means:
