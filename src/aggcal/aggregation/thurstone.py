@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import field, replace
 from math import inf
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels.threads import beside
 from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
@@ -60,6 +62,15 @@ PriorChoice = Prior | Literal["default", "auto"] | None
 
 _TOLERANCE = 1e-10  # relative gradient norm: larger leaves scores off their optimum
 _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
+_MANY = 1_000_000  # judgments of which a thread of its own finds out what to warn of
+
+
+def _warned(judgments: AnyJudgments) -> Callable[[], list[AggcalWarning]]:
+    """Return what waits for the warnings of the data: they are looked for beside a long fit."""
+    if judgments.n_judgments > _MANY:
+        return beside(lambda: data_warnings(judgments))
+    found = data_warnings(judgments)
+    return lambda: found
 
 
 @dataclass(frozen=True)
@@ -101,15 +112,15 @@ class ThurstoneAggregator:
         began = time.perf_counter()
         self._check(judgments)
         graph = judgments.graph
-        said = [] if trusted else data_warnings(judgments)  # the first fit has said it
+        warned = list if trusted else _warned(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
             plain = self._plain(begin, on_iteration, trusted=trusted)
             further = self._goes_on(judgments)
             found = plain.begun(judgments) if further else plain.fit(rows_of(judgments), graph)
-            return self._integrated(judgments, found, said, began, on_iteration)
+            return self._integrated(judgments, found, warned(), began, on_iteration)
         rows = rows_of(judgments)
-        said += self._left_out(judgments)
+        said = [*warned(), *self._left_out(judgments)]
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)

@@ -11,7 +11,7 @@ from aggcal.models.objective import Objective
 from aggcal.models.thurstone import Thurstone
 from aggcal.registry import LOGISTIC
 
-_MOST_RANGES = 32
+_MOST_RANGES = 64
 """Of annotators: nothing is added up across them, and more of them even out what each takes."""
 _PIECE = 2048
 """Rows that are taken together where there are no annotators' parameters."""

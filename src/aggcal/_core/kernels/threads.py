@@ -19,6 +19,10 @@ from aggcal._core.progress import report_part
 
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
+_ROWS_OF_MANY, _MANY_RANGES = 1_000_000, 64  # more even out what each takes, where all take long
+_TAPER = 1.5
+"""How much larger the first of many ranges is than the mean: the last ones are small, and threads
+end at about the same time."""
 _SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
 _WORKER = f"{OURS}-worker"
 
@@ -64,8 +68,9 @@ def balanced(
 ) -> list[int]:
     """Cut the annotators into ranges of about as many rows, ``fewest`` or more; ``most`` at most.
 
-    The cut depends on the data alone, not on the number of cores, and ranges are added up in
-    their order: the same data give the same bits on any number of threads.
+    Where there are many ranges, the first are the largest. The cut depends on the data alone, not
+    on the number of cores, and ranges are added up in their order: the same data give the same bits
+    on any number of threads.
 
     Examples
     --------
@@ -76,7 +81,10 @@ def balanced(
     ranges = max(1, min(rows // fewest, most))
     if ranges == 1:  # small studies ask often
         return sorted({0, len(starts) - 1})
-    cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))
+    shares = np.linspace(0.0, 1.0, ranges + 1)
+    if ranges > _MOST_RANGES:
+        shares = 1.0 - (1.0 - shares) ** _TAPER
+    cuts = np.searchsorted(starts, rows * shares)
     cuts[0], cuts[-1] = 0, len(starts) - 1
     return [int(cut) for cut in np.unique(cuts)]
 
@@ -89,7 +97,8 @@ def even(rows: int, fewest: int | None = None) -> list[int]:
     >>> even(40_000)
     [0, 20000, 40000]
     """
-    ranges = int(np.clip(rows // (fewest or _ROWS_PER_RANGE), 1, _MOST_RANGES))
+    most = int(np.clip(rows // _ROWS_OF_MANY, _MOST_RANGES, _MANY_RANGES))
+    ranges = int(np.clip(rows // (fewest or _ROWS_PER_RANGE), 1, most))
     return [rows * k // ranges for k in range(ranges + 1)]
 
 
@@ -121,14 +130,20 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     pool = _threads()
     others = [pool.submit(work, begin, end) for begin, end in pairwise(ranges[1:])]
     try:
-        found = [work(ranges[0], ranges[1])]  # this thread is awake already
-        report_part(1, len(ranges) - 1)
-        for other in others:
-            found.append(other.result())
-            report_part(len(found), len(ranges) - 1)
+        found = {0: work(ranges[0], ranges[1])}  # this thread is awake already
+        report_part(1, len(others) + 1)
+        for k in range(len(others), 0, -1):
+            # What no other has begun it does, too: from the end, as they come from the front.
+            if others[k - 1].cancel():
+                found[k] = work(ranges[k], ranges[k + 1])
+                report_part(len(found), len(others) + 1)
+        for k, other in enumerate(others, 1):
+            if k not in found:
+                found[k] = other.result()
+                report_part(len(found), len(others) + 1)
     finally:
         _ended(others)
-    return found
+    return [found[k] for k in range(len(found))]
 
 
 def in_turn(

@@ -40,6 +40,8 @@ _FEWEST_ROWS = 2_500
 """Rows of a range: an integral over a row takes long, so that fewer are worth a thread."""
 _MOST_RANGES = 64
 """Ranges at most: they need no memory for sums, and one with a busy annotator takes longer."""
+_PIECE = 1 << 20
+"""Rows that are looked at together: a weight that is not 1 is most often among the first."""
 _MANY_ROWS = 10_000
 """Rows from which float32 saves time that is felt; its rounding shows in the seventh digit."""
 _DOUBLES, _FLOATS = 2, 7
@@ -54,6 +56,11 @@ _RESULTS = (
     "mode", "node", "chance", "pull", "second_pull", "tie_pull", "second_tie_pull",
 )
 # fmt: on
+
+
+def _all_one(weight: FloatArray) -> bool:
+    pieces = (weight[k : k + _PIECE] for k in range(0, len(weight), _PIECE))
+    return all(bool((piece == 1.0).all()) for piece in pieces)
 
 
 class _Integral(ctypes.Structure):
@@ -125,7 +132,7 @@ class CompiledIntegration(Integration):
         if rows.whole:
             self.ranges = balanced(self._starts, _FEWEST_ROWS, _MOST_RANGES)
         weight, lean, tied = rows.answers
-        plain = len(rows) > 0 and bool((weight == 1.0).all())
+        plain = len(rows) > 0 and _all_one(weight)
         self._answers = (
             None if plain else np.ascontiguousarray(weight, dtype=np.float64),
             np.ascontiguousarray(lean, dtype=np.float64),

@@ -27,7 +27,7 @@ from aggcal.models.general.sums import Layout, Sums
 _MOST_NODES = 16
 _MOST_RANGES = 4
 """Ranges that each fill a matrix of unknowns by unknowns of their own."""
-_SOME_RANGES, _MANY_RANGES, _SMALL_SUMS = 16, 32, 200_000
+_SOME_RANGES, _MANY_RANGES, _SMALL_SUMS = 16, 48, 200_000
 """Ranges that are summed apart: more where sums are of so few unknowns that they cost little, as a
 range with a busy annotator takes longer than the others."""
 _CROWDED = 0.2
