@@ -105,11 +105,12 @@ def test_the_complexity_of_the_cone_is_a_sum_over_blocks(sizes: tuple[int, ...])
     random = np.random.default_rng(1)
     expected = sum(harmonic(size) for size in sizes)
     total = 0.0
-    for _ in range(2000):
+    draws = 2000 if len(sizes) < 10 else 400  # a sum over more blocks varies less
+    for _ in range(draws):
         for size in sizes:
             noise = random.standard_normal(size)
             total += float(np.sum(project(np.arange(float(size)), noise)[0] ** 2))
-    assert total / 2000 == pytest.approx(expected, rel=0.08)
+    assert total / draws == pytest.approx(expected, rel=0.08)
     assert expected >= harmonic(20) - 1e-12  # never below H_n, the published constant
 
 

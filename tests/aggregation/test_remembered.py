@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.general.fit import _FEW_UNKNOWNS
 from aggcal.aggregation.general.method import QuantifyGeneral
 from aggcal.models.general import plan, rows
 
@@ -28,7 +29,7 @@ def tied(items: int, judgments: int) -> aggcal.Judgments:
     )
 
 
-@pytest.mark.parametrize("items", [9, 1300])
+@pytest.mark.parametrize("items", [9, 2 * _FEW_UNKNOWNS])  # solved exactly, and by products
 def test_a_consensus_can_be_pickled_before_and_after_its_uncertainty(items: int) -> None:
     found = aggcal.aggregate(tied(items, 4000), warn=False)
     before = pickle.loads(pickle.dumps(found))  # noqa: S301

@@ -143,11 +143,14 @@ def texts(data: object) -> list[str]:
 
 def of_every_class() -> list[str]:
     """Return ids with characters of every class of Unicode, and others that mean something."""
-    found: dict[str, list[str]] = {}
-    for code in range(1, sys.maxunicode + 1):
-        found.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
-    del found["Cs"]  # halves of characters, which no text file can hold
-    signs = [sign for every in found.values() for sign in (every[0], every[-1])]
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    for sign in map(chr, range(1, sys.maxunicode + 1)):
+        category = unicodedata.category(sign)
+        first.setdefault(category, sign)
+        last[category] = sign
+    del first["Cs"]  # halves of characters, which no text file can hold
+    signs = [sign for category in first for sign in (first[category], last[category])]
     signs += (
         "\x1b\x85\x9b\xa0\u0301\u061c\u200b\u200d\u2028\u202e\u2066\ue000\ufeff\ufffe\U0001f600"
     )
@@ -201,8 +204,8 @@ def test_ids_of_every_class_come_back(
     call("calibrate", "run/items.csv", "s.csv", "-o", "calibrated")
     assert column(Path("calibrated/items.csv"), "item") == {*ids}
     assert json.loads(call("evaluate", "run/items.csv", "s.csv", "--json"))["n"] == n
-    assert json.loads(call("check", "j.csv", "--json", "--quick"))
-    call("suggest", "j.csv", "-o", "pairs.csv", "-n", "300")
+    assert json.loads(call("check", "j.csv", "--json", "--quick", "--method", "btl"))
+    call("suggest", "j.csv", "-o", "pairs.csv", "-n", "300", "--method", "btl")
     assert column(Path("pairs.csv"), "left", "right") <= {*ids}
     for kind in ("json", "md", "html"):
         call("report", "run", "--format", kind)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from aggcal.cli import main
+from fork_server import ForkServer
 
 FILES = [
     "annotators.csv",
@@ -29,14 +31,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def shell(data: Path, tmp_path: Path, text: str, **env: str) -> subprocess.CompletedProcess[str]:
-    command = text.replace("aggcal", f"{sys.executable} -m aggcal", 1).replace(
-        "IN", f"{data}/j.csv"
-    )
+def shell(
+    data: Path,
+    tmp_path: Path,
+    text: str,
+    *,
+    server: ForkServer | None = None,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a line; only streams that are open as usual can be handed to a server."""
+    aggcal = f"{sys.executable} -m aggcal"
+    if server is not None:
+        server.install(tmp_path / "aggcal")
+        aggcal = "./aggcal"
+    command = text.replace("aggcal", aggcal, 1).replace("IN", f"{data}/j.csv")
     return subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=tmp_path,
-        env={**os.environ, **env},
+        env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,
         check=False,
@@ -57,9 +69,10 @@ def shell(data: Path, tmp_path: Path, text: str, **env: str) -> subprocess.Compl
     ],
 )
 def test_the_results_are_written_whatever_the_streams_are(
-    data: Path, tmp_path: Path, how: str, code: int
+    data: Path, tmp_path: Path, how: str, code: int, fork_server: ForkServer
 ) -> None:
-    done = shell(data, tmp_path, f"aggcal aggregate IN -o out {how}")
+    server = None if "&-" in how else fork_server
+    done = shell(data, tmp_path, f"aggcal aggregate IN -o out {how}", server=server)
     assert done.returncode == code, done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
     assert "Traceback" not in done.stderr
@@ -71,13 +84,15 @@ def test_the_results_are_written_whatever_the_streams_are(
 def test_neither_a_home_nor_a_locale_is_needed(data: Path, tmp_path: Path) -> None:
     bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "HOME": ""}
     for text in ("aggregate IN -o out --json", "convert IN -o -", "check IN", "suggest IN -n 1"):
-        done = shell(data, tmp_path, f"env -u HOME aggcal {text}", **bare)
+        done = shell(data, tmp_path, f"env -u HOME aggcal {text}", env=bare)
         assert done.returncode == 0, done.stderr
-    assert shell(data, tmp_path, "aggcal convert IN -o - -q", **bare).stdout.count("ä") == 9
+    assert shell(data, tmp_path, "aggcal convert IN -o - -q", env=bare).stdout.count("ä") == 9
 
 
-def test_a_full_stream_is_told_of_help_too(data: Path, tmp_path: Path) -> None:
-    done = shell(data, tmp_path, "aggcal methods > /dev/full")
+def test_a_full_stream_is_told_of_help_too(
+    data: Path, tmp_path: Path, fork_server: ForkServer
+) -> None:
+    done = shell(data, tmp_path, "aggcal methods > /dev/full", server=fork_server)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
 
