@@ -17,6 +17,7 @@ from aggcal._core.kernels.threads import beside
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
+from aggcal.advice.check.sample import MANY
 from aggcal.advice.influence import EXACT, Influence, influence_of
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
@@ -114,8 +115,9 @@ def advise(
     # Nothing that the check finds decides what to ask next.
     known = method if method in PREDICTABLE else None
     suggested: Callable[[], Suggestions] = partial(_asked_next, judgments, scores, fit, known, seed)
-    if known is not None and _is_usable(fit) and len(whole.count) <= _CONFIRMED:
-        suggested = beside(suggested)
+    rows = len(whole.count)
+    if known is not None and _is_usable(fit) and (rows <= _CONFIRMED or rows > MANY):
+        suggested = beside(suggested)  # of many rows, the check keeps few cores busy
     # Whatever goes wrong from here on must not cost anybody the fit.
     try:
         looked = check(
