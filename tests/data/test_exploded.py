@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.data.exploded import exploded
+from aggcal.data.exploded import _met_too_many, _sets, exploded
 from aggcal.data.warnings import data_warnings
 
 Rows = list[tuple[str, str, str]]
@@ -110,3 +110,33 @@ def test_ties_are_places_of_a_ranking() -> None:
             outcome = ("right", "tie", "left")[int(np.sign(height[a] - height[b])) + 1]
             rows.append((f"u{u}", f"i{chosen[a]}", f"i{chosen[b]}", outcome))
     assert exploded(aggcal.read_judgments(rows)) is not None
+
+
+@pytest.mark.parametrize("size", [4, 5, 7])
+def test_the_quick_look_leaves_out_nobody_whose_pairs_are_sets(size: int) -> None:
+    """The bound is reached by sets of four, none of which share an item, and pairs between others."""
+    random = np.random.default_rng(size)
+    rows = []
+    for u in range(60):
+        sets = random.integers(1, 12)
+        chosen = random.permutation(400)
+        mine = [
+            pair
+            for k in range(sets)
+            for pair in combinations(chosen[k * size : (k + 1) * size].tolist(), 2)
+        ]
+        stray = chosen[sets * size :]
+        mine += [
+            (int(stray[2 * k]), int(stray[2 * k + 1])) for k in range(random.integers(len(mine)))
+        ]
+        rows += [(f"u{u:02}", f"i{a:03}", f"i{b:03}") for a, b in mine]
+    judgments = aggcal.read_judgments(rows)
+    who = np.arange(judgments.n_annotators)
+    out = _met_too_many(judgments, who, judgments.starts)
+    sets_of = [
+        _sets(judgments, slice(int(judgments.starts[u]), int(judgments.starts[u + 1]))) for u in who
+    ]
+    whole = np.array([found is not None for found in sets_of])
+    assert 0 < whole.sum() < len(who)
+    assert out.any()
+    assert not (out & whole).any()

@@ -36,6 +36,7 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _MOST_RANGES = 16  # that count codes apart
+_COUNTED = 200_000  # codes that one thread counts before another would be awake
 _LONG = 1 << 16  # entries from which a kernel, and threads, are worth calling
 _PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
@@ -347,7 +348,7 @@ def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
             kernels.aggcal_count(end - begin, *at(index[begin:end], counts))
             return counts
 
-        total += added(each_range(work, even(len(index))))
+        total += added(each_range(work, even(len(index), _COUNTED)))
         return
     for k in range(0, len(index), _PIECE):
         total += np.bincount(index[k : k + _PIECE], minlength=len(total))

@@ -21,6 +21,8 @@ _MOST_PAIRS = 5_000
 """Of an annotator: sets are looked for with Python's own sets, some 20 thousand pairs a second."""
 _FIRST = 10
 """Annotators who are looked at first of all, and twice as many each time after that."""
+_ROOM = 1 << 23
+"""Bytes of a table of annotators by items that is made for a quick look at most."""
 _COVERED = 0.9
 """The share of an annotator's pairs that must lie in such sets; stray answers are allowed for."""
 _OF_ANNOTATORS = 0.5
@@ -154,6 +156,7 @@ def _left_of(judgments: Judgments, who: IntArray, starts: IntArray, least: float
 
     Those who gave most are looked at first: nearly always they decide it.
     """
+    who = who[~_met_too_many(judgments, who, starts)]
     pairs = judgments.judgments_per_annotator[who]
     order, total, kept = np.argsort(-pairs, kind="stable"), float(pairs.sum()), []
     begin, size = 0, _FIRST
@@ -163,7 +166,26 @@ def _left_of(judgments: Judgments, who: IntArray, starts: IntArray, least: float
         total -= float(pairs[some[~may]].sum())
         kept.append(some[may])
         begin, size = begin + size, 2 * size
-    return who[np.sort(np.concatenate(kept))] if total >= least else who[:0]
+    return who[np.sort(np.concatenate(kept))] if kept and total >= least else who[:0]
+
+
+def _met_too_many(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolArray:
+    """Whether the pairs of these annotators hold more items than such sets can: a quick look.
+
+    An item of a set has at least three neighbours, so that sets have at most two items for every
+    three of their pairs; and a pair outside of them has at most two more.
+    """
+    n = judgments.n_items
+    if len(who) * n > _ROOM:
+        return np.zeros(len(who), dtype=bool)
+    sizes, rows = starts[who + 1] - starts[who], rows_between(starts, who)
+    owner = np.repeat(np.arange(0, len(who) * n, n), sizes)
+    met = np.zeros(len(who) * n, dtype=bool)
+    for ends in (judgments.left, judgments.right):
+        met[owner + ends[rows]] = True
+    most = (2.0 / (_FEWEST_ITEMS - 1) * _COVERED + 2.0 * (1.0 - _COVERED)) * sizes
+    found: BoolArray = met.reshape(len(who), n).sum(axis=1) > most + 1e-9
+    return found
 
 
 def _may_be_sets(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolArray:
