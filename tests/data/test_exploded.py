@@ -114,12 +114,12 @@ def test_ties_are_places_of_a_ranking() -> None:
 
 @pytest.mark.parametrize("size", [4, 5, 7])
 def test_the_quick_look_leaves_out_nobody_whose_pairs_are_sets(size: int) -> None:
-    """The bound is reached by sets of four, none of which share an item, and pairs between others."""
+    """The bound is reached by sets of four that share no item, and pairs between others."""
     random = np.random.default_rng(size)
     rows = []
     for u in range(60):
         sets = random.integers(1, 12)
-        chosen = random.permutation(400)
+        chosen = random.permutation(900)
         mine = [
             pair
             for k in range(sets)
