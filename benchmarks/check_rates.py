@@ -211,7 +211,9 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
     if scenario.noisy:
         reliability = np.where(np.arange(annotators) == 0, scenario.noisy, 20.0)
     if scenario.tastes:
-        second, part = random.normal(size=items), _parts(scenario.tastes, annotators, random)
+        # By other numbers than the common order, which is drawn from the same seed.
+        other = np.random.default_rng([seed, 1])
+        second, part = other.normal(size=items), _parts(scenario.tastes, annotators, other)
         gap += part[study.annotator] * (second[left] - second[right])
     gap *= reliability[study.annotator]
     wins = random.random(judgments) < expit(gap)

@@ -25,10 +25,13 @@ _GAIN = 0.3  # standard errors by which camps must predict better: a higher one 
 _GAIN_ALIKE = 1.5
 """The same of groups whose orders are much alike, which chance and the model's own errors make more
 often: a higher one misses more of them, a lower one divides annotators who agree."""
-_TWO, _BY_DEGREES = 3.0, -1.0
+_TWO, _BY_DEGREES = 2.5, -1.0
 """Nats by which two groups must explain tastes better than degrees do before groups are claimed,
 and below which degrees are: between them neither is. Of tastes that differ by degrees, the first
 calls 1 in 100 studies groups; of groups, the second calls 1 in 100 degrees."""
+_OPPOSITE, _TWO_IF_OPPOSITE = -0.7, 1.0
+"""Correlation below which two orders are opposites, and the nats that are enough there: who lies
+between opposites prefers nothing, so that degrees are little else than reliabilities."""
 _ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 _SPLITS = 2  # of the answers: more are steadier and take longer
 _HOPELESS = -3.0
@@ -74,7 +77,8 @@ class Camps:
     @property
     def distinct(self) -> bool:
         """Whether they are two groups beyond doubt."""
-        return self.two_groups >= _TWO
+        opposite = self.correlation < _OPPOSITE
+        return self.two_groups >= (_TWO_IF_OPPOSITE if opposite else _TWO)
 
     @property
     def by_degrees(self) -> bool:

@@ -29,12 +29,12 @@ less takes small differences within groups for degrees, more blurs groups that a
 _STRANGERS, _ANYWHERE = 0.05, 1.5
 """Share of annotators who may lie anywhere in the plane, and how far out: without them, one who
 guesses or answers the opposite would decide."""
-_MOST = 400  # annotators who are asked: more take longer and hardly change the answer
+_MOST = 200  # annotators who are asked: more take longer and hardly change the answer
 _PLACES = 41  # directions: more take longer, fewer blur narrow groups
 _NARROW = 1.2  # half-width of the directions at least; the two orders lie at 1 and -1
 _OUTER = 0.02  # share of annotators at each end who do not widen the directions
-_COMMON: FloatArray = np.array([0.0, 0.35, 0.7, 1.0, 1.4])
-_RELIABILITY_SDS: FloatArray = np.array([0.1, 0.3, 0.5, 0.8])
+_COMMON: FloatArray = np.array([0.0, 0.5, 1.0, 1.5])
+_RELIABILITY_SDS: FloatArray = np.array([0.1, 0.35, 0.7])
 _RELIABILITIES: FloatArray = np.linspace(-2.4, 2.4, 25)
 _WIDTHS: IntArray = np.array([0, 1, 2, 4, 6, 9, 13, 18, 24, 31, 40])
 _SPREADS = (0.0, 0.15, 0.3)
@@ -42,8 +42,9 @@ _SPREADS = (0.0, 0.15, 0.3)
 _CLEFT = 4.0  # spreads that two groups are apart at least: at 2 there is no valley between them
 _LEAST_APART = 0.4  # the two orders are 2 apart: nearer ones are no groups
 _LEAST_SHARE = 0.05  # of the smaller group: one stranger is none
-_ROUNDS, _STRIDE = 120, 1.7
-"""Steps of EM, and the power that lengthens each: 2 may diverge, 1 takes twice as many."""
+_ROUNDS, _STRIDE, _ROUNDS_OF_TWO = 100, 1.7, 10
+"""Steps of EM, the power that lengthens each (2 may diverge, 1 takes twice as many), and steps that
+find the shares of two groups: more take longer."""
 _BEST = 3  # laws of reliability that degrees are tried with: more take longer, fewer favour groups
 _FEWEST = 4  # annotators: of fewer there is no telling
 
@@ -211,7 +212,7 @@ def _two(likely: FloatArray, places: FloatArray) -> float:
         apart = centres[second] - centres[first] >= max(_CLEFT * spread, _LEAST_APART)
         one, other = table[:, first[apart]], table[:, second[apart]]
         share = np.full(one.shape[1], 0.5)
-        for _ in range(_ROUNDS // 6):
+        for _ in range(_ROUNDS_OF_TWO):
             part = one * share
             share = (part / (part + other * (1.0 - share))).mean(axis=0)
             share = np.clip(share, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
