@@ -46,6 +46,7 @@ OTHERS = (
     "own-order",
 )
 COPIES = ("copies",)
+KINDS = ("two groups", "not two groups", "unclear")
 CODES = {"reversed": "reversed-annotators", "guesses": "guessing", "left": "position-bias"}
 
 
@@ -311,7 +312,7 @@ def _tastes(found: Check) -> dict[str, int]:
     """Count what is said of differing tastes."""
     said = [f for f in found.findings if f.code in ("divided", "different-tastes")]
     kinds = [f.details.get("kind", "two groups") for f in said]
-    return {kind: int(kind in kinds) for kind in ("two groups", "by degrees", "unclear")}
+    return {kind: int(kind in kinds) for kind in KINDS}
 
 
 def upper(part: int, whole: int) -> float:
@@ -385,7 +386,7 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         if tally["perhaps"]:
             found += f", and {percent(tally['perhaps'], tally['guilty'])} perhaps"
         if scenario.full:
-            found = ", ".join(f"{k} {tally[k]}" for k in ("two groups", "by degrees", "unclear"))
+            found = ", ".join(f"{k} {tally[k]}" for k in KINDS)
         print(
             f"| {key_of(scenario)} | {found} | {percent(tally['verdicts'], n)} | {which or '-'} "
             f"| {percent(tally['doubted'], n)} | {tally['others']} / {tally['copies']} "

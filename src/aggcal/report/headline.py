@@ -32,7 +32,7 @@ unless another level was asked for."""
 DIVIDED = "divided"
 """The finding that annotators form camps: the fit follows one, not always the larger."""
 DIFFERENT_TASTES = "different-tastes"
-"""The finding that they differ by degrees, or that it is open whether they form camps."""
+"""The finding that they differ otherwise, or that it is open whether they form camps."""
 
 _ORDERS = {
     DIVIDED: "Camps of annotators contradict each other; this order is that of one camp.",

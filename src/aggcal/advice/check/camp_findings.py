@@ -13,11 +13,11 @@ from aggcal.advice.check.sample import MANY
 from aggcal.errors import count, some
 
 DIFFERENT_TASTES = "different-tastes"
-"""The finding that tastes differ by degrees, or that it is open whether they form groups."""
+"""The finding that tastes differ, but not in two groups, or that it is open whether they do."""
 
 
 def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
-    """Report who differs in what: as two groups, by degrees, or in a way that is open."""
+    """Report who differs in what: as two groups, with others between, or in a way that is open."""
     if found is None:
         return []
     severity: Severity = "note" if found.alike else "problem"
@@ -82,7 +82,7 @@ def _groups(fitted: Fitted, found: Camps) -> _Words:
 
 
 def _tastes(fitted: Fitted, found: Camps) -> _Words:
-    """Speak of two ends: of people who differ by degrees, or may do so."""
+    """Speak of two ends, between which there are others, or may be."""
     ends = [fitted.judgments.annotator_ids[c] for c in (found.larger, found.smaller)]
     lean = (
         f"{len(ends[0]):,} annotators ({some(ends[0])}) lean one way, {len(ends[1]):,} "
@@ -90,9 +90,9 @@ def _tastes(fitted: Fitted, found: Camps) -> _Words:
     )
     remedy = "Ask annotators at both ends which criteria they weigh. "
     somewhat = " somewhat" if found.alike else ""
-    if found.by_degrees:
-        title = f"The annotators' tastes differ{somewhat} by degrees"
-        who = f"Tastes differ by degrees rather than in two groups. {lean}"
+    if found.between:
+        title = f"The annotators' tastes differ{somewhat}, but not in two groups"
+        who = f"{lean} Others lie between them, by degrees or in further groups."
         remedy += "One order is a compromise. Fit with --bridge axis, or ask a narrower question."
     else:
         title = f"Annotators prefer{somewhat} different orders"
@@ -104,7 +104,7 @@ def _tastes(fitted: Fitted, found: Camps) -> _Words:
         who,
         remedy,
         {
-            "kind": "by degrees" if found.by_degrees else "unclear",
+            "kind": "not two groups" if found.between else "unclear",
             "one_end": listed(ends[0]),
             "one_end_size": len(ends[0]),
             "other_end": listed(ends[1]),

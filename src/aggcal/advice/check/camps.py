@@ -27,8 +27,8 @@ _GAIN_ALIKE = 1.5
 often: a higher one misses more of them, a lower one divides annotators who agree."""
 _TWO, _BY_DEGREES = 2.5, -1.0
 """Nats by which two groups must explain tastes better than degrees do before groups are claimed,
-and below which degrees are: between them neither is. Of tastes that differ by degrees, the first
-calls 1 in 100 studies groups; of groups, the second calls 1 in 100 degrees."""
+and below which it is said that there are none: between the two neither is. A lower first one calls
+more degrees groups (at 2, about 3 in 100 studies), a higher second one denies more groups."""
 _OPPOSITE, _TWO_IF_OPPOSITE = -0.7, 1.0
 """Correlation below which two orders are opposites, and the nats that are enough there: who lies
 between opposites prefers nothing, so that degrees are little else than reliabilities."""
@@ -81,8 +81,8 @@ class Camps:
         return self.two_groups >= (_TWO_IF_OPPOSITE if opposite else _TWO)
 
     @property
-    def by_degrees(self) -> bool:
-        """Whether they are the two halves of people whose tastes differ by degrees."""
+    def between(self) -> bool:
+        """Whether annotators lie between them, too: by degrees, or in further groups."""
         return self.two_groups < _BY_DEGREES
 
 
