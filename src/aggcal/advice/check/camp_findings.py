@@ -92,11 +92,11 @@ def _tastes(fitted: Fitted, found: Camps) -> _Words:
     somewhat = " somewhat" if found.alike else ""
     if found.between:
         title = f"The annotators' tastes differ{somewhat}, but not in two groups"
-        who = f"{lean} Others lie between them, by degrees or in further groups."
+        who = f"Some annotators lie between the ends, by degrees or in further groups. {lean}"
         remedy += "One order is a compromise. Fit with --bridge axis, or ask a narrower question."
     else:
         title = f"Annotators prefer{somewhat} different orders"
-        who = f"{lean} Whether they form two groups or differ by degrees is unclear."
+        who = f"Whether they form two groups or differ by degrees is unclear. {lean}"
         remedy += "More judgments of each annotator would show whether they form groups."
     return _Words(
         DIFFERENT_TASTES,
