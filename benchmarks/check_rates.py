@@ -5,7 +5,9 @@
 Studies are simulated by the heterogeneous Bradley-Terry model, clean ones and ones with a fault put
 in; each is looked over by `aggcal.check`. Studies that stand in the file of results already are not
 made again, so a run can be broken off and taken up. `--quick` leaves out copies and camps, which
-take most of the time and do not bear on the verdicts on single annotators.
+take most of the time and do not bear on the verdicts on single annotators; kinds of tastes are
+looked at in full all the same. To renew some kinds, take them out of the file of results, and name
+them with `--only`.
 """
 
 from __future__ import annotations
@@ -35,8 +37,16 @@ count in several rows. The thresholds of the check were chosen on studies from 2
 this number whenever they are chosen anew, or the rates are those of studies they were fitted to.
 """
 VERDICTS = ("reversed-annotators", "contradicting", "guessing", "position-bias", "side-preferred")
-OTHERS = ("self-contradiction", "order-decides", "divided", "perhaps-divided", "own-order")
+OTHERS = (
+    "self-contradiction",
+    "order-decides",
+    "divided",
+    "different-tastes",
+    "perhaps-divided",
+    "own-order",
+)
 COPIES = ("copies",)
+KINDS = ("two groups", "not two groups", "unclear")
 CODES = {"reversed": "reversed-annotators", "guesses": "guessing", "left": "position-bias"}
 
 
@@ -60,6 +70,13 @@ class Scenario:
     """Items in a ranking; the judgments are its pairs."""
     careless_share: float = 0.0
     """Annotators with a twelfth of the reliability of all others, who have that of three."""
+    noisy: float = 0.0
+    """Reliability of one annotator among others who hardly ever err."""
+    tastes: str = ""
+    """How much of a second order annotators add to the common one: ``normal`` and ``uniform``
+    numbers are degrees, ``two`` are groups. Such studies are looked at in full."""
+    full: bool = False
+    """Whether a quick run looks at these in full, too."""
 
 
 REVERSED, GUESSING = {"reversed_share": 0.1}, {"guessing_share": 0.1}
@@ -135,6 +152,30 @@ SCENARIOS = (
         for n, m, size in ((40, 40, 2000), (40, 40, 4000), (25, 8, 1600))
     ),
     Scenario("clean, half are careless", (25, 20, 2000), careless_share=0.5),
+    *(
+        Scenario(f"clean, 1 of {m} is noisy ({noisy})", (25, m, 50 * m), noisy=noisy)
+        for m, noisy in ((10, 0.5), (20, 0.5), (40, 0.5), (20, 0.75), (20, 1.0))
+    ),
+    *(
+        Scenario(name, s, role=INNOCENT, reliability_sd=0.4, tastes=tastes, full=True)
+        for name, tastes in (
+            ("tastes by degrees, normal", "normal"),
+            ("tastes by degrees, uniform", "uniform"),
+            ("two tastes", "two"),
+        )
+        for s in ((40, 10, 2000), (40, 20, 2000), (40, 40, 4000), (60, 100, 5000))
+    ),
+    *(
+        Scenario(
+            f"{share:.0%} have an unrelated order, in full",
+            CAMPS,
+            {"camp_share": share},
+            INNOCENT,
+            0.4,
+            full=True,
+        )
+        for share in (0.5, 0.3)
+    ),
 )
 
 
@@ -155,9 +196,8 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         return study, _rankings(study, judgments, scenario.ranked, random)
     if scenario.weights:
         table["weight"] = _weights(scenario.weights, judgments, random)
-    if not (
-        scenario.ties or scenario.consistent or scenario.components > 1 or scenario.careless_share
-    ) and (scenario.score_sd == 1.0):
+    odd = scenario.ties or scenario.consistent or scenario.components > 1 or scenario.careless_share
+    if not (odd or scenario.noisy or scenario.tastes) and scenario.score_sd == 1.0:
         return study, table
     left, right = study.left.astype(np.int64), study.right.astype(np.int64)
     if scenario.components > 1:
@@ -169,6 +209,13 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
     if scenario.careless_share:
         careless = np.arange(annotators) < scenario.careless_share * annotators
         reliability = np.where(careless, 0.25, 3.0)
+    if scenario.noisy:
+        reliability = np.where(np.arange(annotators) == 0, scenario.noisy, 20.0)
+    if scenario.tastes:
+        # By other numbers than the common order, which is drawn from the same seed.
+        other = np.random.default_rng([seed, 1])
+        second, part = other.normal(size=items), _parts(scenario.tastes, annotators, other)
+        gap += part[study.annotator] * (second[left] - second[right])
     gap *= reliability[study.annotator]
     wins = random.random(judgments) < expit(gap)
     if scenario.consistent:
@@ -189,6 +236,15 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         "outcome": outcome[kept],
     }
     return study, table
+
+
+def _parts(tastes: str, size: int, random: np.random.Generator) -> FloatArray:
+    """Return how much of a second order annotators add, with a variance of 1."""
+    if tastes == "normal":
+        return random.normal(size=size)
+    if tastes == "uniform":
+        return random.uniform(-sqrt(3.0), sqrt(3.0), size)
+    return np.where(random.permutation(size) < size // 2, 1.0, -1.0)
 
 
 def _weights(values: tuple[float, ...], size: int, random: np.random.Generator) -> FloatArray:
@@ -230,7 +286,7 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
     study, table = study_of(scenario, seed)
     judgments = aggcal.read_judgments(table, format="rankings" if scenario.ranked else None)
     began = time.perf_counter()
-    found = check(judgments, with_precision=False, quick=quick)
+    found = check(judgments, with_precision=False, quick=quick and not scenario.full)
     spent = round(1e3 * (time.perf_counter() - began))
     guilty = set(study.annotator_ids[study.role == scenario.role].tolist())
     copied = {str(study.annotator_ids[v]) for v in study.copied.values()}
@@ -241,6 +297,8 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
         tally[name] = int(bool(accused(found, codes) - guilty - copied))
     for code in VERDICTS:
         tally[code] = int(bool(accused(found, (code,)) - guilty - copied))
+    if scenario.full:
+        tally |= _tastes(found)
     tally["doubted"] = int(bool(accused(found, ("perhaps-guessing",)) - guilty))
     if scenario.role in CODES:
         guilty -= {"side-preferred", "order-decides"}
@@ -248,6 +306,13 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
         tally["guilty"], tally["found"] = len(guilty), len(guilty & named)
         tally["perhaps"] = len(guilty & accused(found, ("perhaps-guessing",)))
     return tally
+
+
+def _tastes(found: Check) -> dict[str, int]:
+    """Count what is said of differing tastes."""
+    said = [f for f in found.findings if f.code in ("divided", "different-tastes")]
+    kinds = [f.details.get("kind", "two groups") for f in said]
+    return {kind: int(kind in kinds) for kind in KINDS}
 
 
 def upper(part: int, whole: int) -> float:
@@ -305,7 +370,8 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
     print("Made by `benchmarks/check_rates.py`" + (" with `--quick`" if quick else "") + ".")
     print("A false accusation is a study in which an innocent annotator is called reversed,")
     print("guessing or following a side, or the study as a whole to prefer one. Findings of other")
-    print("checks (self-contradiction, camps, copies) are counted apart.\n")
+    print("checks (self-contradiction, camps, copies) are counted apart. Studies of tastes are")
+    print("looked at in full; the third column says what was said of these, in how many studies.\n")
     print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
     print("| of which | innocent 'perhaps guessing' | other checks / copies | seconds |")
     print("|---|---|---|---|---|---|---|---|")
@@ -319,6 +385,8 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         found = percent(tally["found"], tally["guilty"])
         if tally["perhaps"]:
             found += f", and {percent(tally['perhaps'], tally['guilty'])} perhaps"
+        if scenario.full:
+            found = ", ".join(f"{k} {tally[k]}" for k in KINDS)
         print(
             f"| {key_of(scenario)} | {found} | {percent(tally['verdicts'], n)} | {which or '-'} "
             f"| {percent(tally['doubted'], n)} | {tally['others']} / {tally['copies']} "

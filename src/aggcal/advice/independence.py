@@ -13,6 +13,7 @@ from aggcal._core.records import dataclass
 SIGNS = {
     "copies": "some annotators' answers match far more often than independent ones would",
     "divided": "groups of annotators prefer different orders",
+    "different-tastes": "annotators' tastes differ",
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
     "circular": "more triples of items are cycles than chance explains",

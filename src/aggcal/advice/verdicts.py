@@ -13,7 +13,7 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty.reversal import NO_CONSENSUS, not_to_tell
+from aggcal.aggregation.uncertainty.reversal import not_to_tell
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
@@ -32,6 +32,8 @@ FEW = 10
 annotators without a verdict, a lower one trusts the prior instead of the answers.
 """
 
+_DIFFERENT_ORDERS = "annotators prefer different orders, so there is no consensus to compare with"
+
 
 @dataclass(frozen=True)
 class Accused:
@@ -46,7 +48,7 @@ class Accused:
     unproven: frozenset[str] = frozenset()
     """Those who agree with the others no more than some of so many guessers would."""
     divided: bool = False
-    """Whether opposing groups were found, so that there is no consensus to be against."""
+    """Whether annotators prefer different orders, so that there is no consensus to be against."""
     looked_at: frozenset[str] | None = None
     """Where a check looked at a sample: the annotators in it."""
 
@@ -137,7 +139,9 @@ def _without_majority(
 
     Which of two contradicting sides the fit follows is then as good as a coin toss.
     """
-    why = not_to_tell(len(found), consensus.warnings) or (NO_CONSENSUS if accused.divided else "")
+    why = not_to_tell(len(found), consensus.warnings) or (
+        _DIFFERENT_ORDERS if accused.divided else ""
+    )
     if not why:
         return found
     by_fit = [str(name) not in accused.named for name in consensus.annotator_ids]

@@ -31,7 +31,13 @@ unless another level was asked for."""
 
 DIVIDED = "divided"
 """The finding that annotators form camps: the fit follows one, not always the larger."""
+DIFFERENT_TASTES = "different-tastes"
+"""The finding that they differ otherwise, or that it is open whether they form camps."""
 
+_ORDERS = {
+    DIVIDED: "Camps of annotators contradict each other; this order is that of one camp.",
+    DIFFERENT_TASTES: "Annotators prefer different orders; this order is a compromise.",
+}
 _POSITION = "position-bias"
 _SLIGHT = 0.15
 """How far from one half the share of left answers may be and still count as a lean: a larger one
@@ -222,7 +228,7 @@ def trust(
         if each["severity"] == "problem"
     ]
     share = _named_share(problems, annotators)
-    apart = [each for each in problems if not differ or each["code"] != DIVIDED]
+    apart = [each for each in problems if not differ or each["code"] not in _ORDERS]
     bad = _not_ready(summary, apart, share)
     careful = [differ] if differ else []
     careful += _careful(summary, problems, share, intervals=intervals)
@@ -248,8 +254,7 @@ def _not_ready(
     known = None if withdrawn(summary) else right_order(summary)
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(summary, known, LITTLE)}; at least {percent(LITTLE)} is needed.")
-    if any(each["code"] == DIVIDED for each in problems):
-        found.append("Camps of annotators contradict each other; this order is that of one camp.")
+    found += [_ORDERS[each["code"]] for each in problems if each["code"] in _ORDERS]
     if share > TOO_MANY_BAD:
         found.append(f"Annotators with problems gave {percent(share)} of the judgments.")
     return found

@@ -9,7 +9,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import camps
 from aggcal.advice.check.camp_signs import first_sign
-from aggcal.advice.check.camps import held_out_gain
+from aggcal.advice.check.camps import HeldOut, held_out
 from aggcal.advice.check.context import Fitted
 from aggcal.models.links import LOGISTIC
 
@@ -31,7 +31,7 @@ def test_many_ties_do_not_make_camps_of_annotators_who_agree() -> None:
     judgments = aggcal.read_judgments(rows)
     sides = [np.array([True, True, False, False, True]), np.array([True, False, True, False, True])]
     for seed in range(2):
-        assert held_out_gain(judgments, sides, seed=seed) < 0.3
+        assert held_out(judgments, sides, seed=seed).gain < 0.3
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_splits_are_averaged_unless_the_first_is_hopeless(
 ) -> None:
     seeds: list[int] = []
 
-    def gain(*_: object, seed: int) -> float:
+    def gain(*_: object, seed: int) -> HeldOut:
         seeds.append(seed)
-        return gains[len(seeds) - 1]
+        return HeldOut(gains[len(seeds) - 1], np.zeros(1), np.zeros(1))
 
-    monkeypatch.setattr(camps, "held_out_gain", gain)
+    monkeypatch.setattr(camps, "held_out", gain)
     judgments = aggcal.read_judgments([("u", "a", "b")])
-    assert (camps._predicted(judgments, [], 7) >= camps._GAIN) == found
+    assert (camps._predicted(judgments, [], 7)[0] >= camps._GAIN) == found
     assert seeds == [7, 8][:asked]
 
 

@@ -2,7 +2,7 @@
 
 `survey.check` is the door. It fits the study once (`context`), then asks one file after the other,
 each of which returns findings: `position` (with `side_of_study`), `copies` (with `likeness`,
-`clusters`), `camps` (with `camp_signs`), `cycles`, `pair_effects` (with `gap_variances`,
+`clusters`), `camps` (with `camp_signs`, `tastes`), `cycles`, `pair_effects` (with `gap_variances`,
 `tied_slopes`), `reliability` (with `annotator_mixture`, `leave_one_out`, `without_one`,
 `own_order`; its findings are in `stray_findings`), `self_contradiction`, `agreement`, `speed`,
 `volume`, `connectivity`, `scores`, `precision`; some of them are begun early, in threads. `testing`

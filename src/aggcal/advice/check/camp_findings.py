@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.camps import Camps
 from aggcal.advice.check.context import Fitted
@@ -10,49 +12,105 @@ from aggcal.advice.check.reliability import Strays
 from aggcal.advice.check.sample import MANY
 from aggcal.errors import count, some
 
+DIFFERENT_TASTES = "different-tastes"
+"""The finding that tastes differ, but not in two groups, or that it is open whether they do."""
+
 
 def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
-    """Report who is divided over what."""
+    """Report who differs in what: as two groups, with others between, or in a way that is open."""
     if found is None:
         return []
-    judgments = fitted.judgments
-    larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
-    items = judgments.item_ids[found.items]
     severity: Severity = "note" if found.alike else "problem"
-    sizes = f"{len(larger):,} and {len(smaller):,}"
-    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
-    title = (
-        f"Two groups of annotators ({sizes}) prefer somewhat different orders"
-        if found.alike
-        else f"The annotators form two opposing groups ({sizes})"
-    )
+    words = _groups(fitted, found) if found.distinct else _tastes(fitted, found)
+    judgments = fitted.judgments
+    items = judgments.item_ids[found.items]
     return [
         Finding(
             severity,
-            "divided",
-            f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
-            f"order the items differently{unclear}. Their orders correlate "
-            f"{_signed(found.correlation)}, those of random groups "
-            f"{_signed(found.usual_correlation)} (1 is "
-            f"the same order, \N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
-            "Ask both groups which criterion they used. If both are legitimate, analyse them "
-            "separately, or ask a narrower question.",
-            {
-                "larger_camp": listed(larger),
-                "larger_size": len(larger),
-                "smaller_camp": listed(smaller),
-                "smaller_size": len(smaller),
+            words.code,
+            f"{words.who} Their orders correlate {_signed(found.correlation)}, those of random "
+            f"groups {_signed(found.usual_correlation)} (1 is the same order, "
+            f"\N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
+            words.remedy,
+            words.details
+            | {
                 "unclear": found.unclear,
                 "rank_correlation": round(found.correlation, 4),
                 "rank_correlation_by_lot": round(found.usual_correlation, 4),
                 "items": listed(items),
                 "differences": rounded(found.differences),
                 "standard_deviations_beyond_chance": round(found.beyond, 2),
+                "log_evidence_for_two_groups": round(found.two_groups, 2),
             },
-            title=title,
+            title=words.title,
             affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
         )
     ]
+
+
+class _Words(NamedTuple):
+    """What is said of one kind of difference."""
+
+    code: str
+    title: str
+    who: str
+    remedy: str
+    details: dict[str, Any]
+
+
+def _groups(fitted: Fitted, found: Camps) -> _Words:
+    """Speak of two groups."""
+    larger, smaller = (fitted.judgments.annotator_ids[c] for c in (found.larger, found.smaller))
+    sizes = f"{len(larger):,} and {len(smaller):,}"
+    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
+    return _Words(
+        "divided",
+        f"Two groups of annotators ({sizes}) prefer somewhat different orders"
+        if found.alike
+        else f"The annotators form two opposing groups ({sizes})",
+        f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
+        f"order the items differently{unclear}.",
+        "Ask both groups which criterion they used. If both are legitimate, analyse them "
+        "separately, or ask a narrower question.",
+        {
+            "larger_camp": listed(larger),
+            "larger_size": len(larger),
+            "smaller_camp": listed(smaller),
+            "smaller_size": len(smaller),
+        },
+    )
+
+
+def _tastes(fitted: Fitted, found: Camps) -> _Words:
+    """Speak of two ends, between which there are others, or may be."""
+    ends = [fitted.judgments.annotator_ids[c] for c in (found.larger, found.smaller)]
+    lean = (
+        f"{len(ends[0]):,} annotators ({some(ends[0])}) lean one way, {len(ends[1]):,} "
+        f"({some(ends[1])}) the other."
+    )
+    remedy = "Ask annotators at both ends which criteria they weigh. "
+    somewhat = " somewhat" if found.alike else ""
+    if found.between:
+        title = f"The annotators' tastes differ{somewhat}, but not in two groups"
+        who = f"Some annotators lie between the ends, by degrees or in further groups. {lean}"
+        remedy += "One order is a compromise. Fit with --bridge axis, or ask a narrower question."
+    else:
+        title = f"Annotators prefer{somewhat} different orders"
+        who = f"Whether they form two groups or differ by degrees is unclear. {lean}"
+        remedy += "More judgments of each annotator would show whether they form groups."
+    return _Words(
+        DIFFERENT_TASTES,
+        title,
+        who,
+        remedy,
+        {
+            "kind": "not two groups" if found.between else "unclear",
+            "one_end": listed(ends[0]),
+            "one_end_size": len(ends[0]),
+            "other_end": listed(ends[1]),
+            "other_end_size": len(ends[1]),
+        },
+    )
 
 
 def _signed(number: float) -> str:

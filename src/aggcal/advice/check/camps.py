@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.camp_signs import FEWEST, LARGE, first_sign
 from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.tastes import Plane, for_two_groups
 from aggcal.aggregation.methods import BTL, HRA
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
@@ -23,6 +25,13 @@ _GAIN = 0.3  # standard errors by which camps must predict better: a higher one 
 _GAIN_ALIKE = 1.5
 """The same of groups whose orders are much alike, which chance and the model's own errors make more
 often: a higher one misses more of them, a lower one divides annotators who agree."""
+_TWO, _BY_DEGREES = 2.5, -1.0
+"""Nats by which two groups must explain tastes better than degrees do before groups are claimed,
+and below which it is said that there are none: between the two neither is. A lower first one calls
+more degrees groups (at 2, about 3 in 100 studies), a higher second one denies more groups."""
+_OPPOSITE, _TWO_IF_OPPOSITE = -0.7, 1.0
+"""Correlation below which two orders are opposites, and the nats that are enough there: who lies
+between opposites prefers nothing, so that degrees are little else than reliabilities."""
 _ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 _SPLITS = 2  # of the answers: more are steadier and take longer
 _HOPELESS = -3.0
@@ -57,18 +66,32 @@ class Camps:
     differences: FloatArray
     """How much higher the larger camp puts those."""
     beyond: float
+    two_groups: float
+    """Nats by which two groups explain the tastes better than degrees of them do."""
 
     @property
     def alike(self) -> bool:
         """Whether the two orders are nearly one."""
         return self.correlation > _ALIKE * max(self.usual_correlation, _ALIKE)
 
+    @property
+    def distinct(self) -> bool:
+        """Whether they are two groups beyond doubt."""
+        opposite = self.correlation < _OPPOSITE
+        return self.two_groups >= (_TWO_IF_OPPOSITE if opposite else _TWO)
+
+    @property
+    def between(self) -> bool:
+        """Whether annotators lie between them, too: by degrees, or in further groups."""
+        return self.two_groups < _BY_DEGREES
+
 
 def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | None, float]:
     """Look for two camps, and return them with how far chance is exceeded.
 
     A first sign makes one look (`first_sign`). What decides is whether camps predict answers that
-    they were not made from (`held_out_gain`).
+    they were not made from (`held_out`). Whether they are
+    camps, or the halves of a continuum, is told apart after that (`for_two_groups`).
 
     Parameters
     ----------
@@ -87,26 +110,40 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     turned = fitted.population.slopes < 0.0
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), turned]
     judgments = _without_ties(fitted.judgments)
-    gain = _predicted(judgments, starts, seed)
+    gain, predicted = _predicted(judgments, starts, seed)
     if gain < _GAIN:
         return None, beyond
     division = _division(judgments, starts)
     if division is None:
         return None, beyond
-    found = _described(judgments, division, beyond, seed)
+    plane = Plane.of(judgments, predicted.common, predicted.apart)
+    found = _described(judgments, division, beyond, for_two_groups(plane), seed)
     if found is not None and found.alike and gain < _GAIN_ALIKE:
         return None, beyond
     return found, beyond
 
 
-def _predicted(judgments: Judgments, starts: list[BoolArray], seed: int) -> float:
-    """Return how much better camps predict held-out answers than one consensus, by two splits."""
-    gains: list[float] = []
+class HeldOut(NamedTuple):
+    """What two camps say of answers that they were not made from.
+
+    ``gain`` is how surely they predict these better than one consensus, in standard errors;
+    ``common`` and ``apart`` the gap of each row by half the sum of the two orders, and by half
+    their difference.
+    """
+
+    gain: float
+    common: FloatArray
+    apart: FloatArray
+
+
+def _predicted(judgments: Judgments, starts: list[BoolArray], seed: int) -> tuple[float, HeldOut]:
+    """Return how much better camps predict than one consensus, by two splits, and the first."""
+    found: list[HeldOut] = []
     for k in range(_SPLITS):
-        gains.append(held_out_gain(judgments, starts, seed=seed + k))
-        if gains[-1] < _HOPELESS:
+        found.append(held_out(judgments, starts, seed=seed + k))
+        if found[-1].gain < _HOPELESS:
             break
-    return float(np.mean(gains))
+    return float(np.mean([each.gain for each in found])), found[0]
 
 
 def _without_ties(judgments: Judgments) -> Judgments:
@@ -141,6 +178,12 @@ class _Division:
     orders: tuple[FloatArray, FloatArray]
     margin: FloatArray
 
+    @property
+    def midway(self) -> tuple[FloatArray, FloatArray]:
+        """Half the sum of the two orders, and half their difference."""
+        one, other = (_centred(order) for order in self.orders)
+        return 0.5 * (one + other), 0.5 * (one - other)
+
 
 def _division(judgments: Judgments, starts: list[BoolArray]) -> _Division | None:
     """Divide the annotators so that each camp's own consensus explains it best."""
@@ -163,8 +206,8 @@ def _division(judgments: Judgments, starts: list[BoolArray]) -> _Division | None
     return None if best is None else best[1]
 
 
-def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 0) -> float:
-    """Return how surely two camps predict answers that they were not made from, in standard errors.
+def held_out(judgments: Judgments, starts: list[BoolArray], *, seed: int = 0) -> HeldOut:
+    """Return what two camps say of answers that they were not made from.
 
     Half of the rows divide the annotators and give each camp its order; the other half tells
     whether an annotator's camp predicts it better than the consensus of all does, which knows
@@ -173,6 +216,8 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
     random = np.random.default_rng(seed)
     half = random.integers(2, size=len(judgments.count)).astype(bool)
     gain: FloatArray = np.zeros(judgments.n_annotators)
+    common, apart = np.zeros((2, len(half)))
+    first: FloatArray | None = None
     for seen in (half, ~half):
         # A weight next to nothing, so that no item and no annotator drops out.
         part = replace(
@@ -183,7 +228,7 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         rest = replace(judgments, count=np.where(seen, 0, judgments.count))
         found = _division(part, starts)
         if found is None:
-            return 0.0
+            return HeldOut(0.0, common, apart)
         with unsaid():
             # As in the camps: scores of another model have another scale.
             whole = HRA(terms=PLAIN).fit(part)
@@ -191,10 +236,20 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
         two = [_log_likelihood(rest, order) for order in found.orders]
         gain += np.where(found.side, two[0], two[1]) - one
-    return float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
+        middle, difference = found.midway
+        # Which camp comes first is chance; both halves must have the same one there.
+        first = difference if first is None else first
+        turn = -1.0 if float(first @ difference) < 0.0 else 1.0
+        common += np.where(seen, 0.0, middle[judgments.left] - middle[judgments.right])
+        gaps = turn * (difference[judgments.left] - difference[judgments.right])
+        apart += np.where(seen, 0.0, gaps)
+    surely = float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
+    return HeldOut(surely, common, apart)
 
 
-def _described(judgments: Judgments, found: _Division, beyond: float, seed: int) -> Camps | None:
+def _described(
+    judgments: Judgments, found: _Division, beyond: float, two_groups: float, seed: int
+) -> Camps | None:
     side, orders = found.side, found.orders
     if side.sum() * 2 < len(side):
         side, orders = ~side, (orders[1], orders[0])
@@ -217,6 +272,7 @@ def _described(judgments: Judgments, found: _Division, beyond: float, seed: int)
         items,
         difference[items],
         beyond,
+        two_groups,
     )
 
 

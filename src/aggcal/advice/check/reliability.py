@@ -46,6 +46,11 @@ _WORTH_A_LOOK = 2.0
 """Standard errors above chance up to which an annotator is looked at more closely; all others agree
 with the consensus beyond doubt.
 """
+WEAKLY, _SURE_NOT_EVEN = 0.6, 0.95
+"""Share of agreement with the others that is following them weakly, and the level of the interval
+that must lie below it before anybody is said to guess. Beside people who hardly ever err, somebody
+who does so in 4 answers of 10 looks like a coin. A higher share, or a lower level, accuses more of
+those; the reverse leaves more guessers unnamed (this one 1 in 10 of those who were named)."""
 _SURE_TURNED = 0.95
 """Probability of being reversed and not guessing, given how many of each kind there seem to be,
 above which somebody is called reversed: a lower one calls some of many guessers reversed."""
@@ -121,8 +126,8 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
     than someone who tosses a coin would; guessing who does no better than a coin. Neither is
     said of those whose answers follow another order, and the latter of nobody who may do so, may be
-    reversed, or belongs to many who together are no coins. Answers to one pair, or on one screen,
-    count as they hang together.
+    reversed, may follow the others weakly, or belongs to many who together are no coins. Answers to
+    one pair, or on one screen, count as they hang together.
 
     Parameters
     ----------
@@ -179,6 +184,8 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     turned[other], perhaps[other] = False, False
     doubtful = may_guess & ~stray
     own = _by_another_order(fitted, guessing, doubtful)
+    weakly = guessing & ~_not_even_weakly(fitted, agreement, inflation)
+    guessing, doubtful = guessing & ~weakly, doubtful | weakly
     own[other] = True
     order = np.argsort(honest, kind="stable")
     return Strays(
@@ -302,6 +309,13 @@ def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
     agreed, usual = elementwise(counted, gap, judgments.outcome, number, results=2)
     expected = sums(judgments.annotator, usual, m) / some_
     return sums(judgments.annotator, agreed, m) / some_, expected, given
+
+
+def _not_even_weakly(fitted: Fitted, agreement: FloatArray, inflation: FloatArray) -> BoolArray:
+    """Say of whom it would have been seen if they followed the others weakly."""
+    independent = sums(fitted.judgments.annotator, fitted.number, len(agreement)) / inflation
+    _, high = share_interval(agreement * independent, independent, _SURE_NOT_EVEN)
+    return high < WEAKLY
 
 
 def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolArray:

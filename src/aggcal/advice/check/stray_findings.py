@@ -17,7 +17,7 @@ from aggcal.advice.check.findings import (
     listed,
     rounded,
 )
-from aggcal.advice.check.reliability import Strays
+from aggcal.advice.check.reliability import WEAKLY, Strays
 from aggcal.advice.check.testing import odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.errors import count, some
@@ -55,6 +55,7 @@ _GUESSING_WORDS = _Words(
     "guessing",
     ("answers", "answer"),
     "not measurably better than chance",
+    f" The 95% interval of this share is below {WEAKLY:.0%}: even weak agreement would have shown."
     " Possible reasons are guessing, or hardly any care.",
     "Ask how they work, and leave them out if they cannot explain it.",
 )

@@ -282,7 +282,7 @@ class _Look:
         elif divided:
             # Held against a consensus that neither camp shares, friends look like copies.
             self.not_checked.append(
-                "copied answers (annotators of one group agree with each other anyway)"
+                "copied answers (annotators of one taste agree with each other anyway)"
             )
         else:
             self.findings += copy_findings(self.fitted, found)
@@ -291,7 +291,7 @@ class _Look:
     def _effects(self, copied: set[int], *, divided: bool) -> None:
         if divided:
             self.not_checked.append(
-                "independent answers (the opposing groups would explain what is found)"
+                "independent answers (the different tastes would explain what is found)"
             )
             return
         self.step("checking answers to the same pair")
@@ -308,7 +308,8 @@ class _Look:
         found, _ = camps(self.fitted, copied | self.named, seed=self.seed)
         told = camp_findings(self.fitted, found)
         self.findings += told
-        self.passed += passed.of_camps(self.fitted)
+        if not told:
+            self.passed += passed.of_camps(self.fitted)
         self.step("looking for cycles")
         circles = cycles(self.fitted, seed=self.seed)
         self.counts["circular_triples"] = {

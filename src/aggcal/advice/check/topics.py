@@ -10,6 +10,7 @@ TOPICS = {
     "constant-scores": "constant scores",
     "contradicting": "contradicting annotators",
     "copies": "copied answers",
+    "different-tastes": "different tastes",
     "direction": "opposite direction",
     "disconnected": "disconnected items",
     "divided": "opposing groups",
