@@ -47,6 +47,10 @@ class CompiledThurstone(Thurstone):
         self._near32 = np.empty(len(rows), dtype=np.float32)
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         self._slope_gradient = np.zeros(rows.n_annotators)
+        # Small studies ask so often that looking the addresses up is felt.
+        self._at_rows = at(self._winner, self._loser, self._weight)
+        (self._at_starts,) = at(self._starts)
+        self._at_curvature = at(self._near32, self._cross32)
         self._last: FloatArray | None = None
 
     def sums(self, scores: FloatArray, tolerance: float) -> Sums:
@@ -58,15 +62,15 @@ class CompiledThurstone(Thurstone):
         # How the scores moved says where the slopes should go: one sweep less for each annotator.
         moved = None if self._last is None or not self.heterogeneous else scores - self._last
         self._last = scores.copy()
+        points = *self._at_rows, self._at_starts, *at(scores, moved, self._annotator_size)
+        limits = -1.0 if precision is None else precision, tolerance
+        kept = at(slopes, self._slope_gradient, self._inner)
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             sums = np.zeros((rows.n_items, 2))
-            value = self._kernels.aggcal_evaluate(
-                _CODES[self.link.name], begin, end, *at(self._winner, self._loser, self._weight),
-                *at(self._starts, scores, moved, self._annotator_size),
-                -1.0 if precision is None else precision, tolerance,
-                *at(slopes, self._slope_gradient, self._inner, sums, self._near32, self._cross32),
-            )  # fmt: skip
+            out = *kept, *at(sums), *self._at_curvature
+            link = _CODES[self.link.name]
+            value = self._kernels.aggcal_evaluate(link, begin, end, *points, *limits, *out)
             return value, sums
 
         parts = each_range(work, self._ranges)
@@ -82,14 +86,13 @@ class CompiledThurstone(Thurstone):
     def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
         vector = np.ascontiguousarray(vector)
-        cross = self._cross32 if self.heterogeneous else None
+        near, cross = self._at_curvature
+        given = near, cross if self.heterogeneous else None, *at(self._inner, vector)
 
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(self.rows.n_items)
-            self._kernels.aggcal_product(
-                begin, end, *at(self._winner, self._loser, self._starts, self._near32, cross,
-                                 self._inner, vector, out),
-            )  # fmt: skip
+            rows = *self._at_rows[:2], self._at_starts
+            self._kernels.aggcal_product(begin, end, *rows, *given, *at(out))
             return out
 
         return added(each_range(work, self._ranges))

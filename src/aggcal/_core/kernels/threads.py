@@ -97,8 +97,8 @@ def even(rows: int, fewest: int | None = None) -> list[int]:
     >>> even(40_000)
     [0, 20000, 40000]
     """
-    most = int(np.clip(rows // _ROWS_OF_MANY, _MOST_RANGES, _MANY_RANGES))
-    ranges = int(np.clip(rows // (fewest or _ROWS_PER_RANGE), 1, most))
+    most = min(max(rows // _ROWS_OF_MANY, _MOST_RANGES), _MANY_RANGES)
+    ranges = min(max(rows // (fewest or _ROWS_PER_RANGE), 1), most)
     return [rows * k // ranges for k in range(ranges + 1)]
 
 
