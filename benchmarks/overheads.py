@@ -7,10 +7,11 @@ Suggestions: `suggest_pairs` for a simulated study of 1,000 items that is fitted
 process of its own for each number of pairs, the first time and the second.
 
 Fits: reliabilities by their mode. The bare fit is the search for the optimum alone; `aggregate`
-also lays out and checks the judgments; standard errors come with the intervals of scores, ranks and
-reliabilities. Every time judgments are new objects, so that nothing is remembered; the least of all
-repeats counts, in seconds of all processors together, so that other work on the machine counts
-little.
+also lays out and checks the judgments; errors are the standard errors of scores and reliabilities,
+with the covariance of the scores; all of `quantify` adds intervals of ranks, by draws, and looks
+for groups of items that are weakly joined. Every time judgments are new objects, so that nothing is
+remembered; the least of all repeats counts, in seconds of all processors together, so that other
+work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -61,21 +62,26 @@ def suggestions(pairs: int) -> list[tuple[float, float]]:
     ]
 
 
-def fits(size: str, repeat: int) -> tuple[float, float, float]:
-    """Return processor seconds of the bare fit, of `aggregate` and of standard errors."""
+def fits(size: str, repeat: int) -> tuple[float, float, float, float]:
+    """Return processor seconds: the bare fit, `aggregate`, standard errors, all of `quantify`."""
     import aggcal
-    from aggcal.aggregation import thurstone
+    from aggcal.aggregation import estimate, thurstone
 
     bare: list[float] = []
-    fit = vars(thurstone)["fit_thurstone"]
+    alone: list[float] = []
 
-    def watched(*args: Any, **options: Any) -> Any:
-        used = time.process_time()
-        found = fit(*args, **options)
-        bare.append(time.process_time() - used)
-        return found
+    def watched(work: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+        def called(*args: Any, **options: Any) -> Any:
+            used = time.process_time()
+            found = work(*args, **options)
+            seconds.append(time.process_time() - used)
+            return found
 
-    vars(thurstone)["fit_thurstone"] = watched
+        return called
+
+    vars(thurstone)["fit_thurstone"] = watched(vars(thurstone)["fit_thurstone"], bare)
+    laplace = watched(vars(estimate.Quantify)["_laplace"], alone)
+    setattr(estimate.Quantify, "_laplace", laplace)  # noqa: B010  # it has no other name
     rows = judged(*(int(number) for number in size.split(",")))
     whole, errors = [], []
     for _ in range(repeat + 1):
@@ -85,7 +91,7 @@ def fits(size: str, repeat: int) -> tuple[float, float, float]:
         whole.append(time.process_time() - used)
         errors.append(timed(consensus.quantify)[1])
     # The first time also loads modules.
-    return min(bare[1:]), min(whole[1:]), min(errors[1:])
+    return min(bare[1:]), min(whole[1:]), min(alone[1:]), min(errors[1:])
 
 
 def child(*arguments: str) -> Any:
@@ -127,16 +133,14 @@ def main() -> None:
         "",
         f"Reliabilities by their mode, {how}; in brackets over the bare fit:",
         "",
-        "| items | judgments | annotators | bare fit | `aggregate` | standard errors |",
-        "|---|---|---|---|---|---|",
+        "| items | judgments | annotators | bare fit | `aggregate` | errors | `quantify` |",
+        "|---|---|---|---|---|---|---|",
     ]
     for size in asked.sizes:
-        bare, whole, errors = child("fit", size, str(asked.repeat))
+        bare, *others = child("fit", size, str(asked.repeat))
         counts = " | ".join(f"{int(number):,}" for number in size.split(","))
-        lines.append(
-            f"| {counts} | {bare:.4f} | {whole:.4f} ({whole / bare:.1f}) "
-            f"| {errors:.4f} ({errors / bare:.1f}) |"
-        )
+        over = " | ".join(f"{each:.4f} ({each / bare:.1f})" for each in others)
+        lines.append(f"| {counts} | {bare:.4f} | {over} |")
         print(lines[-1], flush=True)
     text = "\n".join(lines) + "\n"
     if asked.output is not None:

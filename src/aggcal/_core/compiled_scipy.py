@@ -91,8 +91,10 @@ def __getattr__(name: str) -> Any:
         public = "scipy.linalg.lapack" if name in _LAPACK else package
         found = getattr(import_module(public), name)
     if name in _LAPACK:
+        from aggcal._core import blas
         from aggcal._core.lapack import released
 
+        blas.just_loaded()
         found = released(name, found)
     globals()[name] = found
     return found

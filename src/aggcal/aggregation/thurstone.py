@@ -12,6 +12,7 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
 from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
@@ -88,6 +89,7 @@ class ThurstoneAggregator:
     fixed: Chosen | None = field(default=None, init=False, repr=False)
     apart: Consensus | None = field(default=None, init=False, repr=False, compare=False)
 
+    @in_one_thread
     def fit(
         self,
         judgments: AnyJudgments,

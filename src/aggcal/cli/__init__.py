@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from aggcal._core.blas import VARIABLES
 from aggcal._core.interrupts import handled, received
 from aggcal._core.progress import listening
 from aggcal.cli import streams
@@ -25,10 +26,8 @@ _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
-# Matrices here are small: threads of the linear algebra would wait for each other more than they
-# work, and the last bits would depend on their number. (Sums over judgments have their own.)
-for _library in ("OPENBLAS", "OMP", "MKL"):
-    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+for _variable in VARIABLES:  # see there
+    os.environ.setdefault(_variable, "1")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

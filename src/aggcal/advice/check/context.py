@@ -8,6 +8,7 @@ from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
+from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
 from aggcal._core.loaded import is_a
 from aggcal._core.records import dataclass
@@ -122,6 +123,7 @@ class Fitted:
         return cls.by(part, narrowed, grouped)
 
     @classmethod
+    @in_one_thread
     def by(
         cls,
         judgments: Judgments,

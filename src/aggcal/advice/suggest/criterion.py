@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, elementwise
+from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -133,6 +134,7 @@ def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
     return gap**2 * someone.information(someone.reliability * gap)
 
 
+@in_one_thread
 def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool) -> Criterion:
     """Return the criterion for candidate pairs.
 

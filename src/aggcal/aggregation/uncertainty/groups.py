@@ -16,6 +16,7 @@ from typing import TypedDict
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, picked, sums
+from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import each_range, even
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
@@ -61,6 +62,7 @@ class Groups(TypedDict):
     warnings: tuple[AggcalWarning, ...]
 
 
+@in_one_thread
 def claimed_groups(
     judgments: Judgments | None,
     component: IntArray | None,

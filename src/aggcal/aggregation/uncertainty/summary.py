@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.blas import in_one_thread
 from aggcal._core.compiled_scipy import expit
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
@@ -64,6 +65,7 @@ class Uncertainty:
     __repr__ = brief
 
     @classmethod
+    @in_one_thread
     def of(
         cls,
         kind: str,
