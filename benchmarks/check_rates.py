@@ -75,6 +75,8 @@ class Scenario:
     tastes: str = ""
     """How much of a second order annotators add to the common one: ``normal`` and ``uniform``
     numbers are degrees, ``two`` are groups. Such studies are looked at in full."""
+    opposite: bool = False
+    """Whether they have nothing in common, so that tastes are opposites."""
     full: bool = False
     """Whether a quick run looks at these in full, too."""
 
@@ -176,6 +178,14 @@ SCENARIOS = (
         )
         for share in (0.5, 0.3)
     ),
+    *(
+        Scenario(name, s, role=INNOCENT, reliability_sd=0.4, tastes=kind, opposite=True, full=True)
+        for name, kind in (
+            ("two opposite tastes", "two"),
+            ("tastes by degrees, uniform, up to the opposite", "uniform"),
+        )
+        for s in ((30, 20, 1200), (30, 60, 6000))
+    ),
 )
 
 
@@ -215,6 +225,7 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         # By other numbers than the common order, which is drawn from the same seed.
         other = np.random.default_rng([seed, 1])
         second, part = other.normal(size=items), _parts(scenario.tastes, annotators, other)
+        gap *= not scenario.opposite
         gap += part[study.annotator] * (second[left] - second[right])
     gap *= reliability[study.annotator]
     wins = random.random(judgments) < expit(gap)
