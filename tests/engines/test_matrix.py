@@ -142,6 +142,12 @@ def drawn(judgments: Any) -> list[Any]:
     return [ax.get_title(), [text.get_text() for text in ax.texts]]
 
 
+def anchors(judgments: Any) -> list[Any]:
+    """Suggest anchors; what a search for the noise of a model stops at is known to five digits."""
+    found = aggcal.suggest_anchors(judgments, model(), n=3, method="btl")
+    return [found.item_ids.tolist(), found.score, found.gain.round(4)]
+
+
 ANYWHERE: dict[str, Callable[[Any], Any]] = {
     **{
         f"aggregate {name}": partial(by_mode, method=name)
@@ -177,7 +183,7 @@ ANYWHERE: dict[str, Callable[[Any], Any]] = {
     "rows": lambda j: [len(rows_of(j)), rows_of(j).degrees, rows_of(j).given],
     "str": lambda j: str(by_mode(j)).split(";")[0],
     "explain": lambda j: aggcal.explain(assessed(study()), study().item_ids[0], j).to_dict(),
-    "anchors": lambda j: aggcal.suggest_anchors(j, model(), n=3, method="btl").items,
+    "anchors": anchors,
 }  # fmt: skip
 ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     **{

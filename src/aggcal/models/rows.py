@@ -58,6 +58,11 @@ class Rows:
         return sums(self.winner, self.weight, n) + sums(self.loser, self.weight, n)
 
     @cached_property
+    def won(self) -> FloatArray:
+        """Total weight of the comparisons that each item won."""
+        return sums(self.winner, self.weight, self.n_items)
+
+    @cached_property
     def given(self) -> FloatArray:
         """Total weight of the comparisons of each annotator."""
         starts, weight = self.starts, self.weight

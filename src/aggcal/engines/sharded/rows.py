@@ -58,6 +58,11 @@ class ShardedRows(Rows):
             offsets=starts[bounds[:-1]],
         )
 
+    @cached_property
+    def won(self) -> FloatArray:
+        """Total weight of the comparisons that each item won."""
+        return np.asarray(self.shards.total("item_facts")[1])
+
     def __len__(self) -> int:
         return int(self.starts[-1])
 
