@@ -44,6 +44,31 @@ from aggcal.__main__ import start
 sys.exit(start())
 """
 
+_AT_ONCE = """
+import sys, threading, time
+from types import SimpleNamespace
+from aggcal.cli import ahead
+import aggcal.aggregation  # as after a fit
+reached, faults = threading.Event(), []
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "aggcal.advice.check.survey":
+            reached.set()
+            time.sleep(0.5)
+def load():
+    try:
+        import aggcal.advice
+    except ImportError as error:
+        faults.append(error)
+sys.meta_path.insert(0, Slow())
+other = threading.Thread(target=load)
+other.start()
+reached.wait(30)
+ahead._begin_check(SimpleNamespace(local=None), SimpleNamespace(prior=None), 0)
+other.join()
+sys.exit(repr(faults) if faults else 0)
+"""
+
 
 @pytest.fixture
 def tables(tmp_path: Path) -> list[str]:
@@ -89,6 +114,12 @@ def test_a_module_that_is_missing_is_told_of_as_ever(tables: list[str], tmp_path
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "jinja2" in ended.stderr.splitlines()[-1]
+
+
+def test_the_check_is_begun_while_its_modules_are_loaded() -> None:
+    command = [sys.executable, "-c", _AT_ONCE]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_what_waits_for_the_end_is_done(tables: list[str], tmp_path: Path) -> None:
