@@ -29,11 +29,14 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="address of the Dask scheduler, such as tcp://host:8786; without it, a local cluster "
-        "is started",
+        help="address of the Dask scheduler, such as tcp://host:8786; without it, this machine "
+        "does the work",
     )
     group.add_argument(
-        "--workers", type=int, metavar="N", help="number of threads of the local cluster"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="number of threads on this machine (without --scheduler)",
     )
 
 
