@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, joined
-from aggcal._core.kernels.threads import balanced, between_annotators, each_range
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
 from aggcal.models.laid_out import Judged
-from aggcal.models.rows import order_by
+from aggcal.models.rows import order_by, sums_between
 
 ASKED_IN = "asked in"
 """The key of the contexts of rows whose readiness to tie is the same in all of them."""
@@ -70,16 +70,9 @@ class GeneralRows:
 
     def by_annotator(self, values: FloatArray) -> FloatArray:
         """Add up rows."""
-        starts = self.starts
         if not self.whole or not len(values):
-            return np.asarray(np.add.reduceat(values, starts[:-1]))
-
-        def some(begin: int, end: int) -> FloatArray:
-            rows = values[starts[begin] : starts[end]]
-            return np.asarray(np.add.reduceat(rows, starts[begin:end] - starts[begin]))
-
-        # Ranges have whole annotators: each is added up as in one go.
-        return joined(each_range(some, balanced(starts)))
+            return np.asarray(np.add.reduceat(values, self.starts[:-1]))
+        return sums_between(values, self.starts)
 
     def per_row(self, values: FloatArray) -> FloatArray:
         """Give each row what is its annotator's."""
