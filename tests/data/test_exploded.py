@@ -140,3 +140,20 @@ def test_the_quick_look_leaves_out_nobody_whose_pairs_are_sets(size: int) -> Non
     assert 0 < whole.sum() < len(who)
     assert out.any()
     assert not (out & whole).any()
+
+
+def test_counting_who_met_how_many_items_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel and NumPy rule out the same annotators, whoever is asked for, in any order."""
+    random = np.random.default_rng(5)
+    rows = rankings(4, 12, 5, 40) + [
+        (f"v{u}", f"i{a}", f"i{b}")
+        for u in range(12)
+        for a, b in random.choice(40, (10, 2))
+        if a != b
+    ]
+    judgments = aggcal.read_judgments(rows)
+    who = random.permutation(judgments.n_annotators)[:20]
+    found = _met_too_many(judgments, who, judgments.starts)
+    monkeypatch.setattr("aggcal.data.exploded.library", lambda: None)
+    assert 0 < found.sum() < len(who)
+    assert found.tolist() == _met_too_many(judgments, who, judgments.starts).tolist()

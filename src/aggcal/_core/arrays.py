@@ -348,7 +348,10 @@ def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
             kernels.aggcal_count(end - begin, *at(index[begin:end], counts))
             return counts
 
-        total += added(each_range(work, even(len(index), _COUNTED)))
+        if len(index) < 2 * _COUNTED:
+            kernels.aggcal_count(len(index), *at(index, total))
+        else:
+            total += added(each_range(work, even(len(index), _COUNTED)))
         return
     for k in range(0, len(index), _PIECE):
         total += np.bincount(index[k : k + _PIECE], minlength=len(total))
@@ -376,7 +379,7 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    return float((x * y).sum())
+    return float(np.add.reduce(x * y))
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

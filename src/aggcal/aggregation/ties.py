@@ -21,8 +21,10 @@ def snapped(scores: FloatArray) -> FloatArray:
     """
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
-    near = _TIE * float(np.ptp(ordered))
-    group = np.concatenate([[0], np.cumsum(np.diff(ordered) > near)])
+    apart = np.diff(ordered) > _TIE * (ordered[-1] - ordered[0])
+    if apart.all():
+        return scores.copy()
+    group = np.concatenate([[0], np.cumsum(apart)])
     means = np.bincount(group, ordered) / np.bincount(group)
     snapped = np.empty_like(scores)
     # A lone item keeps its bits; only real ties are averaged.

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from aggcal._core.arrays import TextArray
 from aggcal.errors import AlikeIdsWarning, count, cut, printable
 
@@ -89,11 +91,11 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     >>> groups(["Essay 20", "b", "essay20", "c"])
     [['Essay 20', 'essay20']]
     """
-    different = dict.fromkeys(ids)
-    if _spelt_one_way(different):
+    listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    if _spelt_one_way(listed):
         return []
     found: dict[str, list[str]] = {}
-    for label in _likely(list(different)):
+    for label in _likely(list(dict.fromkeys(listed))):
         found.setdefault(key(label), []).append(label)
     return [spellings for spellings in found.values() if len(spellings) > 1]
 

@@ -18,8 +18,8 @@ def labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) -> 
     if lowest < 0:
         refuse_codes(f"{kind} codes begin at {lowest}, not at 0")
     seen = sum(sums(column, constant(1.0, len(column)), n) for column in columns)
-    unused = np.flatnonzero(seen == 0.0)
-    if len(unused):
+    if not np.all(seen):
+        unused = np.flatnonzero(seen == 0.0)
         refuse_codes(f"{kind} code {unused[0]} does not occur, though {n - 1} does")
     if ids is None:
         return as_text(range(n))

@@ -9,9 +9,11 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit
+from aggcal._core.kernels import at, library
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import rows_between
+from aggcal.data.tallies import readable
 
 _FEWEST_ITEMS = 4
 """Of a set: three answers in a row agree by chance too often to tell anything."""
@@ -85,8 +87,8 @@ def _looked_for(judgments: Judgments) -> Exploded | None:
     enough = np.flatnonzero(pairs >= _FEWEST_ITEMS * (_FEWEST_ITEMS - 1) // 2)
     if not len(enough) or 2 * pairs[enough].sum() < pairs.sum():
         return None
-    spread = np.linspace(0, len(enough) - 1, min(len(enough), _LOOKED_AT)).astype(np.int64)
-    looked = enough[np.unique(spread)]
+    number = min(len(enough), _LOOKED_AT)
+    looked = enough[np.arange(number) * (len(enough) - 1) // max(number - 1, 1)]
     few = looked[pairs[looked] <= _MOST_PAIRS]
     least = _OF_ANNOTATORS * int(pairs[looked].sum())
     if pairs[few].sum() < least:
@@ -175,17 +177,19 @@ def _met_too_many(judgments: Judgments, who: IntArray, starts: IntArray) -> Bool
     An item of a set has at least three neighbours, so that sets have at most two items for every
     three of their pairs; and a pair outside of them has at most two more.
     """
-    n = judgments.n_items
-    if len(who) * n > _ROOM:
-        return np.zeros(len(who), dtype=bool)
-    sizes, rows = starts[who + 1] - starts[who], rows_between(starts, who)
-    owner = np.repeat(np.arange(0, len(who) * n, n), sizes)
-    met = np.zeros(len(who) * n, dtype=bool)
-    for ends in (judgments.left, judgments.right):
-        met[owner + ends[rows]] = True
-    most = (2.0 / (_FEWEST_ITEMS - 1) * _COVERED + 2.0 * (1.0 - _COVERED)) * sizes
-    found: BoolArray = met.reshape(len(who), n).sum(axis=1) > most + 1e-9
-    return found
+    kernels, n, met = library(), judgments.n_items, np.zeros(len(who), dtype=np.int64)
+    ends = judgments.left, judgments.right
+    if kernels is not None and all(map(readable, ends)):
+        last = np.full(n, -1, dtype=np.int32)
+        kernels.aggcal_met(len(who), *at(who, starts, *ends, last, met))
+    elif len(who) * n <= _ROOM:
+        owner = np.repeat(np.arange(0, len(who) * n, n), starts[who + 1] - starts[who])
+        table, rows = np.zeros(len(who) * n, dtype=bool), rows_between(starts, who)
+        for end in ends:
+            table[owner + end[rows]] = True
+        met = table.reshape(len(who), n).sum(axis=1)
+    most = 2.0 / (_FEWEST_ITEMS - 1) * _COVERED + 2.0 * (1.0 - _COVERED)
+    return np.asarray(met > most * (starts[who + 1] - starts[who]) + 1e-9)
 
 
 def _may_be_sets(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolArray:

@@ -259,7 +259,8 @@ class Judgments(AnyJudgments):
                 side = np.sign(scores[self.left[rows]] - scores[self.right[rows]])
                 agrees = weight[rows] * (0.5 + side * (self.outcome[rows] - 0.5))
                 agreed += sums(self.annotator[rows], agrees, self.n_annotators)
-        return agreed / sums(self.annotator, weight, self.n_annotators)
+        given = np.diff(self.starts) if plain else sums(self.annotator, weight, self.n_annotators)
+        return np.asarray(agreed / given)
 
     def of_annotators(self, chosen: IntArray) -> Judgments:
         """Return the judgments of the annotators at these positions, each as often as it stands.

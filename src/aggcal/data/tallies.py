@@ -66,7 +66,7 @@ class Tallies:
             wins, losses = (sums(side, judgments.weight, judgments.n_items) for side in codes[1:])
             given = _by_annotator(judgments, judgments.count)
             return cls(wins, losses, _judged(judgments, wins, losses), given, given, given)
-        found = _swept(judgments) if all(map(_readable, codes)) else None
+        found = _swept(judgments) if all(map(readable, codes)) else None
         if found is None:
             return cls._of_columns(judgments)
         (on_left, lost, on_right, behind, both), own = found
@@ -101,7 +101,14 @@ def _by_annotator(judgments: Judgments, count: IntArray) -> IntArray:
     return sums(judgments.annotator, count, judgments.n_annotators).astype(np.int64)
 
 
-def _readable(column: CodeArray) -> bool:
+def readable(column: CodeArray) -> bool:
+    """Whether kernels can read a column of codes as it is.
+
+    Examples
+    --------
+    >>> readable(np.array([0, 1], dtype=np.int32)), readable(np.array([0, 1]))
+    (True, False)
+    """
     return column.dtype == np.int32 and column.flags.c_contiguous
 
 

@@ -12,6 +12,7 @@ All three distributions are symmetric and log-concave, so the loss is convex in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import pi, sqrt
 
 import numpy as np
@@ -50,10 +51,16 @@ class Link:
     terms: Callable[[FloatArray], Terms]
     probability: Callable[[FloatArray], FloatArray]
 
+    @cached_property
+    def at_zero(self) -> tuple[float, float, float]:
+        """Loss, pull and curvature of a judgment between equal items."""
+        loss, pull, curve = (float(term[0]) for term in self.terms(np.zeros(1)))
+        return loss, pull, curve
+
     @property
     def pull_at_zero(self) -> float:
         """f(0)/F(0), the size of one judgment's gradient between equal items."""
-        return float(self.terms(np.zeros(1))[1][0])
+        return self.at_zero[1]
 
 
 def _logistic(x: FloatArray) -> Terms:

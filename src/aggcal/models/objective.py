@@ -176,6 +176,9 @@ class Objective(ABC):
     def item_penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Penalty of the scores: its sum, and each one's two derivatives."""
         precision = self.score_precision
+        if not precision:
+            nothing = np.zeros(scores.shape)
+            return 0.0, nothing, nothing
         value = 0.5 * precision * dot(scores, scores)
         return value, precision * scores, np.full(scores.shape, precision)
 

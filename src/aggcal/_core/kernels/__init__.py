@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 24  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 25  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -114,6 +114,7 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("count", 2), ("sums", 3)):
         kernel = getattr(kernels, f"aggcal_{name}")
         kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
+    kernels.aggcal_met.restype, kernels.aggcal_met.argtypes = None, [count, *([array] * 6)]
     kernels.aggcal_tallies.restype = ctypes.c_int
     kernels.aggcal_tallies.argtypes = [
         count, *([array] * 5), ctypes.c_double, array, count, count, array, array

@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 24; }
+int aggcal_version(void) { return 25; }
 
 /* The highest level of x86-64 that this processor runs and there are kernels for; else 1. */
 int aggcal_level(void)
@@ -388,11 +388,16 @@ void aggcal_agreement(int64_t n_rows, const int32_t *annotator, const int32_t *l
                       const int32_t *right, const double *outcome, const double *weight,
                       const double *scores, double *agreed)
 {
-    for (int64_t k = 0; k < n_rows; k++) {
-        const double a = scores[left[k]], b = scores[right[k]];
-        const double side = (double)((a > b) - (a < b));
-        const double share = 0.5 + side * ((outcome ? outcome[k] : 1.0) - 0.5);
-        agreed[annotator[k]] += weight ? weight[k] * share : share;
+    for (int64_t k = 0; k < n_rows;) {
+        const int32_t who = annotator[k];
+        double total = agreed[who];
+        for (; k < n_rows && annotator[k] == who; k++) {
+            const double a = scores[left[k]], b = scores[right[k]];
+            const double side = (double)((a > b) - (a < b));
+            const double share = 0.5 + side * ((outcome ? outcome[k] : 1.0) - 0.5);
+            total += weight ? weight[k] * share : share;
+        }
+        agreed[who] = total;
     }
 }
 

@@ -42,3 +42,20 @@ int aggcal_tallies(int64_t n, const int32_t *annotator, const int32_t *left, con
     }
     return 1;
 }
+
+/* Count the different items that each of some annotators met; last is room for a number per item,
+ * all -1. */
+void aggcal_met(int64_t people, const int64_t *who, const int64_t *starts, const int32_t *left,
+                const int32_t *right, int32_t *last, int64_t *met)
+{
+    for (int64_t k = 0; k < people; k++) {
+        int64_t number = 0;
+        for (int64_t row = starts[who[k]]; row < starts[who[k] + 1]; row++) {
+            number += last[left[row]] != (int32_t)k;
+            last[left[row]] = (int32_t)k;
+            number += last[right[row]] != (int32_t)k;
+            last[right[row]] = (int32_t)k;
+        }
+        met[k] = number;
+    }
+}

@@ -62,7 +62,7 @@ def by_wins(rows: Rows, link: Link) -> FloatArray:
     array([ 1.609, -1.609])
     """
     won, given = rows.won, rows.degrees
-    _, pull, curve = (float(term[0]) for term in link.terms(np.zeros(1)))
+    _, pull, curve = link.at_zero
     # The pull of a share near one half, over the curvature there, is a share's logit by this much.
     return np.asarray(0.5 * pull / curve * np.log((won + _SPARE) / (given - won + _SPARE)))
 

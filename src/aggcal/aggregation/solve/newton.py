@@ -167,20 +167,20 @@ def _steihaug(
     objective: Objective, point: _Point, scale: FloatArray | None, forcing: float, radius: float
 ) -> _Step:
     """Minimise the quadratic model within the trust region by preconditioned CG."""
-    x = np.zeros_like(point.gradient) if scale is None else scale
     diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max()) + 1e-300)
-    stiffness = point.stiffness if x.any() else 0.0
-    if stiffness is None:
-        stiffness = dot(x, objective.product(x))
+    x, stiffness = scale, 0.0
+    if x is not None and x.any():
+        known = point.stiffness
+        stiffness = dot(x, objective.product(x)) if known is None else known
 
     def precondition(vector: FloatArray) -> FloatArray:
         scaled: FloatArray = vector / diagonal
-        if stiffness > 0.0:
+        if x is not None and stiffness > 0.0:
             scaled = scaled + x * (dot(x, vector) / stiffness)
         return scaled
 
-    step = np.zeros_like(x)
     residual = -point.gradient
+    step = np.zeros_like(residual)
     direction = precondition(residual)
     size = first = dot(residual, direction)
     if not size > 0.0:
@@ -188,7 +188,7 @@ def _steihaug(
     # Norms in the preconditioner's metric follow from recurrences.
     step_square, step_dot, direction_square = 0.0, 0.0, size
     model = 0.0
-    for _ in range(max(100, 20 * len(x))):
+    for _ in range(max(100, 20 * len(step))):
         curved = objective.product(direction)
         curvature = dot(direction, curved)
         convex = curvature > 1e-15 * direction_square
