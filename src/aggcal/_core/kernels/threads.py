@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
-from itertools import pairwise
 from threading import current_thread
 from typing import TypeVar
 
@@ -123,27 +122,32 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     >>> each_range(lambda begin, end: end - begin, [0, 2, 3])
     [2, 1]
     """
-    one = len(ranges) == 2  # noqa: PLR2004
+    number = len(ranges) - 1
     # For one range no thread is worth waking.
-    if one or _is_worker():
+    if number == 1 or _is_worker():
         return list(map(work, ranges[:-1], ranges[1:]))
-    pool = _threads()
-    others = [pool.submit(work, begin, end) for begin, end in pairwise(ranges[1:])]
+    pool, left, found = _threads(), deque(range(number)), dict[int, Result]()
+
+    def take() -> None:
+        """Work on what nobody has taken yet: a thread is woken once, however many ranges."""
+        while True:
+            try:
+                k = left.popleft()
+            except IndexError:
+                return
+            found[k] = work(ranges[k], ranges[k + 1])
+            report_part(len(found), number)
+
+    others = [pool.submit(take) for _ in range(min(number, cores()) - 1)]
     try:
-        found = {0: work(ranges[0], ranges[1])}  # this thread is awake already
-        report_part(1, len(others) + 1)
-        for k in range(len(others), 0, -1):
-            # What no other has begun it does, too: from the end, as they come from the front.
-            if others[k - 1].cancel():
-                found[k] = work(ranges[k], ranges[k + 1])
-                report_part(len(found), len(others) + 1)
-        for k, other in enumerate(others, 1):
-            if k not in found:
-                found[k] = other.result()
-                report_part(len(found), len(others) + 1)
+        take()
+        for other in others:
+            if not other.cancel():
+                other.result()
     finally:
+        left.clear()
         _ended(others)
-    return [found[k] for k in range(len(found))]
+    return [found[k] for k in range(number)]
 
 
 def in_turn(
