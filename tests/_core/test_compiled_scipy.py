@@ -14,10 +14,15 @@ _ALONE = """
 import sys, threading
 from aggcal._core.compiled_scipy import dpotrf, expit
 assert "scipy.special" not in sys.modules and "scipy.linalg" not in sys.modules
+assert "scipy._lib._array_api" not in sys.modules and "numpy.testing" not in sys.modules
 import scipy.special, scipy.linalg, scipy.stats, scipy.optimize, scipy.sparse.csgraph
 assert scipy.special.expit is expit
 assert scipy.linalg.lapack.dpotrf([[4.0]])[0] == dpotrf([[4.0]])[0] == [[2.0]]
 assert scipy.stats.norm.cdf(0.0) == 0.5 and scipy.special.logsumexp([0.0]) == 0.0
+from scipy.linalg import cython_blas, cython_lapack
+import scipy.linalg.cython_lapack as lapack
+assert "dpotrf" in cython_lapack.__pyx_capi__ and lapack is cython_lapack
+assert scipy.linalg.inv([[4.0]]) == [[0.25]] and scipy.special.ellip_harm(1, 2, 1, 1, 1.5) == 1.5
 """
 _SPARSE = """
 import sys
@@ -26,7 +31,10 @@ from aggcal._core.compiled_scipy import sparse
 assert "numpy.f2py" not in sys.modules and "numpy.testing" not in sys.modules
 import scipy.sparse
 assert sparse is scipy.sparse and sparse.csr_array([[2.0]]) @ [3.0] == [6.0]
-from scipy._lib import array_api_compat
+try:
+    from scipy._external import array_api_compat
+except ImportError:  # before SciPy 1.18
+    from scipy._lib import array_api_compat
 import scipy.stats, scipy.optimize, scipy.sparse.linalg, scipy.sparse.csgraph
 assert array_api_compat.numpy.testing is np.testing and np.testing.assert_equal(1, 1) is None
 assert np.f2py.run_main and array_api_compat.numpy.f2py is np.f2py

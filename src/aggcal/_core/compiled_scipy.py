@@ -73,7 +73,10 @@ __all__ = [
 _LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtri", "dtrtrs", "spotrf", "spotrs"}
 _UNUSED = ("f2py", "testing")
 """What of NumPy SciPy's copy of its names has, for which NumPy loads compilers and test runners."""
-_COPY = "scipy._lib.array_api_compat.numpy"
+_COPIES = ("scipy._lib.array_api_compat.numpy", "scipy._external.array_api_compat.numpy")
+"""Where that copy is, by the version of SciPy."""
+_PACKAGES = ("scipy.special", "scipy.linalg")
+"""Packages that compiled modules are taken from; those of the first need one of the second."""
 
 
 def __getattr__(name: str) -> Any:
@@ -103,9 +106,9 @@ def __getattr__(name: str) -> Any:
 def alone(package: str, name: str) -> ModuleType:
     """Load a compiled module of a package without the package itself, where that is safe.
 
-    While it is loaded, an empty package stands in for the real one. That is done only if no thread
-    but ours, none of which imports SciPy, could see it; otherwise, and if the package is loaded
-    already, the import is a usual one.
+    While it is loaded, empty packages stand in for the real one and for what that would load. That
+    is done only if no thread but ours, none of which imports SciPy, could see them; otherwise, and
+    if the package is loaded already, the import is a usual one.
 
     Examples
     --------
@@ -117,16 +120,23 @@ def alone(package: str, name: str) -> ModuleType:
         return sys.modules[whole]
     if package in sys.modules or not _is_unseen():
         return import_module(whole)
-    spec = find_spec(package)
-    if spec is None or spec.submodule_search_locations is None:
-        raise ImportError(package)
-    stand_in = ModuleType(package)
-    stand_in.__path__ = list(spec.submodule_search_locations)
-    sys.modules[package] = stand_in
+    stand_ins = {name: _empty(name) for name in _PACKAGES if name not in sys.modules}
+    sys.modules.update(stand_ins)
     try:
         return import_module(whole)
     finally:
-        del sys.modules[package]
+        for each in stand_ins:
+            del sys.modules[each]
+
+
+def _empty(package: str) -> ModuleType:
+    """Return a package with nothing in it, whose modules can be loaded."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ImportError(package)
+    found = ModuleType(package)
+    found.__path__ = list(spec.submodule_search_locations)
+    return found
 
 
 def _is_unseen() -> bool:
@@ -139,16 +149,17 @@ def _sparse() -> ModuleType:
     """Load `scipy.sparse`; empty modules stand in meanwhile for those that it does not use."""
     import numpy as np
 
-    if _COPY in sys.modules or not _is_unseen():
+    if any(copy in sys.modules for copy in _COPIES) or not _is_unseen():
         return import_module("scipy.sparse")
     stand_ins = {name: ModuleType(name) for name in _UNUSED if name not in vars(np)}
     vars(np).update(stand_ins)
     try:
         return import_module("scipy.sparse")
     finally:
-        copied = vars(sys.modules.get(_COPY, ModuleType(_COPY)))
+        copies = [vars(sys.modules[copy]) for copy in _COPIES if copy in sys.modules]
         for name, stand_in in stand_ins.items():
-            for names in (vars(np), copied):
+            for names in (vars(np), *copies):
                 if names.get(name) is stand_in:
                     del names[name]
-        copied.setdefault("__getattr__", partial(getattr, np))
+        for copied in copies:
+            copied.setdefault("__getattr__", partial(getattr, np))
