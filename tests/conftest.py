@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import os
 import shutil
 import subprocess
@@ -46,7 +47,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Let the first of several processes compile what the others then load."""
     with _in_turn() if _cold(session.config) else nullcontext():
-        return (yield)
+        collected = yield
+    gc.collect()
+    gc.freeze()  # or tests would look through all modules and tests for garbage, again and again
+    return collected
 
 
 def _cold(config: pytest.Config) -> bool:
