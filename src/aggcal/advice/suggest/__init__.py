@@ -1,9 +1,9 @@
 """What to ask next: the most informative pairs, and whom to ask.
 
 `batch.suggest_pairs` is the door. `beliefs` holds what is known so far, `candidates` the pairs that
-may be asked, `criterion` what an answer would add, `annotators` who is asked which. `suggester`
-goes on from answer to answer without a new fit; `anchors` names the items whose true score is worth
-finding out.
+may be asked, `criterion` what an answer would add, `annotators` who is asked which, and `choosing`
+the batch. `suggester` goes on from answer to answer without a new fit; `anchors` names the items
+whose true score is worth finding out.
 """
 
 from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors

@@ -212,21 +212,24 @@ class _ByItem(Criterion):
             + 2.0 * one * other * self._pair
         )
 
-    def narrowed(self, kept: IntArray) -> _ByItem:
-        """Return one of some of the candidates."""
-        other, left = copy(self), self.left.copy()
-        vars(other).update(_i=self._i[kept], _j=self._j[kept], left=left, _pair=self._pair[kept])
-        other.variance, other.stake = self.variance[kept], self.stake[kept]
+    def copy(self) -> _ByItem:
+        """Return one that goes its own way."""
+        other = copy(self)
+        vars(other).update(left=self.left.copy())
+        other.variance, other.stake = self.variance.copy(), self.stake.copy()
         return other
 
-    def after(self, part: Criterion) -> _ByItem:
-        """Return this one after all that one of some of its candidates took into account."""
-        if not isinstance(part, _ByItem):
-            raise TypeError("the other is of another kind")
+    def narrowed(self, kept: IntArray) -> _ByItem:
+        """Return one of some of the candidates, up to date."""
         other = copy(self)
-        vars(other).update(left=part.left.copy())
+        vars(other).update(_i=self._i[kept], _j=self._j[kept], _pair=self._pair[kept])
         other.value()
         return other
+
+    def renew(self, kept: IntArray) -> None:
+        """Bring what some candidates are worth up to date."""
+        some = self.narrowed(kept)
+        self.variance[kept], self.stake[kept] = some.variance, some.stake
 
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account: its two items are known better."""
