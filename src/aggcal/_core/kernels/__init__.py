@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 25  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 26  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -261,6 +261,8 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_mixtures.argtypes = [
         count, count, count, *([array] * 3), number, count, number, *([array] * 3)
     ]  # fmt: skip
+    kernels.aggcal_triads.restype = None
+    kernels.aggcal_triads.argtypes = [count, count, count, *([array] * 6)]
     kernels.aggcal_nearness.restype = None
     kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
     kernels.aggcal_left_out.restype = None
