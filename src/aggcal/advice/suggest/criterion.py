@@ -36,7 +36,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
-from aggcal.models.links import Link
+from aggcal.models.links import LOGISTIC, Link
 
 MOST_EXACT = 1500
 """Up to so many items the covariance is used as a matrix; beyond, its diagonal alone."""
@@ -69,6 +69,10 @@ class Answering(NamedTuple):
         return elementwise(self._information, x)[0]
 
     def _information(self, x: FloatArray) -> FloatArray:
+        if self.readiness is None and self.link is LOGISTIC:
+            small = np.exp(-np.abs(x))
+            larger = 1.0 / (1.0 + small)
+            return np.asarray(small * larger * larger)
         if self.readiness is None:
             # f/F times f/(1 − F), each exact in its tail.
             return np.asarray(self.link.terms(x)[1] * self.link.terms(-x)[1])
