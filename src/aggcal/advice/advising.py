@@ -1,11 +1,4 @@
-"""What a reader of the results should know about the data: what is wrong, and what to ask next.
-
-- `check`: what is wrong with a study. `suggest`: the pairs worth asking next.
-- `guarantees`: what may be claimed, and under which conditions; `independence`: when it may not.
-- `verdicts`: the one verdict on each annotator. `influence`: what leaving one out would change.
-
-`advise` combines what the report needs; an error in any part never loses the fit.
-"""
+"""Combine what the report needs: an error in any part never loses the fit."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ the batch. `suggester` goes on from answer to answer without a new fit; `anchors
 whose true score is worth finding out.
 """
 
-from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
 from aggcal.advice.suggest.batch import suggest_pairs
 from aggcal.advice.suggest.suggester import Suggester
 from aggcal.advice.suggest.suggestions import Suggestions
 
-__all__ = ["AnchorSuggestions", "Suggester", "Suggestions", "suggest_anchors", "suggest_pairs"]
+__all__ = ["Suggester", "Suggestions", "suggest_pairs"]
