@@ -146,7 +146,7 @@ def _is_definite(matrix: FloatArray) -> bool:
 
     Examples
     --------
-    >>> _is_definite(np.array([[2.0, 1.0], [1.0, 2.0]])), _is_definite(np.array([[1.0, 2.0]] * 2))
-    (True, False)
+    >>> [_is_definite(np.array([[1.0, x], [x, 1.0]])) for x in (0.5, 2.0)]
+    [True, False]
     """
     return not dpotrf(matrix.T, lower=False, clean=False, overwrite_a=True)[1]
