@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 PRELOADED = (
-    "aggcal.advice",
+    "aggcal.advice.advising",
     "aggcal.advice.guarantees",
     "aggcal.aggregation.scales",
     "aggcal.aggregation.uncertainty.letters",

@@ -9,13 +9,8 @@ if TYPE_CHECKING:
     from aggcal._core.frames import options
     from aggcal.advice.check import Check, Finding, check
     from aggcal.advice.influence import Influence, influence
-    from aggcal.advice.suggest import (
-        AnchorSuggestions,
-        Suggester,
-        Suggestions,
-        suggest_anchors,
-        suggest_pairs,
-    )
+    from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
+    from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
@@ -71,13 +66,8 @@ _HOMES = {
     "_core.frames": ("options",),
     "advice.check": ("Check", "Finding", "check"),
     "advice.influence": ("Influence", "influence"),
-    "advice.suggest": (
-        "AnchorSuggestions",
-        "Suggester",
-        "Suggestions",
-        "suggest_anchors",
-        "suggest_pairs",
-    ),
+    "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
+    "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),

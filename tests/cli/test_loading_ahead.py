@@ -57,7 +57,7 @@ class Slow:
             time.sleep(0.5)
 def load():
     try:
-        import aggcal.advice
+        import aggcal.advice.advising
     except ImportError as error:
         faults.append(error)
 sys.meta_path.insert(0, Slow())

@@ -156,7 +156,7 @@ def test_large_studies_get_the_quick_look_and_the_page_says_so(
 ) -> None:
     study = simulate(items=10, annotators=4, judgments=300, seed=0)
     result = assess(study.judgments, study.scores, warn=False)
-    monkeypatch.setattr("aggcal.advice.IN_FULL", 10)
+    monkeypatch.setattr("aggcal.advice.advising.IN_FULL", 10)
     quick = result.with_advice().to_report()
     assert any("left out to save time" in each for each in quick.not_checked)
     page = visible(RENDERERS["html"](quick))

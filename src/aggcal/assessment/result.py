@@ -43,7 +43,7 @@ from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
 if TYPE_CHECKING:
-    from aggcal.advice import Advice
+    from aggcal.advice.advising import Advice
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,7 @@ class Assessment:
         >>> result.advice.check.findings[0].code
         'disconnected'
         """
-        from aggcal.advice import advise  # a tenth of a second that not every use needs
+        from aggcal.advice.advising import advise  # a tenth of a second that not every use needs
 
         if self.judgments is None or self.advice is not None:
             return self

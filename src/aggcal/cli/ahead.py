@@ -95,7 +95,7 @@ def check_begun(*, wanted: bool) -> Iterator[None]:
 def _begin_check(judgments: AnyJudgments, consensus: Consensus, seed: int) -> None:
     # The package first: a thread that imports a part of one which another thread is loading holds
     # what the other will wait for, and Python then hands out a part that is not finished.
-    import_module("aggcal.advice")
+    import_module("aggcal.advice.check")
     from aggcal.advice.check.ahead import begin
 
     begin(judgments, consensus, seed)

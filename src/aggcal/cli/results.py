@@ -20,7 +20,7 @@ from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting
 
 if TYPE_CHECKING:
-    from aggcal.advice import Advice
+    from aggcal.advice.advising import Advice
     from aggcal.assessment import Assessment
 
 _MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json

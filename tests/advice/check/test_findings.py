@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.advice import advise
+from aggcal.advice.advising import advise
 from aggcal.advice.check import Check, Finding, check
 from aggcal.advice.check.topics import TOPICS
 from aggcal.errors import AggcalWarning

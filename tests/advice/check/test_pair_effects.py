@@ -96,6 +96,44 @@ def test_variances_of_gaps_are_below_their_bound(weight: float) -> None:
     assert alone.tobytes() == exact.tobytes()
 
 
+@pytest.mark.parametrize("weights", [(1.0, 3.0), (0.1, 0.2), "across"])
+def test_a_bound_allows_for_weights(weights: tuple[float, float] | str) -> None:
+    """Weights at random, or small ones between two halves of the items."""
+    shown = simulate(items=220, annotators=12, judgments=6000, seed=7).judgments
+    judgments = aggcal.read_judgments(shown)
+    random = np.random.default_rng(4)
+    if isinstance(weights, str):
+        drawn = np.where((judgments.left < 110) == (judgments.right < 110), 1.0, 0.05)
+    else:
+        drawn = random.choice(weights, len(judgments.count))
+    weighed = judgments.count.astype(np.float64) * drawn
+    fitted = Fitted.of(replace(judgments, weight=weighed))
+    information = random.uniform(0.1, 0.3, len(weighed))
+    found = GapVariances(fitted, information)
+    bound, exact = found.tried(bounded=True)
+    assert (bound >= exact).all()
+    # By matrices, of one pair after the other.
+    each, n = weighed / judgments.count, judgments.n_items
+    inner, outer = np.zeros((n, n)), fitted.precision * np.eye(n)
+    for i, j, w, tells in zip(judgments.left, judgments.right, each, information, strict=True):
+        one = np.eye(n)[i] - np.eye(n)[j]
+        inner += w * w * tells * np.outer(one, one)
+        outer += w * tells * np.outer(one, one)
+    covariance = np.linalg.inv(outer)
+    answers = fitted.answers
+    for k in (0, 7, 300):
+        mine = answers.pair == k
+        usual = np.average(each[mine], weights=information[mine])
+        one = np.eye(n)[answers.first[k]] - np.eye(n)[answers.second[k]]
+        spread = one @ covariance @ inner @ covariance @ one
+        expected = 2.0 * usual * (one @ covariance @ one) - spread
+        assert exact[k] == pytest.approx(expected, rel=1e-9)
+        least = found._least_spread * (one @ covariance @ one)
+        assert 0.0 <= least <= spread * (1.0 + 1e-9)
+    # Between the halves the sandwich is far smaller than elsewhere: it is left out.
+    assert (found._least_spread > 0.0) == (weights != "across")
+
+
 def test_there_is_no_bound_where_the_matrices_are_unlike() -> None:
     """Two halves of the items that these answers leave apart, and those of the fit do not."""
     fitted = fitted_with_many_items(3)

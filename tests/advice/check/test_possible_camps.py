@@ -158,7 +158,7 @@ def test_of_a_sample_the_remedy_says_to_take_fewer_annotators(
 def test_files_and_report_accuse_nobody_of_a_camp(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aggcal.advice.IN_FULL", 1_000)
+    monkeypatch.setattr("aggcal.advice.advising.IN_FULL", 1_000)
     study = simulate(**SHAPE, camp_share=0.3, seed=1)
     scores = dict(zip(study.item_ids.tolist(), study.model.tolist(), strict=True))
     result = aggcal.assess(study.shown, scores, warn=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal import advice
+from aggcal.advice import advising
 from aggcal.advice.check import context, sample, survey
 from aggcal.advice.verdicts import REVERSED, Verdicts
 
@@ -34,7 +34,7 @@ def study() -> aggcal.Judgments:
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a thousand rows for many, and look at half of the study."""
-    monkeypatch.setattr(advice, "IN_FULL", 1_000)
+    monkeypatch.setattr(advising, "IN_FULL", 1_000)
     monkeypatch.setattr(survey, "MANY", 1_000)
     monkeypatch.setattr(sample, "SAMPLED", 2_700)
 
@@ -69,7 +69,7 @@ def test_a_quick_check_of_many_rows_looks_at_a_sample(study: aggcal.Judgments) -
 @pytest.mark.usefixtures("many")
 def test_nobody_is_accused_unseen(study: aggcal.Judgments) -> None:
     consensus = aggcal.aggregate(study, warn=False).quantify()
-    told = advice.advise(study, consensus=consensus)
+    told = advising.advise(study, consensus=consensus)
     assert told is not None
     accused = told.check.accused
     verdicts = Verdicts.of(consensus, accused)

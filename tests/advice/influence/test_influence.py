@@ -7,7 +7,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.advice import advise
+from aggcal.advice.advising import advise
 from aggcal.advice.influence import Influence, influence_of
 from aggcal.advice.influence.one_step import OneStep, matched
 from aggcal.advice.influence.refits import Refits
@@ -156,7 +156,7 @@ def test_advice_says_it_unless_there_are_many_rows(monkeypatch: pytest.MonkeyPat
     assert found.influence is not None
     assert not found.influence.exact.any()
     assert found.to_dict()["influence"]["first_place"]["leader"] == found.influence.first.leader  # type: ignore[union-attr]
-    monkeypatch.setattr("aggcal.advice._ESTIMATED", 10)
+    monkeypatch.setattr("aggcal.advice.advising._ESTIMATED", 10)
     few = advise(rows, consensus=consensus)
     asked = advise(rows, consensus=consensus, influence=True)
     assert few is not None

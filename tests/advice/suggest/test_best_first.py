@@ -35,15 +35,17 @@ def assert_same(found: aggcal.Suggestions, expected: aggcal.Suggestions) -> None
         ({"n": 6, "annotators": ["annotator-01", "annotator-02"]}, False),
     ],
 )
-@pytest.mark.parametrize("sizes", [(4000, 150), (4000, 7), (300, 150), (2, 150)])
-def test_it_is_the_batch_of_all_candidates(
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("sizes", [(500, 4000, 100), (40, 300, 1), (2, 3, 1)])
+def test_it_is_the_batch_of_all_candidates(  # noqa: PLR0917
     fit: tuple[aggcal.Judgments, aggcal.Consensus, aggcal.Scores],
     options: dict[str, object],
     short: bool,
-    sizes: tuple[int, int],
+    sizes: tuple[int, int, int],
+    compiled: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whether all are valued anew after each round, or because the best are not so any more."""
+    """Whether few are set aside or many, and many looked at or few."""
     judgments, consensus, scores = fit
     names = judgments.annotator_ids[:2].tolist()
     options = options | ({"annotators": names} if "annotators" in options else {})
@@ -56,14 +58,26 @@ def test_it_is_the_batch_of_all_candidates(
         number.append(None if found is None else found.n_candidates)
         return found
 
-    few, together = sizes
-    monkeypatch.setattr(best_first, "_SHORT", few)
-    monkeypatch.setattr(best_first, "_ROUND", together)
+    for name, size in zip(("_SHORT", "_VALUED", "_PER_PAIR"), sizes, strict=True):
+        monkeypatch.setattr(best_first, name, size)
+    if not compiled:
+        monkeypatch.setattr("aggcal.advice.suggest.asked.library", lambda: None)
     monkeypatch.setattr(best_first, "_best_first", watched)
     quick = aggcal.suggest_pairs(judgments, scores, **given)  # type: ignore[arg-type]
     monkeypatch.setattr(best_first, "_best_first", lambda *_: None)
     assert_same(quick, aggcal.suggest_pairs(judgments, scores, **given))  # type: ignore[arg-type]
-    # Of very few, or with limits, none may be left that can be asked: then all are looked at.
-    assert number[0] == few if short and few == 4000 else number[0] in (None, few)
+    few = sizes[0]
+    assert number[0] == few if short and few == 500 else number[0] in (None, few)
     if not short:
         assert number[0] is None
+
+
+def test_there_may_be_no_pair_left(
+    fit: tuple[aggcal.Judgments, aggcal.Consensus, aggcal.Scores],
+) -> None:
+    """An item that is in one pair only leaves another without a partner at last."""
+    judgments, consensus, _ = fit
+    found = aggcal.suggest_pairs(judgments, consensus=consensus, n=75, per_item=1, explore=0.0)
+    assert len({*found.left, *found.right}) == 150
+    with pytest.raises(aggcal.errors.OptionError, match="75"):
+        aggcal.suggest_pairs(judgments, consensus=consensus, n=76, per_item=1)

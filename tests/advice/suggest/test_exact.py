@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels import library
 from aggcal.advice.suggest import candidates as choice
 from aggcal.advice.suggest import exact as module
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -54,6 +55,14 @@ def assert_worth(found: ExactCriterion, asked: list[int], rtol: float = 1e-9) ->
     np.testing.assert_allclose(found.variance, variance, rtol=rtol, atol=1e-3 * rtol)
 
 
+@pytest.fixture(params=["compiled", "plain"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work with compiled kernels and without."""
+    if request.param == "plain":
+        monkeypatch.setattr("aggcal.advice.suggest.asked.library", lambda: None)
+
+
+@pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("number", [0, 1, 4, len(ASKED)])
 def test_asking_changes_what_pairs_are_worth(number: int) -> None:
     found = exact()
@@ -62,31 +71,95 @@ def test_asking_changes_what_pairs_are_worth(number: int) -> None:
     assert_worth(found, ASKED[:number])
 
 
-def test_all_pairs_follow_what_some_of_them_were_asked() -> None:
-    whole = exact()
+@pytest.mark.usefixtures("either")
+def test_pairs_follow_what_some_of_them_were_asked() -> None:
+    """Whether they are valued all at once, one part after the other, or some of them twice."""
+    whole, kept = exact(), np.unique(ASKED)
+    own = whole.copy()
+    random = np.random.default_rng(2)
     for first, last in ((0, 3), (3, 40), (40, len(ASKED))):
-        kept = np.unique(ASKED)
-        part = whole.narrowed(kept)
+        part = own.narrowed(kept)
         for k in ASKED[first:last]:
             part.ask(int(np.searchsorted(kept, k)), GAINED)
-        assert_worth(whole, ASKED[:first])  # it went its own way
-        whole = whole.after(part)
-        assert_worth(whole, ASKED[:last])
-    whole.ask(9, GAINED)
-    assert_worth(whole, [*ASKED, 9])
+        own.renew(random.choice(len(own.stake), 500, replace=False))
+    assert_worth(whole, [])  # the copy went its own way
+    stake, _ = by_matrices(ASKED)
+    np.testing.assert_allclose(part.stake, stake[kept], rtol=1e-9)
+    with pytest.raises(AssertionError):
+        assert_worth(own, ASKED)  # of most nobody has asked yet
+    own.renew(np.arange(len(stake)))
+    assert_worth(own, ASKED)
+    own.renew(np.arange(len(stake)))  # nothing was asked since
+    assert_worth(own, ASKED)
+    own.ask(9, GAINED)
+    assert_worth(own, [*ASKED, 9])
 
 
+@pytest.mark.usefixtures("either")
+def test_what_is_left_of_the_covariance() -> None:
+    found = exact()
+    for k in ASKED:
+        found.ask(k, GAINED)
+    _, variance = by_matrices(ASKED)
+    i, j = np.triu_indices(ITEMS, 1)
+    left = found.covariance_left
+    own = np.diag(left)
+    np.testing.assert_allclose(own[i] + own[j] - 2.0 * left[i, j], variance, rtol=1e-9)
+    np.testing.assert_allclose(found.toward(3, 8), left[3] - left[8], atol=1e-12)
+
+
+@pytest.mark.skipif(library() is None, reason="it takes the compiled kernels")
+@pytest.mark.parametrize("again", [False, True])
+def test_the_best_are_asked_one_after_the_other(again: bool) -> None:
+    """In one go or each by itself, until too little is gained."""
+    gained = np.random.default_rng(3).uniform(0.2, 1.0, size=ITEMS * (ITEMS - 1) // 2)
+    allowed = np.random.default_rng(4).random(len(gained)) < 0.8
+    quick, slow, may = exact(), exact(), allowed.copy()
+    expected = []
+    for _ in range(100):
+        worth = np.where(may, slow.worth(gained), -1.0)
+        k = int(np.argmax(worth))
+        expected.append((k, worth[k], slow.variance[k]))
+        slow.ask(k, gained[k])
+        may[k] = again
+    # Those up to the last but one are worth more than this.
+    floor = 0.5 * (expected[-1][1] + expected[-2][1])
+    found: list[tuple[int, float, float]] = []
+    while True:
+        which, known = quick.ask_best(gained, allowed, floor, 1000, again=again)
+        if not len(which):
+            break
+        found += [(k, *row) for k, row in zip(which.tolist(), known.tolist(), strict=True)]
+        allowed[which] &= again
+    assert len(found) == 99
+    np.testing.assert_allclose(found, expected[:99], rtol=1e-9)
+    which, _ = quick.ask_best(gained, allowed, 0.0, 1, again=again)
+    assert which.tolist() == [expected[99][0]]
+
+
+@pytest.mark.skipif(library() is None, reason="it takes the compiled kernels")
+def test_of_two_that_are_worth_the_same_neither_is_clearly_the_best() -> None:
+    pairs = (np.array([0, 2, 4]), np.array([1, 3, 5]))
+    found = ExactCriterion(np.eye(6), np.zeros(6), None, *pairs)
+    allowed = np.ones(3, dtype=bool)
+    for gained, chosen in (([1.0, 1.0, 0.5], []), ([1.0, 1.0 + 1e-6, 0.5], [1, 0, 2])):
+        which, _ = found.ask_best(np.array(gained), allowed, 0.0, 3, again=False)
+        assert which.tolist() == chosen
+
+
+@pytest.mark.usefixtures("either")
 def test_single_precision_is_enough_for_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SINGLE", ITEMS)
     kept = np.unique(ASKED)
     whole = exact()
+    assert_worth(whole, [], rtol=1e-5)
+    with pytest.raises(AssertionError):
+        assert_worth(whole, [], rtol=1e-9)  # it was not double precision
     part = whole.narrowed(kept)
     for k in ASKED:
         part.ask(int(np.searchsorted(kept, k)), GAINED)
-    assert_worth(whole, [], rtol=1e-5)
-    assert_worth(whole.after(part), ASKED, rtol=1e-4)
-    with pytest.raises(AssertionError):
-        assert_worth(whole, [], rtol=1e-9)  # it was not double precision
+    whole.renew()
+    assert_worth(whole, ASKED, rtol=1e-4)
 
 
 def test_candidates_are_the_same_marked_or_sorted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from aggcal.advice.suggest.annotators import anybody, people
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC, link
 from aggcal.simulation import SimulatedTerms, simulate
 
 X = np.linspace(-4.0, 4.0, 17)
@@ -58,3 +58,11 @@ def test_everybody_is_asked_with_their_own_readiness() -> None:
     found = aggcal.suggest_pairs(judgments, n=10, consensus=consensus)
     assert ((found.probability > 0.0) & (found.probability < 1.0)).all()
     assert (found.information > 0.0).all()
+
+
+def test_the_information_of_the_logistic_link_is_its_variance() -> None:
+    """It is worked out more quickly than that of other links."""
+    x = np.concatenate([np.random.default_rng(0).normal(scale=5.0, size=1000), [0.0, 40.0, -900.0]])
+    expected = LOGISTIC.terms(x)[1] * LOGISTIC.terms(-x)[1]
+    found = Answering(LOGISTIC, 1.0).information(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

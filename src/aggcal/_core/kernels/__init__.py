@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 25  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 27  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -75,6 +75,7 @@ def library() -> ctypes.CDLL | None:
     _declare_draws(kernels)
     _declare_borders(kernels)
     _declare_written(kernels)
+    _declare_updates(kernels)
     return kernels
 
 
@@ -181,6 +182,24 @@ def _declare_written(kernels: ctypes.CDLL) -> None:
     ]  # fmt: skip
 
 
+def _declare_updates(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that update matrices by pairs that were asked."""
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    for precision in ("", "_single"):
+        kernel = getattr(kernels, f"aggcal_caught_up{precision}")
+        kernel.restype = None
+        kernel.argtypes = [count, array, count, count, count, *([array] * 7)]
+        kernel = getattr(kernels, f"aggcal_lowered{precision}")
+        kernel.restype = None
+        kernel.argtypes = [count, *([array] * 3), count, count, array, number, *([array] * 3)]
+        kernel = getattr(kernels, f"aggcal_chosen{precision}")
+        kernel.restype = count
+        kernel.argtypes = [
+            count, *([array] * 4), ctypes.c_int, number, count, count, array, count, count, count,
+            *([array] * 7), number, *([array] * 5)
+        ]  # fmt: skip
+
+
 def _declare_general(kernels: ctypes.CDLL) -> None:
     """Say what the kernels of the general model take."""
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
@@ -243,6 +262,8 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_mixtures.argtypes = [
         count, count, count, *([array] * 3), number, count, number, *([array] * 3)
     ]  # fmt: skip
+    kernels.aggcal_triads.restype = None
+    kernels.aggcal_triads.argtypes = [count, count, count, *([array] * 6)]
     kernels.aggcal_nearness.restype = None
     kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
     kernels.aggcal_left_out.restype = None

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.progress import report
 from aggcal._core.tables import as_text
-from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, turns
+from aggcal.advice.suggest.annotators import anybody, people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.best_first import chosen_batch
 from aggcal.advice.suggest.candidates import candidates
@@ -25,26 +24,22 @@ from aggcal.advice.suggest.checking import (
     check_suggestion,
     check_tables,
 )
-from aggcal.advice.suggest.criterion import criterion, information, reliability_information
+from aggcal.advice.suggest.choosing import Batch
+from aggcal.advice.suggest.criterion import criterion
 from aggcal.advice.suggest.first import check_first, first_suggestions
 from aggcal.advice.suggest.offered import ids_of, offered
 from aggcal.advice.suggest.suggestions import About, Suggestions
-from aggcal.advice.suggest.worth import Criterion
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.scores import Scores
 from aggcal.data.spelling import Spelling
 from aggcal.engines import prepare
-from aggcal.errors import OptionError, count
+from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import PredictableName
 
 DEFAULT_PAIRS = 20  # more save a round of asking, and are chosen with less known
-
-_EQUAL = 1e-9
-"""Share of the best value within which another counts as equal: rounding must not choose."""
-_CLOSE = 1.0  # a gap of fewer standard deviations is called close: it changes the reason only
 
 
 def suggest_pairs(
@@ -158,217 +153,6 @@ def suggest_pairs(
     batch = Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
     found = chosen_batch(batch, asked).suggestions(consensus, judgments.backend)
     return framed(found, frame)
-
-
-class _Chosen(NamedTuple):
-    """A pair of a batch, by its items and by its number among all pairs."""
-
-    i: int
-    j: int
-    key: int
-    person: Person
-    worth: float
-    reason: str
-
-
-class Batch:
-    """A batch in the making."""
-
-    def __init__(
-        self,
-        beliefs: Beliefs,
-        pairs: tuple[IntArray, IntArray],
-        worth: Criterion,
-        about: About,
-        per_item: int | None,
-        *,
-        repeat: bool,
-        random: np.random.Generator,
-    ) -> None:
-        self._beliefs, self._criterion, self._about = beliefs, worth, about
-        self._i, self._j = pairs
-        self._keys = self._i * beliefs.n_items + self._j
-        self._gap = beliefs.scores[self._i] - beliefs.scores[self._j]
-        self._limit, self._repeat, self._random = per_item, repeat, random
-        self._seen = np.zeros(beliefs.n_items, dtype=np.int64)
-        self._open: BoolArray = np.ones(len(self._i), dtype=bool)
-        self._piece = beliefs.piece.copy()
-        self._own: dict[str | None, list[int]] = {}  # keys of what each was asked in this batch
-        self._person: Person | None = None
-        self._information: FloatArray = np.empty(0)
-        self._fresh: BoolArray = np.empty(0, dtype=bool)
-        self._chosen: list[_Chosen] = []
-
-    @property
-    def n_candidates(self) -> int:
-        """How many pairs there are to choose from."""
-        return len(self._keys)
-
-    def worth(self, person: Person) -> FloatArray | None:
-        """Return what a judgment of each candidate is worth; None while pieces are to be joined."""
-        if self._piece.any():
-            return None
-        self._look_at(person)
-        return np.where(self._allowed(), self._criterion.worth(self._information), 0.0)
-
-    def narrowed(self, kept: IntArray) -> Batch:
-        """Return the same of some of the candidates, which goes its own way."""
-        found = self._like((self._i[kept], self._j[kept]), self._criterion.narrowed(kept), self)
-        vars(found).update(_open=self._open[kept])
-        if self._person is not None:
-            known = {"_information": self._information[kept], "_fresh": self._fresh[kept]}
-            vars(found).update(_person=self._person, **known)
-        return found
-
-    def after(self, part: Batch) -> Batch:
-        """Return this one after all that one of some of its candidates has chosen."""
-        worth = self._criterion.after(part._criterion)
-        found = self._like((self._i, self._j), worth, part)
-        taken = [one.key for one in part._chosen[len(self._chosen) :]]
-        left = ~np.isin(self._keys, taken)
-        open_ = self._open if self._repeat else self._open & left
-        vars(found).update(_open=open_.copy(), _person=self._person, _fresh=self._fresh)
-        vars(found).update(_information=self._information)
-        if self._repeat and self._person is not None and self._person.id is not None:
-            vars(found).update(_fresh=self._fresh & left)
-        return found
-
-    def _like(self, pairs: tuple[IntArray, IntArray], worth: Criterion, before: Batch) -> Batch:
-        """Return a batch of these candidates that goes on where another has come to."""
-        found = Batch(
-            self._beliefs, pairs, worth, self._about, self._limit,
-            repeat=self._repeat, random=deepcopy(before._random),
-        )  # fmt: skip
-        found._seen, found._piece = before._seen.copy(), before._piece.copy()
-        found._own, found._chosen = deepcopy(before._own), before._chosen.copy()
-        return found
-
-    def choose(self, turn: Turn, more_than: float = -inf) -> float | None:
-        """Choose the pair of one turn; return what it is worth.
-
-        None, and nothing is chosen, where no pair is worth ``more_than`` this.
-        """
-        person = turn.person
-        self._look_at(person)
-        gained = self._information
-        worth = self._criterion.worth(gained)
-        open_ = self._allowed()
-        if not open_.any():
-            self._refuse(person)
-        if float(worth[open_].max()) <= more_than:
-            return None
-        k, reason = self._join(worth, open_), ""
-        if k is not None:
-            both = self._beliefs.new[[self._i[k], self._j[k]]]
-            reason = "new item" if both.any() else "connects components"
-        elif turn.exploring and person.sd > 0.0:
-            # Known gaps tell about who judges them, unknown ones about the items.
-            mixed = 1.0 + gained * self._criterion.variance
-            tells = reliability_information(person.answering(self._beliefs), self._gap)
-            k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
-        elif turn.exploring:
-            k, reason = self._least_judged(open_), "few judgments"
-        else:
-            k = self._best(worth, open_)
-            reason = self._why(k)
-        pair = int(self._i[k]), int(self._j[k])
-        self._chosen.append(_Chosen(*pair, int(self._keys[k]), person, float(worth[k]), reason))
-        self._take(k, person, float(gained[k]))
-        return float(worth[k])
-
-    def _look_at(self, person: Person) -> None:
-        """Work out what depends on who is asked: most turns are of the same person as before."""
-        if self._person is not person:
-            self._person = person
-            self._information = information(person.answering(self._beliefs), self._gap)
-            self._fresh = ~np.isin(self._keys, person.judged)
-            if person.id in self._own:
-                self._fresh &= ~np.isin(self._keys, self._own[person.id])
-
-    def _allowed(self) -> BoolArray:
-        open_ = self._open & self._fresh
-        if self._limit is not None:
-            free = self._seen < self._limit
-            open_ &= free[self._i] & free[self._j]
-        return open_
-
-    def _best(self, value: FloatArray, open_: BoolArray) -> int:
-        """Return the best candidate; among equals, one at random."""
-        shown = np.where(open_, value, -np.inf)
-        top = float(shown.max())
-        equal = np.flatnonzero(shown >= top - _EQUAL * abs(top))
-        return int(equal[0] if len(equal) == 1 else self._random.choice(equal))
-
-    def _join(self, worth: FloatArray, open_: BoolArray) -> int | None:
-        """Return the best pair of the largest piece and another, while there are several."""
-        if not self._piece.any():
-            return None
-        one, other = self._piece[self._i] == 0, self._piece[self._j] == 0
-        across = open_ & (one != other)
-        return self._best(worth, across) if across.any() else None
-
-    def _least_judged(self, open_: BoolArray) -> int:
-        shown = self._beliefs.judged + self._seen
-        fewer = np.minimum(shown[self._i], shown[self._j])
-        least = np.flatnonzero(open_ & (fewer == fewer[open_].min()))
-        return int(self._random.choice(least))
-
-    def _why(self, k: int) -> str:
-        if self._about == "scores":
-            return "affects calibrated scores"
-        sd = float(np.sqrt(self._criterion.variance[k]))
-        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "uncertain"
-
-    def _take(self, k: int, person: Person, gained: float) -> None:
-        self._criterion.ask(k, gained)
-        i, j = self._i[k], self._j[k]
-        self._seen[[i, j]] += 1
-        joined = {int(self._piece[i]), int(self._piece[j])}
-        if len(joined) > 1:
-            self._piece[np.isin(self._piece, list(joined))] = min(joined)
-        if not self._repeat:
-            self._open[k] = False
-        elif person.id is not None:
-            self._own.setdefault(person.id, []).append(int(self._keys[k]))
-            self._fresh[k] = False
-
-    def _refuse(self, person: Person) -> None:
-        done = f"only {count(len(self._chosen), 'pair')} can be chosen within these limits"
-        if person.id is not None and (self._open.any() or self._repeat):
-            raise OptionError(
-                f"{done}: annotator '{person.id}' has judged the others, or their items are "
-                "taken; ask for fewer, leave the annotator out, or raise --per-item."
-            )
-        raise OptionError(f"{done}; ask for fewer, raise --per-item, or allow --repeat.")
-
-    def suggestions(self, consensus: Consensus, backend: str | None) -> Suggestions:
-        """Decide which item is shown on the left, and put everything into a table."""
-        chosen = self._chosen
-        i, j = np.array([one.i for one in chosen]), np.array([one.j for one in chosen])
-        gap = self._beliefs.scores[i] - self._beliefs.scores[j]
-        # The favourite is on the left in half of the pairs, at random: where it is tells nothing.
-        flips = self._random.permutation(np.arange(len(chosen)) % 2 == 0)
-        first = np.where((gap >= 0.0) == flips, i, j)
-        second = np.where(first == i, j, i)
-        slope = np.array([one.person.reliability for one in chosen])
-        ids, scores = self._beliefs.item_ids, self._beliefs.scores
-        probability = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
-        # Across components the prior alone puts one above the other.
-        probability = np.where(self._beliefs.unrelated(first, second), np.nan, probability)
-        who = None
-        if chosen[0].person.id is not None:
-            who = as_text(one.person.id for one in chosen)
-        return Suggestions(
-            ids[first],
-            ids[second],
-            np.array([one.worth for one in chosen]),
-            probability,
-            as_text(one.reason for one in chosen),
-            who,
-            self._about,
-            consensus,
-            backend,
-        )
 
 
 def _respelt(

@@ -36,7 +36,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
-from aggcal.models.links import Link
+from aggcal.models.links import LOGISTIC, Link
 
 MOST_EXACT = 1500
 """Up to so many items the covariance is used as a matrix; beyond, its diagonal alone."""
@@ -69,6 +69,10 @@ class Answering(NamedTuple):
         return elementwise(self._information, x)[0]
 
     def _information(self, x: FloatArray) -> FloatArray:
+        if self.readiness is None and self.link is LOGISTIC:
+            small = np.exp(-np.abs(x))
+            larger = 1.0 / (1.0 + small)
+            return np.asarray(small * larger * larger)
         if self.readiness is None:
             # f/F times f/(1 − F), each exact in its tail.
             return np.asarray(self.link.terms(x)[1] * self.link.terms(-x)[1])
@@ -212,21 +216,24 @@ class _ByItem(Criterion):
             + 2.0 * one * other * self._pair
         )
 
-    def narrowed(self, kept: IntArray) -> _ByItem:
-        """Return one of some of the candidates."""
-        other, left = copy(self), self.left.copy()
-        vars(other).update(_i=self._i[kept], _j=self._j[kept], left=left, _pair=self._pair[kept])
-        other.variance, other.stake = self.variance[kept], self.stake[kept]
+    def copy(self) -> _ByItem:
+        """Return one that goes its own way."""
+        other = copy(self)
+        vars(other).update(left=self.left.copy())
+        other.variance, other.stake = self.variance.copy(), self.stake.copy()
         return other
 
-    def after(self, part: Criterion) -> _ByItem:
-        """Return this one after all that one of some of its candidates took into account."""
-        if not isinstance(part, _ByItem):
-            raise TypeError("the other is of another kind")
+    def narrowed(self, kept: IntArray) -> _ByItem:
+        """Return one of some of the candidates, up to date."""
         other = copy(self)
-        vars(other).update(left=part.left.copy())
+        vars(other).update(_i=self._i[kept], _j=self._j[kept], _pair=self._pair[kept])
         other.value()
         return other
+
+    def renew(self, kept: IntArray) -> None:
+        """Bring what some candidates are worth up to date."""
+        some = self.narrowed(kept)
+        self.variance[kept], self.stake[kept] = some.variance, some.stake
 
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account: its two items are known better."""

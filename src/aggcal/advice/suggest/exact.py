@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import each_range, even
+from aggcal.advice.suggest.asked import Asked, Values
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 
@@ -17,7 +18,6 @@ _LEAST_ROWS = 32  # of a strip: for fewer, waking a thread takes longer
 _SINGLE = 500
 """Items from which what is at stake is worked out in single precision, in half the time: values of
 pairs are then off by a millionth. Fewer items take no time, and equal pairs stay equal."""
-_ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
 def exact_criterion(beliefs: Beliefs, i: IntArray, j: IntArray) -> ExactCriterion:
@@ -64,7 +64,7 @@ class ExactCriterion(Criterion):
         j: IntArray,
     ) -> None:
         self._i, self._j = i, j
-        self._covariance = covariance
+        self._covariance = np.ascontiguousarray(covariance)
         kind: type[Any] = np.float32 if len(scores) >= _SINGLE else np.float64
         rough, at, strips = covariance.astype(kind), scores.astype(kind), _strips(len(scores))
         own, laplacian, pushed = np.diag(rough), np.empty_like(rough), np.empty_like(rough)
@@ -82,12 +82,13 @@ class ExactCriterion(Criterion):
         np.fill_diagonal(laplacian, 0.0)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1, dtype=np.float64))
         each_range(push, strips)
-        self._pushed, self._carried = pushed, _upper_product(pushed, rough)
-        self._begin()
+        carried = _upper_product(pushed, rough)
+        self._asked = Asked(self._covariance, carried)
+        self._value(carried)
 
-    def _begin(self) -> None:
-        """Value the candidates by the matrices, nothing asked since."""
-        i, j, carried = self._i, self._j, self._carried
+    def _value(self, carried: FloatArray) -> None:
+        """Value the candidates by the matrices, nothing asked."""
+        i, j = self._i, self._j
         own, at_stake = np.diag(self._covariance), np.diag(carried)
         self.variance, self.stake = np.empty(len(i)), np.empty(len(i))
 
@@ -100,57 +101,55 @@ class ExactCriterion(Criterion):
             self.stake[begin:end] = np.maximum(stake, 0.0)
 
         each_range(value, even(len(i)))
-        # √share · (C a, L C a, C₀ L C a) of each pair asked: what is left of the covariance C₀ is
-        # C₀ less the sum of the squares of the first.
-        self._asked = np.empty((_ROOM, 3, len(own)), dtype=carried.dtype)
-        self._number = 0
+        self._items = np.arange(len(own))  # those of the candidates
+        self._valued = np.zeros(len(i), dtype=np.int64)  # judgments that values take into account
 
     def copy(self) -> ExactCriterion:
-        """Return one that can go its own way; what neither changes is shared."""
+        """Return one that goes its own way; what neither changes is shared."""
         other = copy(self)
-        other.__dict__["_asked"] = self._asked[: self._number + _ROOM].copy()
+        vars(other).update(_asked=self._asked.copy(), _valued=self._valued.copy())
+        other.variance, other.stake = self.variance.copy(), self.stake.copy()
         return other
 
     def narrowed(self, kept: IntArray) -> ExactCriterion:
-        """Return one of some of the candidates."""
-        other = self.copy()
-        vars(other).update(_i=self._i[kept], _j=self._j[kept])
+        """Return one of some of the candidates, up to date."""
+        self.renew(kept)
+        other = copy(self)
+        vars(other).update(_i=self._i[kept], _j=self._j[kept], _valued=self._valued[kept])
+        vars(other).update(_items=self._items_of(kept))
         other.variance, other.stake = self.variance[kept], self.stake[kept]
         return other
 
-    def after(self, part: Criterion) -> ExactCriterion:
-        """Return this one after all that one of some of its candidates took into account."""
-        if not isinstance(part, ExactCriterion):
-            raise TypeError("the other is of another kind")
-        other = copy(self)
-        asked, pulled, pushed = part._asked[: part._number].transpose(1, 0, 2)  # noqa: SLF001
-        # (C − A'A) L (C − A'A) is C L C less a product and its transpose.
-        half = pushed - 0.5 * (pulled @ asked.T) @ asked
-        left = tuple(map(np.empty_like, (self._covariance, self._pushed, self._carried)))
+    def renew(self, kept: IntArray | None = None) -> None:
+        """Bring what some candidates are worth up to date."""
+        self._asked.catch_up(self._items if kept is None else self._items_of(kept))
+        values = Values(self.variance, self.stake, self._valued)
+        self._asked.lower((self._i, self._j), values, kept)
 
-        def less(begin: int, end: int) -> None:
-            some, right = slice(begin, end), slice(begin, None)
-            left[0][some] = self._covariance[some] - asked[:, some].T @ asked
-            left[1][some] = self._pushed[some] - asked[:, some].T @ pulled
-            left[2][some, right] = self._carried[some, right] - asked[:, some].T @ half[:, right]
-            left[2][some, right] -= half[:, some].T @ asked[:, right]
+    def ask_best(
+        self, gained: FloatArray, allowed: BoolArray, more_than: float, most: int, *, again: bool
+    ) -> tuple[IntArray, FloatArray]:
+        """Take judgments of the best candidates into account, while it is clear which is best."""
+        values = Values(self.variance, self.stake, self._valued)
+        open_, limits = (gained, allowed, again), (more_than, most)
+        return self._asked.choose((self._i, self._j), values, open_, limits, self._items)
 
-        each_range(less, _strips(len(self._covariance)))
-        other._covariance, other._pushed, other._carried = left  # noqa: SLF001
-        other._begin()  # noqa: SLF001
-        return other
+    def _items_of(self, kept: IntArray) -> IntArray:
+        found = np.zeros(len(self._covariance), dtype=bool)
+        found[self._i[kept]] = found[self._j[kept]] = True
+        return np.flatnonzero(found)
 
     def toward(self, one: int, other: int) -> FloatArray:
         """Return C a, C what the judgments so far leave of the covariance, a = e_one − e_other."""
-        asked = self._asked[: self._number, 0]
+        steps = self._asked.steps
         toward = self._covariance[one] - self._covariance[other]
-        return np.asarray(toward - (asked[:, one] - asked[:, other]) @ asked)
+        return np.asarray(toward - steps @ (steps[one] - steps[other]))
 
     @property
     def covariance_left(self) -> FloatArray:
         """What the judgments so far leave of the covariance."""
-        asked = self._asked[: self._number, 0]
-        return np.asarray(self._covariance - asked.T @ asked)
+        steps = self._asked.steps
+        return np.asarray(self._covariance - steps @ steps.T)
 
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account, by an update of rank one."""
@@ -158,27 +157,5 @@ class ExactCriterion(Criterion):
 
     def learn(self, one: int, other: int, variance: float, gained: float) -> None:
         """Take a judgment of any pair into account, given the variance of its gap."""
-        if self._number == len(self._asked):
-            self._asked = np.concatenate([self._asked, np.empty_like(self._asked)])
-        before, whole = self._asked[: self._number], self._asked[self._number]
-        asked = before[:, 0]
-        share = gained / (1.0 + gained * variance)
-        whole[0] = self._covariance[one] - self._covariance[other]
-        np.subtract(self._pushed[one], self._pushed[other], out=whole[1])
-        np.subtract(self._carried_by(one), self._carried_by(other), out=whole[2])
-        # Nothing as large as a matrix is multiplied: those before tell what they took away.
-        taken = (asked[:, one] - asked[:, other]) @ before.reshape(len(before), whole.size)
-        whole -= taken.reshape(whole.shape)
-        toward, pulled, pushed = whole
-        carried = pushed - (asked @ pulled) @ asked
-        step = toward[self._i] - toward[self._j]
-        cross = carried[self._i] - carried[self._j]
-        again = share * float(toward @ pulled)
-        self.stake = np.maximum(self.stake + share * step * (again * step - 2.0 * cross), 0.0)
-        self.variance = np.maximum(self.variance - share * step * step, LEAST)
-        whole *= np.sqrt(share)
-        self._number += 1
-
-    def _carried_by(self, item: int) -> FloatArray:
-        """Return a column of C₀ L C₀, of which the upper triangle is there."""
-        return np.concatenate([self._carried[:item, item], self._carried[item, item:]])
+        self._asked.take(one, other, variance, gained)
+        self.renew()

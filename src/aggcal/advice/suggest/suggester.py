@@ -20,9 +20,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.machine import check_seed
 from aggcal.advice.suggest.annotators import Person, anybody, people, turns
-from aggcal.advice.suggest.batch import Batch, possible
+from aggcal.advice.suggest.batch import possible
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import candidates
+from aggcal.advice.suggest.choosing import Batch
 from aggcal.advice.suggest.criterion import information
 from aggcal.advice.suggest.exact import ExactCriterion, exact_criterion
 from aggcal.advice.suggest.offered import ids_of

@@ -1,0 +1,220 @@
+"""Combine what the report needs: an error in any part never loses the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, cast
+
+from aggcal._core.kernels.threads import beside
+from aggcal._core.records import dataclass
+from aggcal._core.text import brief, clipped
+from aggcal.advice.check import FITTED, Check, Finding, check
+from aggcal.advice.check.sample import MANY
+from aggcal.advice.influence import EXACT, Influence, influence_of
+from aggcal.advice.suggest import Suggestions, suggest_pairs
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.methods import Progress
+from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, ended
+from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry.literals import FittedName, PredictableName
+
+SUGGESTED = 10
+"""Pairs that are suggested at most."""
+
+IN_FULL = 10_000
+"""Rows up to which every check is made; beyond, those that take long are left out."""
+
+_ESTIMATED, _FEW_ITEMS, _CONFIRMED = 100_000, 200, 20_000
+"""Rows and items up to which it is estimated, unasked, what each annotator changes (of more items
+it takes longer than the fit), and rows up to which a few fits confirm who decides the first
+place."""
+_LONGEST_REASON = 200
+_TOLD_BETTER = {"divided", "direction"}
+"""Of these a check speaks in other words than the fit, and with more care."""
+_REVERSED = "reversed-annotators"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What was found in the data, and the pairs worth asking next.
+
+    ``check`` also contains the warnings of the fit, unless it found the same itself. If the check
+    or the suggestions failed, a note in ``check`` says so.
+    """
+
+    check: Check
+    suggestions: Suggestions | None
+    influence: Influence | None = None
+    """How much hangs on each annotator and item; None for many rows, unless it was asked for."""
+
+    __repr__ = brief
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        asked = {} if self.suggestions is None else {"suggestions": self.suggestions.to_dict()}
+        hangs = {} if self.influence is None else {"influence": self.influence.to_dict()}
+        return {"check": self.check.to_dict(), **asked, **hangs}
+
+
+def advise(
+    judgments: AnyJudgments,
+    scores: Scores | None = None,
+    *,
+    consensus: Consensus | None = None,
+    warnings: Iterable[AggcalWarning] = (),
+    influence: bool | None = None,
+    seed: int = 0,
+    on_step: Callable[[str], None] | None = None,
+    on_iteration: Progress | None = None,
+) -> Advice | None:
+    """Check the data and suggest pairs, as far as that takes no longer than the fit.
+
+    Parameters
+    ----------
+    judgments, scores
+        The study: its judgments and the model's scores.
+    consensus
+        The fit that the results come from; used where possible, so that nothing is fitted twice.
+    warnings
+        The warnings of the fit, which become findings too.
+    influence
+        Whether to say how much hangs on each annotator and item, by fits for those on whom most
+        does; None for an estimate, where there are not too many rows.
+    seed, on_step, on_iteration
+        See `aggcal.advice.check.check`.
+
+    Returns
+    -------
+    Advice or None
+        None for rows that an engine has distributed over machines.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
+    >>> found = advise(aggcal.read_judgments(rows))
+    >>> found.check.findings[0].code, found.suggestions.reason[0]
+    ('disconnected', 'connects components')
+    """
+    whole = judgments.local
+    if whole is None:
+        return None
+    fit = consensus if consensus is not None and consensus.prior is not None else None
+    method = DEFAULT_METHOD if consensus is None else consensus.method
+    # Nothing that the check finds decides what to ask next.
+    known = method if method in PREDICTABLE else None
+    suggested: Callable[[], Suggestions] = partial(_asked_next, judgments, scores, fit, known, seed)
+    rows = len(whole.count)
+    if known is not None and _is_usable(fit) and (rows <= _CONFIRMED or rows > MANY):
+        suggested = beside(suggested)  # of many rows, the check keeps few cores busy
+    # Whatever goes wrong from here on must not cost anybody the fit.
+    try:
+        looked = check(
+            whole,
+            scores,
+            method=cast("FittedName", method if method in FITTED else DEFAULT_METHOD),
+            consensus=fit if method in FITTED else None,
+            quick=len(whole.count) > IN_FULL,
+            seed=seed,
+            on_step=on_step,
+            on_iteration=on_iteration,
+        )
+    except Exception as error:  # noqa: BLE001
+        looked = Check({}, (_failed("The data check failed", error),))
+    if on_step is not None:
+        on_step("choosing pairs to ask next")
+    asked = None
+    try:
+        asked = suggested()
+    except Exception as error:  # noqa: BLE001
+        failed = _failed("No pairs could be suggested", error)
+        looked = looked.with_findings((*looked.findings, failed))
+    hangs = None
+    try:
+        hangs = _hanging(whole, consensus, asked=influence, on_step=on_step)
+    except Exception as error:  # noqa: BLE001
+        failed = _failed("What leaving out annotators would change is not known", error)
+        looked = looked.with_findings((*looked.findings, failed))
+    # Annotators have one verdict: the check's, where it held them against each other.
+    tested = looked.accused.against_others or looked.accused.divided
+    said = [w for w in warnings if not (tested and w.code == _REVERSED)]
+    found = looked.with_findings(_with_warnings(looked.findings, said, whole))
+    return Advice(found, asked, hangs)
+
+
+def _hanging(
+    judgments: Judgments,
+    consensus: Consensus | None,
+    *,
+    asked: bool | None,
+    on_step: Callable[[str], None] | None,
+) -> Influence | None:
+    """Return what leaving out annotators and items would change, as far as it is wanted."""
+    rows = len(judgments.count)
+    many = rows > _ESTIMATED or judgments.n_items > _FEW_ITEMS
+    if consensus is None or asked is False or (asked is None and many):
+        return None
+    if on_step is not None:
+        on_step("leaving out annotators")
+    confirm = bool(asked) or rows <= _CONFIRMED
+    return influence_of(judgments, consensus, exact=EXACT if asked else 0, confirm=confirm)
+
+
+def _asked_next(
+    judgments: AnyJudgments,
+    scores: Scores | None,
+    fit: Consensus | None,
+    method: str | None,
+    seed: int,
+) -> Suggestions:
+    """Suggest a few pairs, by the given fit if it can predict what a judgment adds."""
+    known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
+    usable = method is not None and _is_usable(fit)
+    return suggest_pairs(
+        judgments,
+        scores,
+        n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
+        method=cast("PredictableName", method or DEFAULT_METHOD),
+        consensus=fit if usable else None,
+        seed=seed,
+    )
+
+
+def _is_usable(fit: Consensus | None) -> bool:
+    """Whether a fit can say what a judgment would add."""
+    return fit is not None and fit.quantifier is not None
+
+
+def _failed(what: str, error: Exception) -> Finding:
+    """Say that a part of the advice could not be given."""
+    reason = clipped(f"{type(error).__name__}: {error}", _LONGEST_REASON)
+    return Finding(
+        "note",
+        "check-failed",
+        f"{what} ({reason}). The scores do not depend on it.",
+        "Please report this, with the data if you can.",
+        title=what,
+        why=f"{reason}. The scores do not depend on it.",
+    )
+
+
+def _with_warnings(
+    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning], judgments: Judgments
+) -> tuple[Finding, ...]:
+    """Add what the fit warned of, except what was found anyway; problems come first."""
+    messages, codes = {f.message for f in findings}, {f.code for f in findings}
+    more = [
+        Finding.of_warning(w, judgments=judgments)
+        for w in warnings
+        if ended(w.what) not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
+    ]
+    return tuple(sorted([*findings, *more], key=_gravity))
+
+
+def _gravity(finding: Finding) -> tuple[bool, bool]:
+    """Order findings: problems first, and of those ids that are likely one."""
+    return finding.severity != "problem", finding.code != AlikeIdsWarning.code
