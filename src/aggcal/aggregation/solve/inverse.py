@@ -23,10 +23,10 @@ def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArr
 
     Examples
     --------
-    >>> inverse, errors = inverse_and_errors(np.diag([4.0, 1.0]), np.ones((1, 2)))
+    >>> inverse, errors = inverse_and_errors(np.array([[4.0, 2.0], [2.0, 2.0]]), np.ones((1, 2)))
     >>> inverse, errors
-    (array([[0.25, 0.  ],
-           [0.  , 1.  ]]), array([[0.5, 1. ]]))
+    (array([[ 0.5, -0.5],
+           [-0.5,  1. ]]), array([[0., 1.]]))
     """
     if len(matrix) >= _LARGE:
         root = inverse_root(matrix)
@@ -111,9 +111,9 @@ def inverse_of(matrix: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> inverse_of(np.diag([4.0, 1.0]))
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
+    >>> inverse_of(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
     if len(matrix) >= _LARGE:
         try:

@@ -16,9 +16,9 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> definite_inverse(np.diag([-1.0, 1.0]), np.diag([2.0, 4.0]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
+    >>> definite_inverse(np.diag([-1.0, 1.0]), np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
     factor = upper_factor(matrix)
     if factor is None and not np.isfinite(matrix).all():

@@ -99,9 +99,9 @@ def inverse(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray:
 
     Examples
     --------
-    >>> inverse(np.diag([2.0, 4.0]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
+    >>> inverse(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
     diagonal = np.diag(matrix).copy()
     factor = upper_factor(matrix, overwrite=overwrite)
