@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg.blas as scipys_blas
 import scipy.linalg.lapack as scipys
 
 from aggcal._core import compiled_scipy as ours
@@ -66,7 +67,8 @@ def test_solutions_are_scipys(kind: str, lower: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "lower", "over"), list(product(("dpotri", "dtrtri"), (False, True), (False, True)))
+    ("name", "lower", "over"),
+    list(product(("dpotri", "dtrtri", "dlauum"), (False, True), (False, True))),
 )
 def test_inverses_are_scipys(name: str, lower: bool, over: bool) -> None:
     factors = [scipys.dpotrf(matrix(70, "d"), lower=lower)[0] for _ in range(2)]
@@ -77,6 +79,35 @@ def test_inverses_are_scipys(name: str, lower: bool, over: bool) -> None:
     np.testing.assert_array_equal(*factors)
 
 
+@pytest.mark.parametrize(("side", "lower", "over"), list(product((0, 1), (0, 1), (0, 1))))
+def test_products_with_a_triangle_are_scipys(side: int, lower: int, over: int) -> None:
+    random = np.random.default_rng(2)
+    triangle = matrix(40, "d", "F")
+    given = np.asfortranarray(random.normal(size=(7, 40) if side else (40, 7)))
+    options = {"side": side, "lower": lower, "overwrite_b": over}
+    others = given.copy(order="F")
+    found = ours.dtrmm(-1.5, triangle, given, **options)
+    expected = scipys_blas.dtrmm(-1.5, triangle, others, **options)
+    np.testing.assert_array_equal(found, expected, strict=True)
+    np.testing.assert_array_equal(given, others)
+
+
+def test_a_part_of_a_matrix_is_worked_on_in_its_place() -> None:
+    whole = matrix(90, "d", "F")
+    before, part = whole.copy(order="F"), whole[10:60, 20:70]
+    part[...] = matrix(50, "d")
+    factor, failed = ours.dpotrf(part, overwrite_a=True)
+    assert not failed
+    assert factor is part
+    np.testing.assert_array_equal(part, scipys.dpotrf(matrix(50, "d"))[0])
+    target = whole[10:60, 75:80]
+    expected = scipys_blas.dtrmm(2.0, part, target)
+    assert ours.dtrmm(2.0, part, target, overwrite_b=1) is target
+    np.testing.assert_array_equal(target, expected)
+    before[10:60, 20:70], before[10:60, 75:80] = part, target
+    np.testing.assert_array_equal(whole, before)
+
+
 def test_scipy_says_what_is_wrong_with_a_matrix() -> None:
     for wrong in (np.zeros((2, 3)), np.zeros(3)):
         with pytest.raises(Exception, match=r"square|dimension|shape"):
@@ -84,6 +115,8 @@ def test_scipy_says_what_is_wrong_with_a_matrix() -> None:
     factor = np.eye(2)
     with pytest.raises(Exception, match=r"dimension"):
         ours.dpotrs(factor, np.zeros(3))
+    with pytest.raises(Exception, match=r"dtrmm|dimension|shape"):
+        ours.dtrmm(1.0, factor, np.zeros((3, 3)))
 
 
 def test_a_function_without_an_address_is_scipys_own() -> None:

@@ -191,8 +191,9 @@ def test_what_is_held_equal_is_checked_where_the_rows_lie() -> None:
     assert_same_terms(
         aggcal.aggregate(judgments, terms=terms, engine=engine, warn=False),
         aggcal.aggregate(judgments, terms=terms, warn=False),
-        # Spreads settle to 1e-4; so few answers leave them loose, and sums differ in rounding.
-        close=1e-6,
+        # Spreads settle to 1e-4; so few answers leave them loose, and sums differ in rounding: by
+        # 3e-7 to 2e-6 with two to five shards.
+        close=1e-5,
     )
     blank = dict(columns) | {"prompt": np.where(np.arange(200) < 3, None, columns["prompt"])}
     without = aggcal.read_judgments(blank, context="prompt")

@@ -21,7 +21,8 @@ from aggcal._core.machine import OURS
 
 if TYPE_CHECKING:
     from scipy import sparse
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, dtrtrs, spotrf, spotrs
+    from scipy.linalg.blas import dtrmm
+    from scipy.linalg.lapack import dlauum, dpotrf, dpotri, dpotrs, dtrtri, dtrtrs, spotrf, spotrs
     from scipy.special import (
         bdtr,
         betaincinv,
@@ -49,9 +50,11 @@ __all__ = [
     "chdtr",
     "chdtrc",
     "chdtri",
+    "dlauum",
     "dpotrf",
     "dpotri",
     "dpotrs",
+    "dtrmm",
     "dtrtri",
     "dtrtrs",
     "erfcx",
@@ -70,7 +73,8 @@ __all__ = [
     "stdtrit",
 ]
 
-_LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtri", "dtrtrs", "spotrf", "spotrs"}
+_BLAS = {"dtrmm"}
+_LAPACK = {"dlauum", "dpotrf", "dpotri", "dpotrs", "dtrtri", "dtrtrs", "spotrf", "spotrs"}
 _UNUSED = ("f2py", "testing")
 """What of NumPy SciPy's copy of its names has, for which NumPy loads compilers and test runners."""
 _COPIES = ("scipy._lib.array_api_compat.numpy", "scipy._external.array_api_compat.numpy")
@@ -86,14 +90,16 @@ def __getattr__(name: str) -> Any:
     if name == "sparse":
         globals()[name] = loaded = _sparse()
         return loaded
-    package = "scipy.linalg" if name in _LAPACK else "scipy.special"
+    algebra = name in _LAPACK or name in _BLAS
+    package = "scipy.linalg" if algebra else "scipy.special"
+    compiled = "_fblas" if name in _BLAS else "_flapack" if algebra else "_ufuncs"
     found = None
     with suppress(ImportError, AttributeError):
-        found = getattr(alone(package, "_flapack" if name in _LAPACK else "_ufuncs"), name)
+        found = getattr(alone(package, compiled), name)
     if found is None:  # a SciPy that is arranged in another way
-        public = "scipy.linalg.lapack" if name in _LAPACK else package
+        public = f"{package}.{'blas' if name in _BLAS else 'lapack'}" if algebra else package
         found = getattr(import_module(public), name)
-    if name in _LAPACK:
+    if algebra:
         from aggcal._core import blas
         from aggcal._core.lapack import released
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, singledispatch
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +25,12 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, in_turn
-from aggcal.models.borders import squared
+from aggcal._core.triangles import add_squares
+from aggcal.models.borders import Part, border_of, eliminated
 from aggcal.models.coins import LANES, coins_of, signs
 from aggcal.models.logistic_information import take
 from aggcal.models.objective import Objective
-from aggcal.models.rows import laplacian, scatter
+from aggcal.models.rows import scatter
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -175,13 +177,11 @@ class Information:
     def _own_diagonal(self) -> FloatArray:
         return self.curvature_diagonal()
 
-    def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
         schur, carried = self.dense_curvature()
         schur[np.diag_indices(len(schur))] += self.prior
-        for fixed in self.constraints:
-            schur += np.outer(fixed, fixed)
-        return schur, carried
+        return add_squares(schur, *self.constraints), carried
 
     def shared(self, weights: FloatArray) -> FloatArray:
         """Return B D⁻¹ w for weights of the annotators."""
@@ -292,8 +292,8 @@ class Information:
             n = self.n_items
             total = sums(self._winner, near, n) + sums(self._loser, near, n)
             if self.heterogeneous:
-                square = self._sparse_border().power(2)
-                total -= square @ (1.0 / self.inner)
+                border = border_of(n, self._parts())
+                total -= border.power(2) @ (1.0 / self.inner)
             return total
 
         def work(begin: int, end: int) -> FloatArray:
@@ -303,42 +303,36 @@ class Information:
 
         return added(each_range(work, self._ranges))
 
-    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""
-        n = self.n_items
-        flat = np.zeros(n * n)
-        for piece, _, a, _ in self._pieces():
-            winner = self._rows.winner[piece].astype(np.int64)
-            flat += sums(winner * n + self._rows.loser[piece], a * a, n * n)
-        schur = laplacian(flat.reshape(n, n))
-        if not self.heterogeneous:
-            return schur, None
-        border = self._sparse_border()
-        schur -= squared(border, 1.0 / self.inner)
-        return schur, border.multiply(1.0 / self.inner).tocsr()
+        schur, carried = eliminated(self.n_items, self._parts(), self.inner)
+        if carried is not None:
+            carried.data /= np.repeat(self.inner, np.diff(carried.indptr))
+        return schur, carried
 
-    def _sparse_border(self) -> sparse.csr_array:
-        from scipy import sparse
+    def _parts(self) -> Iterator[Part]:
+        """Go through the rows, some annotators at a time, with all digits of what each adds."""
+        starts = self._starts
+        cuts = np.searchsorted(starts, np.arange(0, len(self._rows), _PIECE))
+        for first, last in pairwise(sorted({*cuts.tolist(), len(starts) - 1})):
+            mine = slice(starts[first], starts[last])
+            near, cross = self._exact(slice(first, last), mine)
+            codes = self._winner[mine], self._loser[mine]
+            yield *codes, starts[first : last + 1] - starts[first], near, cross
 
-        rows, m = self._rows, self._rows.n_annotators
-        parts = []
-        for piece, owner, a, b in self._pieces():
-            both = np.concatenate([a * b, -a * b])
-            at_ = np.concatenate([rows.winner[piece], rows.loser[piece]])
-            whose = np.concatenate([owner, owner])
-            parts.append(sparse.coo_array((both, (at_, whose)), shape=(rows.n_items, m)).tocsr())
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return total
+    def _exact(self, some: slice, mine: slice) -> tuple[FloatArray, FloatArray | None]:
+        """Return a² and ab of the rows of some annotators."""
+        number, both = mine.stop - mine.start, self.heterogeneous
+        near, cross = np.empty(number), np.empty(number) if both else None
+        into = near, cross, None
+        if not (self._observed and both) and take(
+            self.problem, self._scores, self._theta, into, some
+        ):
+            return near, cross
+        _, _, a, b = self._piece(mine.start, number)
+        return a * a, a * b if both else None
 
-    def _pieces(self) -> Iterator[tuple[slice, IntArray, FloatArray, FloatArray]]:
-        """Go through the rows: which, whose, and the roots a and b of their information."""
-        yield from in_turn(self._piece, range(0, len(self._rows), _PIECE))
-
-    def _piece(
-        self, begin: int, size: int = _PIECE
-    ) -> tuple[slice, IntArray, FloatArray, FloatArray]:
+    def _piece(self, begin: int, size: int) -> tuple[slice, IntArray, FloatArray, FloatArray]:
         rows = self._rows
         piece = slice(begin, min(len(rows), begin + size))
         first, last = np.searchsorted(rows.starts, (piece.start, piece.stop - 1), side="right") - 1

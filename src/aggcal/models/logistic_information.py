@@ -21,7 +21,8 @@ def take(
     problem: Objective,
     scores: FloatArray,
     theta: FloatArray,
-    into: tuple[SingleArray, SingleArray, FloatArray],
+    into: tuple[SingleArray | FloatArray, SingleArray | FloatArray | None, FloatArray | None],
+    some: slice = slice(None),
 ) -> bool:
     """Fill a² and ab of each row, and add b² to the sum of each annotator.
 
@@ -35,7 +36,9 @@ def take(
     scores, theta
         Scores and annotators' parameters at which it is taken.
     into
-        The columns of a² and ab, and the sums.
+        The columns of a² and ab, in either precision, and the sums; None of what is not asked for.
+    some
+        The annotators whose rows are taken, or the pieces of `_PIECE` rows.
     """
     kernels, rows = library(), problem.rows
     known = isinstance(problem, Thurstone) and problem.link.name == LOGISTIC.name
@@ -48,17 +51,21 @@ def take(
         # Who judged does not matter then: rows may be cut anywhere.
         starts = np.append(np.arange(0, len(rows), _PIECE), len(rows))
         slopes = np.full(len(starts) - 1, theta[0])
+    first, last, _ = some.indices(len(starts) - 1)
+    mine, slopes = slice(starts[first], starts[last]), slopes[first:last]
+    starts = starts[first : last + 1] - starts[first]
     plain = rows.weight.strides == (0,) and float(rows.weight[0]) == 1.0
-    codes = [np.ascontiguousarray(column, dtype=np.int32) for column in (rows.winner, rows.loser)]
-    weight = None if plain else np.ascontiguousarray(rows.weight, dtype=np.float64)
+    codes = [np.ascontiguousarray(c[mine], dtype=np.int32) for c in (rows.winner, rows.loser)]
+    weight = None if plain else np.ascontiguousarray(rows.weight[mine], dtype=np.float64)
     starts = np.ascontiguousarray(starts, dtype=np.int64)
     points = [np.ascontiguousarray(column, dtype=np.float64) for column in (scores, slopes)]
     near, *others = into
     beside = others if free else [None, None]
+    exact = near.dtype == np.float64
+    kernel = kernels.aggcal_information_exact if exact else kernels.aggcal_information
 
     def work(begin: int, end: int) -> None:
-        arrays = at(*codes, weight, starts, *points, near, *beside)
-        kernels.aggcal_information(begin, end, *arrays)
+        kernel(begin, end, *at(*codes, weight, starts, *points, near, *beside))
 
     each_range(work, balanced(starts, most=_MOST_RANGES) if rows.whole else [0, len(starts) - 1])
     return True

@@ -26,7 +26,7 @@ from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.links import Link
 from aggcal.models.quadrature import POINTS, Point, integrate
-from aggcal.models.rows import Rows, row_deviations, scatter
+from aggcal.models.rows import Rows, laplacian_of, row_deviations, scatter
 from aggcal.registry import LINKS
 
 _LINK_CODES: dict[str, int] = {name: known.code for name, known in LINKS.items()}
@@ -205,11 +205,7 @@ class Integrated:
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the curvature as a matrix, and with the reliabilities held."""
-        n = self.rows.n_items
-        flat = self._winner.astype(np.int64) * n + self._loser
-        gap_curvature = sums(flat, self._gap_curvature.astype(np.float64), n * n).reshape(n, n)
-        held: FloatArray = -(gap_curvature + gap_curvature.T)
-        held[np.diag_indices(n)] = gap_curvature.sum(axis=0) + gap_curvature.sum(axis=1)
+        held = laplacian_of(self._winner, self._loser, self._gap_curvature, self.rows.n_items)
         return held - self._covariance(dense=True), held
 
     def forms(

@@ -18,7 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal._core.records import dataclass
-from aggcal.models.borders import squared
+from aggcal.models.borders import eliminated
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 
@@ -236,31 +236,20 @@ class Objective(ABC):
         _, cross = self._row_curvature()
         return self.rows.scatter(cross * np.repeat(vector / self._inner, self._sizes))
 
-    def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
+    def curvature(self) -> tuple[FloatArray, sparse.csc_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
         schur, border = self.dense_curvature()
         schur[np.diag_indices(len(schur))] += self._item_curvature
         return schur, border, self.inner if self.heterogeneous else None
 
-    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
-        from scipy import sparse
-
-        rows, n = self.rows, self.rows.n_items
-        gap_curvature, cross = self._row_curvature()
-        schur = rows.laplacian(gap_curvature)
-        if not self.heterogeneous:
-            return schur, None
-        owner = np.repeat(np.arange(rows.n_annotators), self._sizes)
-        border = sparse.coo_array(
-            (
-                np.concatenate([cross, -cross]),
-                (np.concatenate([rows.winner, rows.loser]), np.concatenate([owner, owner])),
-            ),
-            shape=(n, rows.n_annotators),
-        ).tocsr()
-        schur -= squared(border, 1.0 / self._inner)
-        return schur, border
+        rows, (near, cross) = self.rows, self._row_curvature()
+        winner, loser = (np.asarray(c, np.int32, order="C") for c in (rows.winner, rows.loser))
+        starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
+        curved = np.ascontiguousarray(near, dtype=np.float64)
+        crossed = np.ascontiguousarray(cross, dtype=np.float64) if self.heterogeneous else None
+        return eliminated(rows.n_items, [(winner, loser, starts, curved, crossed)], self._inner)
 
     def penalties(self, scores: FloatArray) -> float:
         """Return what of the objective is not the likelihood, at the annotators' current state."""

@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, joined, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, SingleArray, constant, joined, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, between_annotators, each_range, even
 from aggcal._core.records import dataclass
+from aggcal._core.triangles import mirrored
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.models.laid_out import Judged
@@ -76,9 +77,7 @@ class Rows:
 
     def laplacian(self, weight: FloatArray) -> FloatArray:
         """Return Σ weight·(e_i − e_j)(e_i − e_j)' over the rows, as a dense matrix."""
-        n = self.n_items
-        pairs = sums(self.winner.astype(np.int64) * n + self.loser, weight, n * n)
-        return laplacian(pairs.reshape(n, n))
+        return laplacian_of(self.winner, self.loser, weight, self.n_items)
 
     def alone(self, annotator: int) -> Rows:
         """Return the rows of one annotator."""
@@ -174,6 +173,28 @@ def scatter(winner: CodeArray, loser: CodeArray, values: FloatArray, n: int) -> 
     array([ 1.,  1., -2.])
     """
     return sums(winner, values, n) - sums(loser, values, n)
+
+
+def laplacian_of(
+    winner: CodeArray, loser: CodeArray, weight: FloatArray | SingleArray, n: int
+) -> FloatArray:
+    """Return the Laplacian of a graph of n items whose edges are rows of these weights.
+
+    Examples
+    --------
+    >>> laplacian_of(np.array([0, 1, 0]), np.array([1, 0, 1]), np.ones(3), 2)
+    array([[ 3., -3.],
+           [-3.,  3.]])
+    """
+    kernels = library()
+    if kernels is not None:
+        found = np.zeros((n, n))
+        codes = [np.ascontiguousarray(code, dtype=np.int32) for code in (winner, loser)]
+        exact = np.ascontiguousarray(weight, dtype=np.float64)
+        kernels.aggcal_border_laplacian(len(exact), n, *at(*codes, exact, found))
+        return mirrored(found)
+    pairs = sums(winner.astype(np.int64) * n + loser, weight.astype(np.float64), n * n)
+    return laplacian(pairs.reshape(n, n))
 
 
 def laplacian(pairs: FloatArray) -> FloatArray:

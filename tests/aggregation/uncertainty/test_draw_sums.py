@@ -52,7 +52,7 @@ def test_kernels_draw_the_same_scores(monkeypatch: pytest.MonkeyPatch, n: int) -
     assert np.quantile(off, 0.999) < 1e-3
 
 
-@pytest.mark.parametrize("n", [1, 2, 30, 700])
+@pytest.mark.parametrize("n", [1, 2, 30, 700, 1500])
 def test_kernels_rank_as_numpy_does(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     drawn = np.random.default_rng(n).standard_normal((150, n))
     drawn[3] = np.sort(drawn[3])

@@ -10,7 +10,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.laplace import inverse, laplace
 from aggcal.models.information import Information
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of
@@ -166,3 +166,24 @@ def test_draws_have_the_covariance_they_are_drawn_from(flat: bool) -> None:
         values, vectors = np.linalg.eigh(expected)
         expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
     np.testing.assert_allclose(found, expected, atol=0.05 * float(np.diag(expected).max()))
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_an_inverse_in_place_is_the_same(flat: bool) -> None:
+    root = np.random.default_rng(3).normal(size=(90, 80 if flat else 120))
+    matrix = root @ root.T
+    given = matrix.copy()
+    kept, overwritten = inverse(given), inverse(matrix.copy(), overwrite=True)
+    np.testing.assert_array_equal(given, matrix)
+    np.testing.assert_allclose(overwritten, kept, rtol=1e-9)
+    if not flat:
+        np.testing.assert_allclose(kept @ matrix, np.eye(90), atol=1e-9)
+
+
+def test_an_information_that_is_not_finite_is_refused() -> None:
+    for at in ((0, 0), (3, 1)):
+        matrix = 5.0 * np.eye(5)
+        matrix[at] = matrix[at[::-1]] = np.nan
+        for overwrite in (False, True):
+            with pytest.raises(ValueError, match="not finite"):
+                inverse(matrix.copy(), overwrite=overwrite)

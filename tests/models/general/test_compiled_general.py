@@ -13,7 +13,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import library
 from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.problem import Problem, State
-from aggcal.models.general import compiled, compiled_sums
+from aggcal.models import borders
+from aggcal.models.general import compiled, compiled_sums, packed
 from aggcal.models.general.annotators import (
     POSITION,
     READINESS,
@@ -286,11 +287,17 @@ def facts(problem: Problem, state: State, sums: Sums) -> list[FloatArray]:
 
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("cells", [False, True])
-@pytest.mark.parametrize("crowded", [-1.0, 2.0])
+@pytest.mark.parametrize(("crowded", "rows_each"), [(-1.0, 16), (2.0, 1 << 14), (2.0, 16)])
 def test_sums_agree_with_numpy(
-    names: tuple[str, ...], cells: bool, crowded: float, monkeypatch: pytest.MonkeyPatch
+    names: tuple[str, ...],
+    cells: bool,
+    crowded: float,
+    rows_each: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compiled_sums, "_CROWDED", crowded)
+    monkeypatch.setattr(packed, "_ROWS_EACH", rows_each)
+    monkeypatch.setattr(packed, "_RANGES", 2)
     rows = made_rows([1, 9, 300, 40, 8], 5)
     control = np.random.default_rng(6).normal(size=(len(rows), 2)) if cells else None
     layout = Layout(
@@ -323,7 +330,7 @@ def test_the_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> N
         return [problem.known.weights, sums.gradient, sums.product(vector), sums.dense()[0]]
 
     threaded = found()
-    for module in (compiled, compiled_sums):
+    for module in (compiled, compiled_sums, packed, borders):
         monkeypatch.setattr(module, "each_range", lambda work, cut: list(map(work, cut, cut[1:])))
     for one, two in zip(threaded, found(), strict=True):
         np.testing.assert_array_equal(one, two)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 27  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 28  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -103,8 +103,8 @@ def _declare_blocks(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("products", 8), ("borders", 6)):
         kernel = getattr(kernels, f"aggcal_{name}")
         kernel.restype, kernel.argtypes = None, [count, count, *([array] * arrays)]
-    kernels.aggcal_information.restype = None
-    kernels.aggcal_information.argtypes = [count, count, *([array] * 9)]
+    for kernel in (kernels.aggcal_information, kernels.aggcal_information_exact):
+        kernel.restype, kernel.argtypes = None, [count, count, *([array] * 9)]
     kernels.aggcal_probes.restype = None
     kernels.aggcal_probes.argtypes = [count, count, *([array] * 7), ctypes.c_uint64, array]
 
@@ -164,13 +164,19 @@ def _declare_draws(kernels: ctypes.CDLL) -> None:
 
 
 def _declare_borders(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that sum over pairs of items, where the library has them."""
+    """Say what the kernels take that sum over pairs of items."""
     count, array = ctypes.c_int64, ctypes.c_void_p
-    if hasattr(kernels, "aggcal_border_square"):
-        kernels.aggcal_border_square.restype = None
-        kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 5)]
-        kernels.aggcal_border_forms.restype = None
-        kernels.aggcal_border_forms.argtypes = [*([count] * 3), *([array] * 5)]
+    kernels.aggcal_border_laplacian.restype = None
+    kernels.aggcal_border_laplacian.argtypes = [count, count, *([array] * 4)]
+    kernels.aggcal_border_columns.restype = count
+    kernels.aggcal_border_columns.argtypes = [count, count, *([array] * 9)]
+    kernels.aggcal_border_square.restype = None
+    kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 6)]
+    kernels.aggcal_border_forms.restype = None
+    kernels.aggcal_border_forms.argtypes = [*([count] * 6), *([array] * 6)]
+    kernels.aggcal_packed_square.restype = None
+    kernels.aggcal_packed_square.argtypes = [*([count] * 5), *([array] * 6)]
+    kernels.aggcal_mirror.restype, kernels.aggcal_mirror.argtypes = None, [count, array]
 
 
 def _declare_written(kernels: ctypes.CDLL) -> None:
@@ -214,11 +220,12 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("gather", 2), ("product", 2)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
-    for name, arrays in (("borders", 2), ("covariance", 6)):
+    for name, numbers, arrays in (("borders", 3, 2), ("forms", 5, 8)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
-        kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
-    kernels.aggcal_general_forms.restype = None
-    kernels.aggcal_general_forms.argtypes = [array, *([count] * 5), *([array] * 9)]
+        kernel.restype, kernel.argtypes = None, [array, *([count] * numbers), *([array] * arrays)]
+    for name, numbers, arrays in (("packed", 6, 9), ("roots", 4, 8)):
+        kernel = getattr(kernels, f"aggcal_general_{name}")
+        kernel.restype, kernel.argtypes = count, [array, *([count] * numbers), *([array] * arrays)]
 
 
 def _declare_signs(kernels: ctypes.CDLL) -> None:

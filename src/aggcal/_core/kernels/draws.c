@@ -7,8 +7,8 @@
 #define LANES 8     /* items of a draw at a time: those of one cache line */
 #define ENTRIES 512 /* of the table that tells where in a distribution to begin to look */
 #define DIGIT 10    /* bits of a digit that items are sorted by: more leave the cache */
-#define DIGITS ((1 << DIGIT) - 1)
-#define MANY 200 /* items from which digits are counted: fewer are sorted before */
+#define SHORT 8     /* the same of fewer items than it has values: counting these would take longer */
+#define MANY 200    /* items from which digits are counted: fewer are sorted before */
 
 typedef float Four __attribute__((vector_size(16), aligned(4)));
 
@@ -133,22 +133,24 @@ void aggcal_shaped(int64_t begin, int64_t end, int64_t items, int64_t draws, int
 }
 
 /* Sort places by digits of a key, the lowest first: two passes over numbers that hold both. */
-static void by_digits(int64_t n, uint64_t *key, uint64_t *spare)
+static void by_digits(int64_t n, int bits, uint64_t *key, uint64_t *spare)
 {
-    uint32_t count[2][1 << DIGIT] = {{0}};
+    uint32_t count[2][1 << DIGIT];
+    const uint64_t digits = (1u << bits) - 1;
+    for (int pass = 0; pass < 2; pass++) memset(count[pass], 0, sizeof **count << bits);
     for (int64_t k = 0; k < n; k++) {
-        count[0][key[k] >> 16 & DIGITS]++;
-        count[1][key[k] >> (16 + DIGIT) & DIGITS]++;
+        count[0][key[k] >> 16 & digits]++;
+        count[1][key[k] >> (16 + bits) & digits]++;
     }
     for (int pass = 0; pass < 2; pass++) {
         uint32_t before = 0;
-        for (int digit = 0; digit <= DIGITS; digit++) {
+        for (uint64_t digit = 0; digit <= digits; digit++) {
             const uint32_t number = count[pass][digit];
             count[pass][digit] = before;
             before += number;
         }
-        const int shift = 16 + pass * DIGIT;
-        for (int64_t k = 0; k < n; k++) spare[count[pass][key[k] >> shift & DIGITS]++] = key[k];
+        const int shift = 16 + pass * bits;
+        for (int64_t k = 0; k < n; k++) spare[count[pass][key[k] >> shift & digits]++] = key[k];
         uint64_t *other = key;
         key = spare;
         spare = other;
@@ -158,16 +160,17 @@ static void by_digits(int64_t n, uint64_t *key, uint64_t *spare)
 /* Put the items of one draw in order by keys of two digits; whether that told nearly all apart. */
 static int in_order(int64_t n, const double *drawn, uint64_t *key, uint64_t *spare)
 {
+    const int bits = n < 1 << DIGIT ? SHORT : DIGIT;
     double least = drawn[0], most = drawn[0];
     for (int64_t k = 1; k < n; k++) {
         least = drawn[k] < least ? drawn[k] : least;
         most = drawn[k] > most ? drawn[k] : most;
     }
-    const double each = ((double)((1 << 2 * DIGIT) - 1)) / (most - least);
+    const double each = ((double)((1 << 2 * bits) - 1)) / (most - least);
     if (!(most - least < 1e300 && each < 1e300)) return 0;
     for (int64_t k = 0; k < n; k++)
         key[k] = (uint64_t)((most - drawn[k]) * each) << 16 | (uint64_t)k;
-    by_digits(n, key, spare);
+    by_digits(n, bits, key, spare);
     int64_t alike = 0;
     for (int64_t k = 1; k < n; k++) alike += key[k] >> 16 == key[k - 1] >> 16;
     if (alike > n / 8) return 0;

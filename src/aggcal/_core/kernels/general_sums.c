@@ -383,39 +383,15 @@ PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int seve
     }
 }
 
-/* The forms of a matrix with several vectors b of count numbers each, the matrix looked up once. */
-ALWAYS void forms_of_matrix(const double *matrix, int64_t size, const double *b, int32_t count,
-                            const int32_t *touched, double *form, const int several)
-{
-    for (int k = 0; k < several; k++) form[k] = 0.0;
-    for (int32_t s = 0; s < count; s++) {
-        const double *row = matrix + (int64_t)touched[s] * size, own = row[touched[s]];
-        double even[SEVERAL] = {0.0}, odd[SEVERAL] = {0.0};
-        int32_t t = 0;
-        for (; t + 2 <= s; t += 2) {
-            const double one = row[touched[t]], two = row[touched[t + 1]];
-            for (int k = 0; k < several; k++) even[k] += one * b[(int64_t)k * count + t];
-            for (int k = 0; k < several; k++) odd[k] += two * b[(int64_t)k * count + t + 1];
-        }
-        for (; t < s; t++)
-            for (int k = 0; k < several; k++) even[k] += row[touched[t]] * b[(int64_t)k * count + t];
-        for (int k = 0; k < several; k++) {
-            const double mine = b[(int64_t)k * count + s];
-            form[k] += mine * (2.0 * (even[k] + odd[k]) + own * mine);
-        }
-    }
-}
-
-/* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
- * that is NULL. held is room for (several + 2) * size numbers, all zero, seen for size, all zero,
- * touched for size. There may be several weights, squares and alongs, those of all annotators after
- * each other. */
+/* square[u] = b'Cb and along[u] = b'x with b as above, C diagonal. held is room for (several + 2) *
+ * size numbers, all zero, seen for size, all zero, touched for size. There may be several weights,
+ * squares and alongs, those of all annotators after each other. */
 void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
-                          int64_t several, int64_t size, const double *weight, const double *matrix,
+                          int64_t several, int64_t size, const double *weight,
                           const double *diagonal, const double *x, double *held, uint8_t *seen,
                           int32_t *touched, double *square, double *along)
 {
-    if (!matrix && !j->value && j->axis < 0 && j->ties < 0 && several <= SEVERAL) {
+    if (!j->value && j->axis < 0 && j->ties < 0 && several <= SEVERAL) {
         for (int64_t i = 0; i < size; i++) {
             held[(several + 2) * i + several] = diagonal[i];
             held[(several + 2) * i + several + 1] = x[i];
@@ -424,97 +400,116 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t a
             forms_of_pairs(j, u, annotators, (int)several, weight, held, square, along);
         return;
     }
-    double *packed = held + size; /* there is room for several vectors behind */
     for (int64_t u = first; u < last; u++) {
         const int32_t count = touched_by(j, u, seen, touched);
-        double form[SEVERAL];
         for (int64_t k = 0; k < several; k++) {
-            double *b = packed + k * count, product = 0.0, own = 0.0;
+            double product = 0.0, own = 0.0;
             add_border(j, u, weight + k * annotators * j->each * j->halves, held);
             for (int32_t s = 0; s < count; s++) {
-                b[s] = held[touched[s]];
+                const double b = held[touched[s]];
                 held[touched[s]] = 0.0;
-                product += b[s] * x[touched[s]];
-                if (!matrix) own += b[s] * b[s] * diagonal[touched[s]];
+                product += b * x[touched[s]];
+                own += b * b * diagonal[touched[s]];
             }
             along[k * annotators + u] = product;
             square[k * annotators + u] = own;
         }
-        for (int64_t k = 0; matrix && k < several; k += SEVERAL) {
-            const int some = (int)(several - k < SEVERAL ? several - k : SEVERAL);
-            const double *b = packed + k * count;
-            switch (some) {
-            case 1: forms_of_matrix(matrix, size, b, count, touched, form, 1); break;
-            case 2: forms_of_matrix(matrix, size, b, count, touched, form, 2); break;
-            default: forms_of_matrix(matrix, size, b, count, touched, form, some);
-            }
-            for (int t = 0; t < some; t++) square[(k + t) * annotators + u] = form[t];
-        }
     }
 }
 
-/* Add the products of what the nodes pull unknown s by with what they pull those up to it by, count
- * of them for each node. */
-ALWAYS void add_products(const double *border, int32_t count, int32_t s, const int32_t *touched,
-                         double *row, const int nodes)
+/* Put unknowns in order; bits is room for a bit of each, all zero, and so again afterwards. */
+PART void put_in_order(int32_t count, int64_t size, int32_t *touched, uint64_t *bits)
 {
-    double own[MOST_NODES], sum[WIDE];
-    for (int k = 0; k < nodes; k++) own[k] = border[(int64_t)k * count + s];
-    for (int32_t from = 0; from <= s; from += WIDE) {
-        const int n = s + 1 - from < WIDE ? s + 1 - from : WIDE;
-        const double *others = border + from;
-#pragma omp simd
-        for (int t = 0; t < n; t++) {
-            double total = 0.0;
-            for (int k = 0; k < nodes; k++) total += own[k] * others[(int64_t)k * count + t];
-            sum[t] = total;
-        }
-        for (int t = 0; t < n; t++) row[touched[from + t]] += sum[t];
+    int32_t s = 0;
+    for (int32_t t = 0; t < count; t++) bits[touched[t] / 64] |= (uint64_t)1 << (touched[t] % 64);
+    for (int64_t k = 0; k <= size / 64; k++) {
+        for (uint64_t left = bits[k]; left; left &= left - 1)
+            touched[s++] = (int32_t)(64 * k + __builtin_ctzll(left));
+        bits[k] = 0;
     }
 }
 
-/* out += Cov_k(g_uk) over annotators first to last, size by size, each pair of unknowns on one side of
- * the diagonal only. border is room for MOST_NODES * size numbers, held and seen for size, all zero,
- * touched for size, weight for a number of each annotator and node. */
-void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int64_t size,
-                               double *border, double *held, uint8_t *seen, int32_t *touched,
-                               double *weight, double *out)
+/* Write the borders b of annotators first to last, packed: how many unknowns each touches, which, in
+ * order, and b of each of several weights, a row of most numbers each; along[u] = b'x. Returns how
+ * many there are. held, seen and bits are all zero, and so again afterwards. */
+int64_t aggcal_general_packed(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
+                              int64_t several, int64_t size, int64_t most, const double *weight,
+                              const double *x, double *held, uint8_t *seen, uint64_t *bits,
+                              int32_t *number, int32_t *item, double *value, double *along)
+{
+    int64_t total = 0;
+    for (int64_t u = first; u < last; u++) {
+        int32_t *mine = item + total;
+        const int32_t count = touched_by(j, u, seen, mine);
+        put_in_order(count, size, mine, bits);
+        for (int64_t k = 0; k < several; k++) {
+            double product = 0.0, *b = value + k * most + total;
+            add_border(j, u, weight + k * annotators * j->each * j->halves, held);
+            for (int32_t s = 0; s < count; s++) {
+                b[s] = held[mine[s]];
+                held[mine[s]] = 0.0;
+                product += b[s] * x[mine[s]];
+            }
+            along[k * annotators + u] = product;
+        }
+        number[u - first] = count;
+        total += count;
+    }
+    return total;
+}
+
+/* Write vectors v of annotators first to last with sum v v' = Cov_k(g_uk), packed: how many unknowns
+ * each touches, which, in order, how many vectors there are, and these, one after the other. Those
+ * of an annotator begin at `wide` times the number of unknowns before. Returns how many unknowns
+ * there are. held, seen and bits are all zero, and so again afterwards; weight is room for a number
+ * of each annotator and node.
+ *
+ * With p the chances of K nodes, the columns m_k = sqrt(p_k) (g_k - mean) are dependent: their sum
+ * with factors sqrt(p_k) is zero. A reflection that turns those factors to the first axis leaves
+ * K - 1 columns of the same products. */
+int64_t aggcal_general_roots(const Pulls *j, int64_t first, int64_t last, int64_t size,
+                             int64_t wide, double *held, uint8_t *seen, uint64_t *bits,
+                             double *weight, int32_t *number, int32_t *rank, int32_t *item,
+                             double *value)
 {
     const int all = (int)(j->each * j->halves);
+    int64_t total = 0;
     for (int64_t u = first; u < last; u++) {
         const double *p = j->chance + u * all;
-        const int32_t count = touched_by(j, u, seen, touched);
+        int32_t *mine = item + total;
+        const int32_t count = touched_by(j, u, seen, mine);
+        double *border = value + wide * total, root[MOST_NODES], chance[MOST_NODES], norm = 0.0;
         int nodes = 0;
-        double root[MOST_NODES], chance[MOST_NODES];
+        put_in_order(count, size, mine, bits);
         for (int k = 0; k < all; k++) {
             if (p[k] == 0.0) continue;
             for (int t = 0; t < all; t++) weight[u * all + t] = t == k;
             add_border(j, u, weight, held);
             for (int32_t s = 0; s < count; s++) {
-                border[(int64_t)nodes * count + s] = held[touched[s]];
-                held[touched[s]] = 0.0;
+                border[(int64_t)nodes * count + s] = held[mine[s]];
+                held[mine[s]] = 0.0;
             }
+            norm += p[k];
             chance[nodes] = p[k];
             root[nodes++] = sqrt(p[k]);
         }
+        norm = sqrt(norm);
+        const double over = 1.0 / (norm * (norm + root[0]));
         for (int32_t s = 0; s < count; s++) {
-            double *g = border + s, mean = 0.0;
+            double *g = border + s, mean = 0.0, column[MOST_NODES];
             for (int k = 0; k < nodes; k++) mean += chance[k] * g[(int64_t)k * count];
-            for (int k = 0; k < nodes; k++) {
-                double *mine = g + (int64_t)k * count;
-                *mine = root[k] * (*mine - mean);
-            }
+            for (int k = 0; k < nodes; k++) column[k] = root[k] * (g[(int64_t)k * count] - mean);
+            double along = norm * column[0];
+            for (int k = 0; k < nodes; k++) along += root[k] * column[k];
+            along *= over;
+            for (int k = 1; k < nodes; k++)
+                g[(int64_t)(k - 1) * count] = column[k] - along * root[k];
         }
-        for (int32_t s = 0; s < count; s++) {
-            double *row = out + (int64_t)touched[s] * size;
-            switch (nodes) {
-            case 3: add_products(border, count, s, touched, row, 3); break;
-            case 5: add_products(border, count, s, touched, row, 5); break;
-            case 6: add_products(border, count, s, touched, row, 6); break;
-            default: add_products(border, count, s, touched, row, nodes);
-            }
-        }
+        rank[u - first] = nodes - 1;
+        number[u - first] = count;
+        total += count;
     }
+    return total;
 }
 
 /* gap = Z x of rows first to last; value is NULL where a row has two entries, 1 and -1. */

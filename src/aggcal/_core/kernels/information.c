@@ -18,27 +18,31 @@ PART void curvatures(int64_t lo, int n, const int32_t *winner, const int32_t *lo
 }
 
 /* Over annotators first to last, at slopes g: near = g^2 c and cross = g d c of each row, and the sum
- * of d^2 c added to each annotator's inner. cross and inner are NULL without reliabilities; weight is
- * NULL where each is 1. */
-void aggcal_information(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
-                        const double *weight, const int64_t *starts, const double *scores,
-                        const double *slope, float *near, float *cross, double *inner)
-{
-    double gap[CHUNK], curve[CHUNK];
-    for (int64_t u = first; u < last; u++) {
-        const double g = slope[u];
-        double total = 0.0;
-        for (int64_t lo = starts[u]; lo < starts[u + 1]; lo += CHUNK) {
-            const int n = (int)(starts[u + 1] - lo < CHUNK ? starts[u + 1] - lo : CHUNK);
-            curvatures(lo, n, winner, loser, weight, scores, g, gap, curve);
-            for (int k = 0; k < n; k++) near[lo + k] = (float)(g * g * curve[k]);
-            if (!cross) continue;
-            for (int k = 0; k < n; k++) {
-                curve[k] *= gap[k];
-                cross[lo + k] = (float)(g * curve[k]);
-            }
-            total += dot(gap, curve, n);
-        }
-        if (cross) inner[u] += total;
+ * of d^2 c added to each annotator's inner. cross is NULL without reliabilities, inner where it is
+ * not asked for; weight is NULL where each is 1. */
+#define INFORMATION(name, number)                                                                  \
+    void name(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,            \
+              const double *weight, const int64_t *starts, const double *scores,                   \
+              const double *slope, number *near, number *cross, double *inner)                     \
+    {                                                                                              \
+        double gap[CHUNK], curve[CHUNK];                                                           \
+        for (int64_t u = first; u < last; u++) {                                                   \
+            const double g = slope[u];                                                             \
+            double total = 0.0;                                                                    \
+            for (int64_t lo = starts[u]; lo < starts[u + 1]; lo += CHUNK) {                        \
+                const int n = (int)(starts[u + 1] - lo < CHUNK ? starts[u + 1] - lo : CHUNK);      \
+                curvatures(lo, n, winner, loser, weight, scores, g, gap, curve);                   \
+                for (int k = 0; k < n; k++) near[lo + k] = (number)(g * g * curve[k]);             \
+                if (!cross) continue;                                                              \
+                for (int k = 0; k < n; k++) {                                                      \
+                    curve[k] *= gap[k];                                                            \
+                    cross[lo + k] = (number)(g * curve[k]);                                        \
+                }                                                                                  \
+                total += dot(gap, curve, n);                                                       \
+            }                                                                                      \
+            if (inner) inner[u] += total;                                                          \
+        }                                                                                          \
     }
-}
+
+INFORMATION(aggcal_information, float)
+INFORMATION(aggcal_information_exact, double)

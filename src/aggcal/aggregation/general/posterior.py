@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.triangles import add_squares
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem
 from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
@@ -123,11 +124,12 @@ def _score_precision(problem: Problem, curvature: Curvature) -> FloatArray:
 
 
 def _with_unsure_spread(matrix: FloatArray, fit: GeneralFit, problem: Problem) -> FloatArray:
-    """Add what the uncertain spread of the scores adds (see `uncertainty.marginal`)."""
-    shrunk, pieces = matrix / fit.state.block_sds[SCORES] ** 2, int(problem.component.max()) + 1
-    room = len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
-    push = 2.0 * shrunk @ fit.state.unknowns[: len(matrix)]
-    return np.asarray(matrix + np.outer(push, push) / (2.0 * max(room, 0.0) + LOG_SD**-2))
+    """Add to it what the uncertain spread of the scores adds (see `uncertainty.marginal`)."""
+    precision, pieces = fit.state.block_sds[SCORES] ** -2.0, int(problem.component.max()) + 1
+    told = precision * float(np.trace(matrix)), precision**2 * dot(matrix.ravel(), matrix.ravel())
+    room = len(matrix) - pieces - 2.0 * told[0] + told[1]
+    push = 2.0 * precision * (matrix @ fit.state.unknowns[: len(matrix)])
+    return add_squares(matrix, push / np.sqrt(2.0 * max(room, 0.0) + LOG_SD**-2))
 
 
 def _common(fit: GeneralFit, problem: Problem, covariance: FloatArray, name: str) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.triangles import add_squares
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.general.annotators import (
@@ -119,12 +120,11 @@ class Curvature(UnitHeld):
     def inverse(self) -> FloatArray:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
         whole, held = self.sums.dense()
-        where = np.diag_indices(len(whole))
-        pinned = np.outer(self.pin, self.pin)
-        pinned[where] += self.precision
-        whole += pinned
-        held += pinned
-        return definite_inverse(whole + np.outer(self.unit, self.unit), held)
+        for matrix in (whole, held):
+            matrix[np.diag_indices(len(matrix))] += self.precision
+        return definite_inverse(
+            add_squares(whole, self.pin, self.unit), add_squares(held, self.pin)
+        )
 
     @property
     def annotators(self) -> Sums:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import dpotrf, dpotri, dtrtri, dtrtrs
+from aggcal._core.compiled_scipy import dtrtrs
 from aggcal._core.kernels.threads import each_range
-from aggcal.aggregation.solve.linear import definite_inverse, symmetric
+from aggcal._core.triangles import inverse_of_factor, mirrored, upper_inverse
+from aggcal.aggregation.solve.linear import definite_inverse, upper_factor
 
 _BLOCK = 256  # rows that are factored as they are: fewer make products too small for threads
 _LARGE = 600
@@ -22,19 +23,17 @@ def inverse_and_errors(matrix: FloatArray, normal: FloatArray) -> tuple[FloatArr
 
     Examples
     --------
-    >>> inverse, errors = inverse_and_errors(np.diag([4.0, 1.0]), np.ones((1, 2)))
+    >>> inverse, errors = inverse_and_errors(np.array([[4.0, 2.0], [2.0, 2.0]]), np.ones((1, 2)))
     >>> inverse, errors
-    (array([[0.25, 0.  ],
-           [0.  , 1.  ]]), array([[0.5, 1. ]]))
+    (array([[ 0.5, -0.5],
+           [-0.5,  1. ]]), array([[0., 1.]]))
     """
     if len(matrix) >= _LARGE:
         root = inverse_root(matrix)
         return _gram(root), normal @ root
-    factor, failed = dpotrf(matrix, lower=True)
-    if failed:
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-    errors = dtrtrs(factor, normal.T, lower=True, trans=1)[0].T
-    return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0]), errors
+    factor = _factor(matrix)
+    errors = dtrtrs(factor, normal.T, lower=False)[0].T
+    return inverse_of_factor(factor), errors
 
 
 def inverse_root(matrix: FloatArray) -> FloatArray:
@@ -95,11 +94,16 @@ def factor_inverse(matrix: FloatArray) -> FloatArray:
     array([[ 0.5,  0. ],
            [-0.5,  1. ]])
     """
-    # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
-    factor, failed = dpotrf(matrix.T, lower=False)
-    if failed:
+    factor = _factor(matrix)
+    upper_inverse(factor)
+    return np.tril(factor.T)
+
+
+def _factor(matrix: FloatArray) -> FloatArray:
+    factor = upper_factor(matrix)
+    if factor is None:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    return np.asarray(dtrtri(factor, lower=False, overwrite_c=True)[0].T)
+    return factor
 
 
 def inverse_of(matrix: FloatArray) -> FloatArray:
@@ -107,9 +111,9 @@ def inverse_of(matrix: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> inverse_of(np.diag([4.0, 1.0]))
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
+    >>> inverse_of(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
     if len(matrix) >= _LARGE:
         try:
@@ -128,7 +132,7 @@ def _gram(root: FloatArray) -> FloatArray:
         # Rows of W above the strip are 0 in it, and of the product one triangle is enough.
         np.matmul(root[begin:, begin:end].T, root[begin:, :end], out=found[begin:end, :end])
         found[:begin, begin:end] = found[begin:end, :begin].T
-        found[begin:end, begin:end] = symmetric(np.tril(found[begin:end, begin:end]))
+        found[begin:end, begin:end] = mirrored(found[begin:end, begin:end])
 
     each_range(strip, _strips(n))
     return found

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.compiled_scipy import dpotrf, dpotri, dpotrs
+from aggcal._core.compiled_scipy import dpotrf, dpotrs
+from aggcal._core.triangles import inverse_of_factor
 
 
 def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
@@ -15,34 +16,35 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> definite_inverse(np.diag([-1.0, 1.0]), np.diag([2.0, 4.0]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
+    >>> definite_inverse(np.diag([-1.0, 1.0]), np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
-    if not np.isfinite(matrix).all():
+    factor = upper_factor(matrix)
+    if factor is None and not np.isfinite(matrix).all():
         return np.full(matrix.shape, np.nan)
-    for candidate in (matrix, instead):
-        factor, failed = dpotrf(candidate, lower=True)
-        if failed:
-            continue
-        # A third of the work of solving for the columns of the identity.
-        return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0])
+    factor = upper_factor(instead) if factor is None else factor
+    if factor is not None:
+        return inverse_of_factor(factor)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
 
 
-def symmetric(half: FloatArray) -> FloatArray:
-    """Return a symmetric matrix of which one triangle is filled, and the other is zero.
+def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:
+    """Return U by columns with UᵀU = A, anything below it; None where A is not positive definite.
+
+    Of the matrix only the lower triangle is read, or overwritten, if it may be.
 
     Examples
     --------
-    >>> symmetric(np.array([[1.0, 0.0], [2.0, 3.0]]))
-    array([[1., 2.],
-           [2., 3.]])
+    >>> np.triu(upper_factor(np.array([[4.0, 2.0], [2.0, 2.0]])))
+    array([[2., 1.],
+           [0., 1.]])
     """
-    whole = half + half.T
-    whole.flat[:: len(whole) + 1] *= 0.5
-    return np.asarray(whole)
+    # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
+    factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
+    # A number that is not finite spoils the pivot of its row.
+    return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
 
 
 def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.triangles import add_squares
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.beliefs import Population
@@ -59,7 +60,7 @@ class Curvature(UnitHeld):
         where = np.diag_indices(len(whole))
         whole[where] += self.precision
         held[where] += self.precision
-        return definite_inverse(whole + np.outer(self.unit, self.unit), held)
+        return definite_inverse(add_squares(whole, self.unit), held)
 
     @property
     def annotators(self) -> Integrated:

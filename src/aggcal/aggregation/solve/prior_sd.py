@@ -121,14 +121,29 @@ def within(sigma: float, unit: float) -> float:
     return min(max(sigma, _SMALLEST * unit), _LARGEST * unit)
 
 
+def about_mean(covariance: FloatArray, *, overwrite: bool = False) -> FloatArray:
+    """Return the covariance of scores about the mean of all, in place where it may be overwritten.
+
+    Examples
+    --------
+    >>> about_mean(np.eye(2))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    mean = covariance.mean(axis=0)
+    found = covariance if overwrite else np.empty_like(covariance)
+    np.subtract(covariance, (mean - mean.mean())[:, None], out=found)
+    found -= mean
+    return found
+
+
 def centred(covariance: FloatArray, component: IntArray) -> FloatArray:
     """Return the covariance of scores about the mean of their connected component."""
     count = np.bincount(component).astype(np.float64)
     pieces = len(count)
     n = len(component)
     if pieces == 1:
-        mean = covariance.mean(axis=0)
-        return np.asarray(covariance - mean - mean[:, None] + mean.mean())
+        return about_mean(covariance)
     rows = np.zeros((pieces, n))
     np.add.at(rows, component, covariance)
     rows /= count[:, None]

@@ -12,7 +12,7 @@ from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
 from aggcal._core.compiled_scipy import spotrf, spotrs
 from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.prior_sd import centred
+from aggcal.aggregation.solve.prior_sd import about_mean, centred
 
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
@@ -82,6 +82,13 @@ class Covariance(ABC):
 class DenseCovariance(Covariance):
     """A covariance matrix; it is centred.
 
+    Parameters
+    ----------
+    matrix
+        The matrix.
+    overwrite
+        Whether it may be centred in its place.
+
     Examples
     --------
     >>> covariance = DenseCovariance(np.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -89,9 +96,8 @@ class DenseCovariance(Covariance):
     (array([0.5, 0.5]), array([2.]))
     """
 
-    def __init__(self, matrix: FloatArray) -> None:
-        means = matrix.mean(axis=0)
-        self.matrix: FloatArray = frozen(matrix - means[:, None] - means[None, :] + means.mean())
+    def __init__(self, matrix: FloatArray, *, overwrite: bool = False) -> None:
+        self.matrix: FloatArray = frozen(about_mean(matrix, overwrite=overwrite))
         self.variances = frozen(np.maximum(np.diag(self.matrix), 0.0))
 
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -146,7 +152,8 @@ class DenseCovariance(Covariance):
         """
         if len(self.matrix) < 2:  # noqa: PLR2004
             return None
-        root, failed = spotrf(self.matrix[:-1, :-1].astype(np.float32).T, lower=True)
+        some = self.matrix[:-1, :-1].astype(np.float32).T
+        root, failed = spotrf(some, lower=True, overwrite_a=True)
         if failed or not (np.square(np.diag(root)) > _COARSE * self.variances[:-1]).all():
             return None
         return np.asarray(root)

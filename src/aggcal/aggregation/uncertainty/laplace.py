@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal._core.compiled_scipy import dpotrf, dpotri
-from aggcal.aggregation.solve.linear import conjugate_gradients, symmetric
+from aggcal._core.triangles import inverse_of_factor
+from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
 from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
@@ -69,9 +69,9 @@ def _dense(
     information: Information, unit: FloatArray | None
 ) -> tuple[Covariance, FloatArray | None]:
     schur, carried = information.dense()
-    covariance = inverse(schur)
+    covariance = inverse(schur, overwrite=True)
     if carried is None:
-        return DenseCovariance(covariance), None
+        return DenseCovariance(covariance, overwrite=True), None
     inner = information.inner
     own, carried_variance = 1.0 / inner, carried_variances(carried, covariance)
     if unit is not None:
@@ -83,26 +83,38 @@ def _dense(
             carried_variance - 2.0 * share * (carried.T @ toward) + share**2 * (shared @ toward)
         )
         own = own - own * unit * share
-    return DenseCovariance(covariance), np.maximum(own + carried_variance, 0.0)
+    found = DenseCovariance(covariance, overwrite=True)
+    return found, np.maximum(own + carried_variance, 0.0)
 
 
-def inverse(matrix: FloatArray) -> FloatArray:
+def inverse(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray:
     """Invert a symmetric matrix; where it is flat, the inverse is very large instead of wrong.
+
+    Parameters
+    ----------
+    matrix
+        The matrix.
+    overwrite
+        Whether it may be overwritten.
 
     Examples
     --------
-    >>> inverse(np.diag([2.0, 4.0]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
+    >>> inverse(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
-    if not np.isfinite(matrix).all():
-        raise ValueError("the information is not finite")
-    factor, failed = dpotrf(matrix, lower=True)
-    if not failed:
+    diagonal = np.diag(matrix).copy()
+    factor = upper_factor(matrix, overwrite=overwrite)
+    if factor is not None:
         pivots = np.square(np.diag(factor))
         if pivots.min() > _FLAT * pivots.max():
-            return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0])
-    values, vectors = np.linalg.eigh(matrix)
+            return inverse_of_factor(factor)
+    # The upper triangle is what it was.
+    whole = np.triu(matrix, 1)
+    whole += whole.T + np.diag(diagonal)
+    if not np.isfinite(whole).all():
+        raise ValueError("the information is not finite")
+    values, vectors = np.linalg.eigh(whole)
     return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
 
 

@@ -127,7 +127,7 @@ class _Sharded(Objective):
         """Multiply a vector over annotators by B D⁻¹."""
         return np.asarray(self.rows.shards.total("carry", self._point, vector))
 
-    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
         return _beside(self.rows.shards.listed("dense", self._point))
 
@@ -212,19 +212,19 @@ class ShardedInformation(Information):
         """Return the diagonal of the judgments' part of S."""
         return np.array(self._rows.shards.total("diagonal_at", self._point))
 
-    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""
         return _beside(self._rows.shards.listed("dense_at", self._point))
 
 
-def _beside(parts: Sequence[tuple[FloatArray, Any]]) -> tuple[FloatArray, sparse.csr_array | None]:
+def _beside(parts: Sequence[tuple[FloatArray, Any]]) -> tuple[FloatArray, sparse.csc_array | None]:
     """Add the shards' matrices over items up, and put those over annotators side by side."""
     from scipy import sparse
 
     total = np.sum([part[0] for part in parts], axis=0)
     if parts[0][1] is None:
         return total, None
-    return total, sparse.hstack([part[1] for part in parts]).tocsr()
+    return total, sparse.hstack([part[1] for part in parts]).tocsc()
 
 
 thurstone.register(ShardedRows, ShardedThurstone)

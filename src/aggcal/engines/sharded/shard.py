@@ -190,7 +190,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
         with self._lock:
             return self._at(point).carry(self._mine(vector))
 
-    def dense(self, point: FitPoint) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense(self, point: FitPoint) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return this shard's part of the Schur complement as a matrix, and of B."""
         with self._lock:
             return self._at(point).dense_curvature()
@@ -235,7 +235,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
         with self._lock:
             return self._informed(point).shared(self._mine(weights))
 
-    def dense_at(self, point: InformationPoint) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_at(self, point: InformationPoint) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return this shard's part of S as a matrix, and of B D⁻¹."""
         with self._lock:
             return self._informed(point).dense_curvature()

@@ -13,6 +13,7 @@ from aggcal._core.arrays import CodeArray, FloatArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, balanced, each_range
 from aggcal._core.records import dataclass
+from aggcal.models.borders import forms
 from aggcal.models.general.annotators import (
     RELIABILITY,
     STANCE,
@@ -22,11 +23,9 @@ from aggcal.models.general.annotators import (
 )
 from aggcal.models.general.compiled import PAIRS, CompiledRowSums
 from aggcal.models.general.held_means import held_means
+from aggcal.models.general.packed import Pack, Room, packed, squares
 from aggcal.models.general.sums import Layout, Sums
 
-_MOST_NODES = 16
-_MOST_RANGES = 4
-"""Ranges that each fill a matrix of unknowns by unknowns of their own."""
 _SOME_RANGES, _MANY_RANGES, _SMALL_SUMS = 16, 48, 200_000
 """Ranges that are summed apart: more where sums are of so few unknowns that they cost little, as a
 range with a busy annotator takes longer than the others."""
@@ -90,10 +89,11 @@ class CompiledSums(Sums):
             *arrays[: len(_TABLES)], (_ARRAY * len(PAIRS))(*curves), *arrays[len(_TABLES) :],
         )  # fmt: skip
 
-    def _run(self, name: str, begin: int, end: int, *rest: int | np.ndarray | None) -> None:
+    def _run(self, name: str, begin: int, end: int, *rest: int | np.ndarray) -> int | None:
         kernel = getattr(library(), f"aggcal_general_{name}")
         addresses = [each if isinstance(each, int) else at(each)[0] for each in rest]
-        kernel(ctypes.byref(self._job), begin, end, *addresses)
+        found: int | None = kernel(ctypes.byref(self._job), begin, end, *addresses)
+        return found
 
     @cached_property
     def _ranges(self) -> list[int]:
@@ -172,18 +172,36 @@ class CompiledSums(Sums):
                 for who, table in self._tables(each):
                     square[k, who] = np.einsum("ui,ui->u", table @ covariance, table)
                     product[k, who] = table @ along
-            return list(zip(square, product, strict=True))
-        both = (None, covariance) if covariance.ndim == 1 else (covariance, None)
+        elif covariance.ndim > 1:
+            for part in packed(self.layout, self._pack(values, along, product)):
+                columns = part.starts, part.items, part.values
+                square[:, part.annotators] = forms(*columns, covariance)
+        else:
 
-        def work(begin: int, end: int) -> None:
-            rest = values, *both, along, *_room(size, several + 2), square, product
-            self._run("forms", begin, end, m, several, size, *rest)
+            def work(begin: int, end: int) -> None:
+                rest = values, covariance, along, *_room(size, several + 2), square, product
+                self._run("forms", begin, end, m, several, size, *rest)
 
-        each_range(work, self._ranges)
+            each_range(work, self._ranges)
         return list(zip(square, product, strict=True))
+
+    def _pack(self, values: FloatArray, along: FloatArray, product: FloatArray) -> Pack:
+        """Return what packs b = Σ_k values_uk g_uk of several tables, and fills in b'x."""
+        several, m = len(values), self.layout.rows.n_annotators
+
+        def pack(begin: int, end: int, room: Room) -> tuple[int, FloatArray]:
+            most = len(room.items)
+            found = np.empty((several, most))
+            arrays = values, along, *room.zeros, room.numbers, room.items, found, product
+            numbers = m, several, self.layout.size, most
+            total = self._run("packed", begin, end, *numbers, *arrays) or 0
+            return total, found[:, :total]
+
+        return pack
 
     def _covariance(self) -> FloatArray:
         size, weights = self.layout.size, self.weights
+        wide = weights.shape[1] - 1
         if self._crowded:
             total, nodes = np.zeros((size, size)), weights.shape[1]
             for k in range(nodes):
@@ -194,18 +212,16 @@ class CompiledSums(Sums):
                 for _, table in self._tables(root * (np.eye(nodes)[k] - weights)):
                     total += table.T @ table
             return total
-        step = max(1, (len(self._ranges) - 1) // _MOST_RANGES)
-        ranges = sorted({*self._ranges[::step], self._ranges[-1]})
         spare = np.empty_like(weights)
 
-        def work(begin: int, end: int) -> FloatArray:
-            out = np.zeros((size, size))
-            rest = np.empty(_MOST_NODES * size), *_room(size), spare, out
-            self._run("covariance", begin, end, size, *rest)
-            return out
+        def pack(begin: int, end: int, room: Room) -> tuple[int, FloatArray]:
+            # There is one vector more before they are reduced to as many as it takes.
+            found = np.empty(wide * len(room.items) + size)
+            arrays = *room.zeros, spare, room.numbers, room.ranks, room.items, found
+            total = self._run("roots", begin, end, size, wide, *arrays) or 0
+            return total, found[: wide * total]
 
-        total = added(each_range(work, ranges))
-        return total + np.tril(total.T, -1) + np.triu(total.T, 1)
+        return squares(packed(self.layout, pack), size, wide)
 
     @cached_property
     def _crowded(self) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal.models.general.annotators import (
     AXIS,
@@ -36,7 +36,7 @@ from aggcal.models.general.design import Design
 from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
 from aggcal.models.general.thinning import Thinning
-from aggcal.models.rows import laplacian
+from aggcal.models.rows import laplacian_of
 
 MEANS = (POSITION, READINESS)
 """Parameters whose mean over the annotators is unknown."""
@@ -252,9 +252,7 @@ class Sums:
     def _laplacian(self) -> FloatArray:
         """Return Z' diag(curvature) Z where every row of Z is 1 and −1."""
         left, right = self.layout.design.columns.T
-        n = self.layout.design.size
-        pairs = sums(left.astype(np.int64) * n + right, self._curve(GAP, GAP), n * n)
-        return laplacian(pairs.reshape(n, n))
+        return laplacian_of(left, right, self._curve(GAP, GAP), self.layout.design.size)
 
     def _covariance(self) -> FloatArray:
         """Return Σ_u Cov_k g_uk."""
