@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, SingleArray, dot, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, in_turn
 from aggcal._core.triangles import add_squares
 from aggcal.models.borders import Part, border_of, eliminated
 from aggcal.models.coins import LANES, coins_of, signs
-from aggcal.models.logistic_information import take
+from aggcal.models.logistic_information import ROWS, take
 from aggcal.models.objective import Objective
 from aggcal.models.rows import scatter
 
@@ -83,18 +83,28 @@ class Information:
         inner = self._annotator_prior.copy()
         self._gap_curvature = np.empty(len(rows), dtype=np.float32)
         self._cross_curvature = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
-        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
-        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
-        starts = rows.starts
-        if not self.heterogeneous:
-            starts = np.append(np.arange(0, len(rows), 2048), len(rows))
-        self._starts = np.ascontiguousarray(starts, dtype=np.int64)
         self._ranges = rows.ranges(self._starts)
         filled = self._gap_curvature, self._cross_curvature, inner
         unlike = self._observed and self.heterogeneous
         if unlike or not take(self.problem, self._scores, self._theta, filled):
             self._take_in_pieces(inner)
         return inner if self.heterogeneous else np.ones(1)
+
+    @cached_property
+    def _winner(self) -> CodeArray:
+        return np.ascontiguousarray(self._rows.winner, dtype=np.int32)
+
+    @cached_property
+    def _loser(self) -> CodeArray:
+        return np.ascontiguousarray(self._rows.loser, dtype=np.int32)
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Where the rows of each annotator begin; pieces of rows where it does not matter whose."""
+        rows = self._rows
+        free = self.heterogeneous
+        starts = rows.starts if free else np.append(np.arange(0, len(rows), ROWS), len(rows))
+        return np.ascontiguousarray(starts, dtype=np.int64)
 
     def _take_in_pieces(self, inner: FloatArray) -> None:
         """Do with NumPy what `take` does, for any model."""

@@ -13,7 +13,7 @@ from aggcal.registry import LOGISTIC
 
 _MOST_RANGES = 64
 """Of annotators: nothing is added up across them, and more of them even out what each takes."""
-_PIECE = 2048
+ROWS = 2048
 """Rows that are taken together where there are no annotators' parameters."""
 
 
@@ -38,7 +38,7 @@ def take(
     into
         The columns of a² and ab, in either precision, and the sums; None of what is not asked for.
     some
-        The annotators whose rows are taken, or the pieces of `_PIECE` rows.
+        The annotators whose rows are taken, or the pieces of `ROWS` rows.
     """
     kernels, rows = library(), problem.rows
     known = isinstance(problem, Thurstone) and problem.link.name == LOGISTIC.name
@@ -49,7 +49,7 @@ def take(
         if (theta != theta[0]).any():
             return False
         # Who judged does not matter then: rows may be cut anywhere.
-        starts = np.append(np.arange(0, len(rows), _PIECE), len(rows))
+        starts = np.append(np.arange(0, len(rows), ROWS), len(rows))
         slopes = np.full(len(starts) - 1, theta[0])
     first, last, _ = some.indices(len(starts) - 1)
     mine, slopes = slice(starts[first], starts[last]), slopes[first:last]
