@@ -31,15 +31,20 @@ _owner: int | None = None
 
 
 @cache
-def _controller(_loaded: tuple[str, ...]) -> Any:
+def _libraries(_loaded: tuple[str, ...]) -> list[Any]:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 def _limit() -> None:
-    loaded = tuple(name for name in _LOADING if name in sys.modules)
-    _held.enter_context(_controller(loaded).limit(limits=1, user_api="blas"))
+    # Each by itself: the limit of all at once asks so much that a small fit feels it.
+    for library in _libraries(tuple(name for name in _LOADING if name in sys.modules)):
+        usual = library.get_num_threads()
+        if usual is not None and usual > 1:
+            library.set_num_threads(1)
+            _held.callback(library.set_num_threads, usual)
 
 
 def just_loaded() -> None:
