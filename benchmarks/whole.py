@@ -59,8 +59,10 @@ def make(
     import duckdb
     import numpy as np
 
-    whole, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
-    file = folder / f"{judgments}-parts" if parted else whole
+    file, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
+    if parted:
+        whole, _ = make(folder, items, judgments, annotators)
+        return taken_apart(whole, judgments), table
     if file.exists() and table.exists():
         return file, table
     rng = np.random.default_rng(judgments)
@@ -89,14 +91,8 @@ def make(
         )
         con.close()
         pieces.append(part)
-    con, rows = duckdb.connect(), f"(from read_parquet({[str(p) for p in pieces]})"
-    if parted:
-        file.mkdir()
-        each = -(-judgments // PARTS_OF_FOLDER)
-        for k in range(PARTS_OF_FOLDER):
-            con.execute(f"copy {rows} limit {each} offset {k * each}) to '{file}/{k}.parquet'")
-    else:
-        con.execute(f"copy {rows}) to '{file}'")
+    con = duckdb.connect()
+    con.execute(f"copy (from read_parquet({[str(p) for p in pieces]})) to '{file}'")
     con.close()
     for part in pieces:
         part.unlink()
@@ -104,6 +100,25 @@ def make(
     lines = (f"item-{i},{value:.6f}\n" for i, value in enumerate(model.tolist()))
     table.write_text("item,score\n" + "".join(lines))
     return file, table
+
+
+def taken_apart(whole: Path, judgments: int) -> Path:
+    """Write the rows of a file as a folder of several, unless it is there."""
+    import duckdb
+
+    folder = whole.with_name(f"{judgments}-parts")
+    if folder.exists():
+        return folder
+    folder.mkdir()
+    each, con = -(-judgments // PARTS_OF_FOLDER), duckdb.connect()
+    for k in range(PARTS_OF_FOLDER):
+        con.execute(
+            "copy (select * exclude (file_row_number) from "
+            f"read_parquet('{whole}', file_row_number = true) where file_row_number >= {k * each} "
+            f"and file_row_number < {(k + 1) * each}) to '{folder}/{k}.parquet'"
+        )
+    con.close()
+    return folder
 
 
 def timed(parts: dict[str, float], name: str, what: Callable[..., Any]) -> Callable[..., Any]:
