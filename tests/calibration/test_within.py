@@ -287,7 +287,8 @@ def test_intervals_cover_what_the_exact_consensus_gives(
         assert ends.low is not None
         assert ends.high is not None
         held += ((ends.low <= at + 1e-9) & (at - 1e-9 <= ends.high)).tolist()
-    assert 0.83 <= np.mean(held) <= 0.99
+    # Forty studies: 0.86 and 0.87 of fused, at the level 0.9; six have a standard error of 0.026.
+    assert 0.8 <= np.mean(held) <= 0.99
 
 
 def test_large_components_have_curves_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

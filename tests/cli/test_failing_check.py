@@ -38,9 +38,9 @@ def test_the_largest_and_smallest_weights_are_fitted(
 def test_a_check_that_fails_is_a_note(broken: str, tmp_path: Path, command: Command) -> None:
     weighted(tmp_path / "j.csv", 0.0, 0.0, seed=3)
     script = (
-        "import sys, numpy, aggcal.advice, aggcal.cli\n"
+        "import sys, numpy, aggcal.advice.advising, aggcal.cli\n"
         "def fail(*_, **__):\n    raise numpy.linalg.LinAlgError('Singular matrix')\n"
-        f"aggcal.advice.{broken} = fail\n"
+        f"aggcal.advice.advising.{broken} = fail\n"
         "sys.exit(aggcal.cli.main(sys.argv[1:]))\n"
     )
     done = subprocess.run(

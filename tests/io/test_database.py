@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import aggcal
+from aggcal.io.tables import database
 
 _FORKED = """
 import os, sys, aggcal
@@ -83,3 +84,16 @@ def test_small_tables_and_large_ones_are_the_same(monkeypatch: pytest.MonkeyPatc
     large = aggcal.read_judgments(rows)
     assert small.item_ids.tolist() == large.item_ids.tolist()
     assert small.left.tolist() == large.left.tolist()
+
+
+def test_an_interrupt_while_a_database_starts_is_one_of_the_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DuckDB reports it as a fault of the statement that it was at."""
+
+    def interrupted(_: Path) -> None:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(database, "_opened", interrupted)
+    with pytest.raises(KeyboardInterrupt), database.connected(Path("no-such-file.parquet")):
+        pass

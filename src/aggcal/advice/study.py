@@ -9,7 +9,6 @@ import numpy as np
 
 from aggcal._core.loaded import is_a
 from aggcal._core.records import dataclass
-from aggcal.advice.check.context import FITTED
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import Calibration
@@ -22,7 +21,7 @@ from aggcal.data.scores import Scores
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
-from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
 
 
 @runtime_checkable
@@ -94,7 +93,12 @@ class Study:
     def checked_consensus(self, given: Consensus | None, method: str) -> Consensus | None:
         """Return the fit that a check can use: that given, else the study's if it is fit for it."""
         own = self.consensus
-        if given is not None or own is None or own.prior is None or own.method not in FITTED:
+        if (
+            given is not None
+            or own is None
+            or own.prior is None
+            or own.method not in WITHOUT_FEATURES
+        ):
             return given
         return own if method in (DEFAULT_METHOD, own.method) else None
 

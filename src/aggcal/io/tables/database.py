@@ -64,10 +64,8 @@ def connected(
     threads
         How many DuckDB may use; by default as many as there are cores.
     """
-    import duckdb  # 0.15 s that --help must not pay
-
     limit = None if memory is None else _size(memory)
-    with _scratch() as scratch:
+    with _scratch() as scratch, _in_words():
         # Limits are those of a whole database; and one that has held much keeps the memory.
         if memory is None and threads is None and _is_small(data):
             with _lock:
@@ -84,23 +82,32 @@ def connected(
             if threads is not None:
                 connection.execute(f"SET threads = {threads:d}")
             yield connection, scratch
-        except (duckdb.InterruptException, RuntimeError) as error:
-            if "interrupt" in str(error).lower():
-                raise KeyboardInterrupt from None
-            raise
-        except duckdb.Error as error:
-            if lacks_room(error):
-                reason = str(error).split("\n", 1)[0]
-                raise OptionError(
-                    f"there is too little memory or disk to read this ({reason}); allow more with "
-                    "--memory, or set TMPDIR to a folder with more room."
-                ) from None
-            raise
         finally:
             stop_watching()
             connection.close()
             with _lock:
                 _cursors.discard(id(connection))
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Take DuckDB's interrupts for the user's, and say what to do where it has too little room."""
+    import duckdb  # 0.15 s that --help must not pay
+
+    try:
+        yield
+    except (duckdb.InterruptException, RuntimeError) as error:
+        if "interrupt" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
+    except duckdb.Error as error:
+        if lacks_room(error):
+            reason = str(error).split("\n", 1)[0]
+            raise OptionError(
+                f"there is too little memory or disk to read this ({reason}); allow more with "
+                "--memory, or set TMPDIR to a folder with more room."
+            ) from None
+        raise
 
 
 def _is_small(data: Any) -> bool:
