@@ -173,6 +173,8 @@ class Forest:
     @property
     def component(self) -> IntArray:
         """Number of the connected piece of each item, the largest piece being 0."""
+        if not (self.parent != self.parent[:1]).any():  # one piece, as nearly always
+            return np.zeros(len(self.parent), dtype=np.int64)
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 

@@ -137,16 +137,15 @@ class Judgments(AnyJudgments):
         if len(selfsame):
             row = int(selfsame[0])
             refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
-        return cls(
-            labels("item", (winner, loser), item_ids),
-            labels("annotator", (annotator,), annotator_ids),
-            annotator,
-            winner,
-            loser,
-            constant(1.0, len(winner)),
-            constant(1.0, len(winner)),
-            np.broadcast_to(np.int64(1), (len(winner),)),
-        )
+        items, (wins, losses) = labels("item", (winner, loser), item_ids)
+        annotators, (given,) = labels("annotator", (annotator,), annotator_ids)
+        once = constant(1.0, len(winner))
+        number = np.broadcast_to(np.int64(1), (len(winner),))
+        found = cls(items, annotators, annotator, winner, loser, once, once, number)
+        # What was counted need not be added up again.
+        vars(found)["tallies"] = tallies = Tallies.of_wins(wins, losses, given)
+        vars(found)["starts"] = frozen(np.concatenate([[0], np.cumsum(tallies.given)]))
+        return found
 
     def __sizeof__(self) -> int:
         # Engines decide by this whether something is worth moving.

@@ -73,6 +73,18 @@ class Tallies:
         return cls(on_left + on_right, lost + behind, both.astype(np.int64), *own)
 
     @classmethod
+    def of_wins(cls, wins: FloatArray, losses: FloatArray, given: FloatArray) -> Tallies:
+        """Return what judgments that weigh 1 each and are for the left side add up to.
+
+        Examples
+        --------
+        >>> Tallies.of_wins(np.array([2.0, 0.0]), np.array([0.0, 2.0]), np.array([2.0])).judged
+        array([2, 2])
+        """
+        whole = given.astype(np.int64)
+        return cls(wins, losses, np.rint(wins + losses).astype(np.int64), whole, whole, whole)
+
+    @classmethod
     def _of_columns(cls, judgments: Judgments) -> Tallies:
         """Do with NumPy what the kernel does."""
         n, left, right = judgments.n_items, judgments.left, judgments.right

@@ -41,6 +41,8 @@ class Rows:
     """Whether threads may share them; a shard is summed in one go, beside others."""
     item_weights: FloatArray | None = None
     """The total weight of each item's comparisons, where it is known already."""
+    item_wins: FloatArray | None = None
+    """The same of those that it won."""
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -61,6 +63,8 @@ class Rows:
     @cached_property
     def won(self) -> FloatArray:
         """Total weight of the comparisons that each item won."""
+        if self.item_wins is not None:
+            return self.item_wins
         return sums(self.winner, self.weight, self.n_items)
 
     @cached_property
@@ -98,7 +102,7 @@ class Rows:
         mine = slice(self.starts[annotator], self.starts[annotator + 1])
         winner, loser = self.winner.copy(), self.loser.copy()
         winner[mine], loser[mine] = self.loser[mine], self.winner[mine]
-        return replace(self, winner=winner, loser=loser)
+        return replace(self, winner=winner, loser=loser, item_wins=None)
 
     def ranges(self, starts: IntArray, fewest: int | None = None) -> list[int]:
         """Cut annotators (or pieces) that begin at ``starts`` into what each thread sums."""
@@ -259,14 +263,15 @@ def _in_memory(judgments: Judgments) -> Rows:
 def _laid_out(judgments: Judgments) -> Rows:
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
-        item_weights = np.add(*judgments.wins_and_losses)
+        wins, losses = judgments.wins_and_losses
         return Rows(
             judgments.left,
             judgments.right,
             weight,
             judgments.starts,
             judgments.n_items,
-            item_weights=item_weights,
+            item_weights=wins + losses,
+            item_wins=wins,
         )
     columns = judgments.annotator, judgments.left, judgments.right, outcome, weight
     return wins_of(*columns, judgments.n_items)
