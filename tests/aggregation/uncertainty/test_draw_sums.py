@@ -99,3 +99,11 @@ def test_gaps_of_a_table_of_pairs_are_those_of_each_pair() -> None:
         found = known.gap_variance(i, j)
         by_pair = known.gap_variance(one.ravel(), other.ravel())
         np.testing.assert_allclose(found.ravel(), by_pair, rtol=1e-12, atol=1e-15)
+
+
+def test_tiny_numbers_are_numbers_again_after_a_shape() -> None:
+    """The kernel lets them be 0 on processors that take long for them, and only meanwhile."""
+    likelihood = np.exp(-0.5 * np.square(np.linspace(-14.0, 14.0, 9)[:, None] - np.arange(8)))
+    draw_sums.shape_steps(likelihood, np.full(8, 0.125), 1.0, 5)
+    tiny = np.full(64, 1e-30, dtype=np.float32)
+    assert (tiny * np.float32(1e-10) > 0.0).all()
