@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gc
 import os
 import shutil
 import subprocess
@@ -47,10 +46,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Let the first of several processes compile what the others then load."""
     with _in_turn() if _cold(session.config) else nullcontext():
-        collected = yield
-    gc.collect()
-    gc.freeze()  # or tests would look through all modules and tests for garbage, again and again
-    return collected
+        return (yield)
 
 
 def _cold(config: pytest.Config) -> bool:

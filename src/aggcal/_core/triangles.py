@@ -84,6 +84,6 @@ def add_squares(matrix: FloatArray, *vectors: FloatArray) -> FloatArray:
 
 
 def _keep(part: FloatArray, found: FloatArray) -> None:
-    """Write what was found to where it belongs, unless it is there already."""
+    """Copy a result to its place in a matrix, unless LAPACK wrote it there."""
     if found is not part:
         part[...] = found

@@ -66,6 +66,14 @@ PART int32_t first_from(const int32_t *item, int32_t begin, int32_t end, int64_t
     return begin;
 }
 
+/* Find where the items of every column from the first of some rows on begin. */
+PART void find_first(int64_t columns, const int32_t *starts, const int32_t *item, int64_t begin,
+                     int32_t *position)
+{
+    for (int64_t u = 0; u < columns; u++)
+        position[u] = first_from(item, starts[u], starts[u + 1], begin);
+}
+
 /* How many of the rows begin to end are worked on at a time: about as many each time. */
 PART int64_t tile_of(int64_t rows)
 {
@@ -81,8 +89,7 @@ void aggcal_border_square(int64_t begin, int64_t end, int64_t columns, int64_t n
                           const double *weight, int32_t *position, double *square)
 {
     const int64_t tile = tile_of(end - begin);
-    for (int64_t u = 0; u < columns; u++)
-        position[u] = first_from(item, starts[u], starts[u + 1], begin);
+    find_first(columns, starts, item, begin, position);
     for (int64_t top = begin; top < end; top += tile) {
         const int64_t bottom = top + tile < end ? top + tile : end;
         for (int64_t u = 0; u < columns; u++) {
@@ -143,8 +150,7 @@ void aggcal_packed_square(int64_t begin, int64_t end, int64_t columns, int64_t n
                           const double *value, int32_t *position, double *square)
 {
     const int64_t tile = tile_of(end - begin);
-    for (int64_t u = 0; u < columns; u++)
-        position[u] = first_from(item, starts[u], starts[u + 1], begin);
+    find_first(columns, starts, item, begin, position);
     for (int64_t top = begin; top < end; top += tile) {
         const int64_t bottom = top + tile < end ? top + tile : end;
         for (int64_t u = 0; u < columns; u++) {
