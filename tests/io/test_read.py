@@ -387,3 +387,9 @@ def test_bytes_that_are_no_text_are_refused_by_what_they_are_called(
     (tmp_path / name).write_bytes(bytes(range(256)) * 8)
     with pytest.raises(FileError, match=what):
         aggcal.read_judgments(tmp_path / name)
+
+
+def test_a_damaged_parquet_file_without_zeros_is_not_taken_for_text_either(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(bytes(range(1, 256)) * 4)
+    with pytest.raises(FileError, match="is not a Parquet file, or a damaged"):
+        aggcal.read_judgments(tmp_path / "x.parquet")

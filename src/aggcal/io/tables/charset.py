@@ -140,6 +140,8 @@ def _western(text: bytes, name: str) -> Charset:
         if best is None or score > best[0]:
             best = score, codec, decoded
     if best is None or best[0] < _LEAST:
+        if name.lower().endswith(_PARQUET):
+            raise not_text(name)
         raise FileError(
             f"{name}: is not UTF-8 text, nor recognisably Windows-1252 or MacRoman; save the file "
             "as UTF-8."
