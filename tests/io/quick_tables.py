@@ -20,6 +20,7 @@ import aggcal.io.judgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import InputError
 from aggcal.io import read_judgments
+from aggcal.io.quick import streams
 
 LONG = ("annotator", "left", "right", "outcome")
 SHORT = ("annotator", "winner", "loser")
@@ -76,9 +77,12 @@ class Readers:
                 return f"{type(error).__name__}: {error}"
 
     def agree(self, data: Any, **how: Any) -> Judgments | str:
-        """Read in both ways and compare everything there is."""
+        """Read in both ways and compare everything there is; few rows, and as if they were many."""
         one, other = self.quick(data, **how), self.general(data, **how)
         same(one, other)
+        with self._patch.context() as patch:
+            patch.setattr(streams, "_FEW", -1)
+            same(self.quick(data, **how), other)
         return one
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import aggcal
@@ -55,6 +57,23 @@ def test_null_in_json_is_blank(tmp_path: Path) -> None:
         assert found.unfitted.counts == {"not answered": 1}
     scores = _file(tmp_path, "s.json", '[{"item": "a", "score": null}, {"item": "b", "score": 2}]')
     assert aggcal.read_scores(scores).item_ids.tolist() == ["b"]
+
+
+@pytest.mark.parametrize("more", [{}, {"comment": ["x", "y", "z"]}])
+def test_nan_in_parquet_is_blank(tmp_path: Path, more: dict[str, list[str]]) -> None:
+    votes = {"annotator": ["ann"] * 3, "left": ["a", "b", "a"], "right": ["b", "c", "c"], **more}
+    outcome = pa.array([1.0, float("nan"), 0.25])  # NaN, which Parquet tells from null
+    pq.write_table(pa.table({**votes, "outcome": outcome}), tmp_path / "votes.parquet")
+    found = aggcal.read_judgments(tmp_path / "votes.parquet")
+    assert found.outcome.tolist() == [1.0, 0.25]
+    assert found.unfitted.counts == {"not answered": 1}
+    scores = pa.table({"item": ["a", "b", "c"], "score": pa.array([1.5, float("nan"), 3.0])})
+    pq.write_table(scores, tmp_path / "scores.parquet")
+    read = aggcal.read_scores(tmp_path / "scores.parquet")
+    assert dict(zip(read.item_ids.tolist(), read.values.tolist(), strict=True)) == {
+        "a": 1.5,
+        "c": 3.0,
+    }
 
 
 def test_blank_rows_of_winners_and_losers_and_of_ratings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
 from aggcal.io.formats._synonyms import ITEM, PER_ITEM
 from aggcal.io.tables.numerals import blank_words, plain_numbers
-from aggcal.io.tables.source import Source, quoted
+from aggcal.io.tables.source import Source, cell, number_or_nan, quoted
 
 LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""
@@ -177,8 +177,8 @@ def read_as_numbers(source: Source, column: str, shown: str, notes: list[str]) -
 
 
 def fetch(source: Source, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the items and some columns of numbers; what is not a number is masked."""
-    cells = ", ".join(f'try_cast("{c}" AS DOUBLE) AS "{c}"' for c in columns)
+    """Return the items and some columns of numbers, NaN for what is not a number."""
+    cells = ", ".join(f'{number_or_nan(cell(c))} AS "{c}"' for c in columns)
     return source.connection.execute(f"SELECT item, {cells} FROM raw ORDER BY rowid").fetchnumpy()
 
 
@@ -189,4 +189,4 @@ def ids(column: Any) -> TextArray:
 
 def numbers(column: Any) -> FloatArray:
     """Return fetched numbers, NaN where there is none."""
-    return np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
+    return np.asarray(column, dtype=np.float64)

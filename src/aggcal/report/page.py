@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.report.listing import cut
@@ -87,7 +87,7 @@ def file(name: str) -> str:
     >>> "light-dark" in file("report.css")
     True
     """
-    return files("aggcal.report").joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

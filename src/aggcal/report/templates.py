@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ def environment(package: str) -> Environment:
             found.root_render_func.__globals__["escape"] = escaped
             return found
 
-    folder = Path(str(files(package))) / "__pycache__"
+    folder = Path(import_module(package).__path__[0]) / "__pycache__"
     release = f"{__version__}-jinja-{jinja2.__version__}"
     return Quick(
         loader=PackageLoader(package, "."),

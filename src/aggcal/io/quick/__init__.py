@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from aggcal._core.database import driver
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
 from aggcal.errors import InputError
@@ -74,8 +75,7 @@ def quickly(
     plain = replace(brought.asked, columns={}) == Choices() and criterion is None
     if kernels is None or not plain or not isinstance(form, TableFormat) or form.info != TABLE:
         return None
-    import duckdb
-
+    duck = driver()
     try:
         before = _state(brought)
         reader = _reader(kernels, brought, brought.names(form))
@@ -83,9 +83,9 @@ def quickly(
             found = _read(reader, brought, left_out, threads)
         # What another program wrote meanwhile is read once more, by one scan.
         return found if _state(brought) == before else None
-    except duckdb.InterruptException:
+    except duck.InterruptException:
         raise
-    except (NotPlain, InputError, duckdb.Error, OSError, MemoryError):
+    except (NotPlain, InputError, duck.Error, OSError, MemoryError):
         return None
 
 

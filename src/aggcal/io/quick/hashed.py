@@ -110,8 +110,9 @@ class Hashed:
     def _each(
         self, work: Callable[[Batch], int], query: tuple[str, str], threads: int | None
     ) -> None:
-        found = batches(self.connection, *query)
-        if sum(map(work, found) if threads == 1 else in_turn(work, found)) != self.rows():
+        rows = self.rows()
+        found = batches(self.connection, *query, rows)
+        if sum(map(work, found) if threads == 1 else in_turn(work, found)) != rows:
             raise NotPlain
 
     @cached_property

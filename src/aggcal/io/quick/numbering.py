@@ -16,6 +16,7 @@ from aggcal.io.per_item import damaged
 from aggcal.io.quick.streams import NotPlain
 from aggcal.io.row_checks import NOT_ANSWERED
 from aggcal.io.tables.cells import PLAIN_NUMBER
+from aggcal.io.tables.source import number_or_nan
 
 if TYPE_CHECKING:
     import duckdb
@@ -142,14 +143,14 @@ class Outcomes:
     ) -> Outcomes:
         """Say what the outcomes of a relation of different cells mean; see `Ids.of`."""
         found = connection.execute(
-            f"SELECT lower(said) AS label, try_cast(said AS DOUBLE) AS number, c FROM "
+            f"SELECT lower(said) AS label, {number_or_nan('said')} AS number, c FROM "
             f"(SELECT {trimmed(text)} AS said, {cell} AS c FROM {cells}) LIMIT {_MOST_OUTCOMES + 1}"
         ).fetchnumpy()
-        label: TextArray = np.ma.filled(np.ma.asarray(found["label"], dtype=object), None)
-        number = np.ma.filled(np.ma.asarray(found["number"], dtype=np.float64), np.nan)
+        label: TextArray = np.array(found["label"], dtype=object)
         if len(label) > _MOST_OUTCOMES:
             raise NotPlain
-        return cls._meaning(label, number, np.asarray(found["c"]))
+        label[getattr(found["label"], "mask", [])] = None
+        return cls._meaning(label, np.array(found["number"]), np.asarray(found["c"]))
 
     @classmethod
     def plain(cls, cells: Sequence[str]) -> Outcomes | None:
@@ -207,10 +208,9 @@ class Weights:
     def of(cls, connection: duckdb.DuckDBPyConnection, cells: str, text: str, cell: str) -> Weights:
         """Read the weights of a relation of different cells; see `Ids.of`."""
         found = connection.execute(
-            f"SELECT try_cast({trimmed(text)} AS DOUBLE) AS w, {cell} AS c FROM {cells}"
+            f"SELECT {number_or_nan(trimmed(text))} AS w, {cell} AS c FROM {cells}"
         ).fetchnumpy()
-        weight = np.ma.filled(np.ma.asarray(found["w"], dtype=np.float64), np.nan)
-        return cls._sorted(weight, np.asarray(found["c"]))
+        return cls._sorted(np.asarray(found["w"]), np.asarray(found["c"]))
 
     @classmethod
     def plain(cls, cells: Sequence[str]) -> Weights | None:

@@ -1,6 +1,7 @@
 """What a query returns, batch by batch, where DuckDB wrote it: Arrow's C interface, no copy.
 
-The interface is two structures and a few functions, so that no Arrow library is needed.
+The interface is two structures and a few functions, so that no Arrow library is needed. A few rows
+are copied instead: the part of DuckDB that offers the interface takes longer to load.
 """
 
 from __future__ import annotations
@@ -72,25 +73,46 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 
+_FEW = 100_000
+"""Rows that are copied at most."""
+_TYPES = {"I": np.uint32, "L": np.uint64, "g": np.float64}
+
 
 class Column:
     """A column of a batch: addresses of its buffers, for a kernel."""
 
-    def __init__(self, array: Any) -> None:
-        self.length, self.first = int(array.length), int(array.offset)
-        self._buffers = [array.buffers[k] for k in range(array.n_buffers)]
-        nothing_missing = array.null_count == 0
-        self.valid: int | None = None if nothing_missing else self._buffers[0]
+    def __init__(self, length: int, first: int, valid: int | None, *buffers: int | None) -> None:
+        self.length, self.first = length, first
+        self.valid = valid
         """Where the bits are that tell which cells are there; None if all are."""
+        self._values, *self._bytes = buffers
+        self._kept: np.ndarray | None = None
+
+    @classmethod
+    def of_arrow(cls, array: Any) -> Column:
+        """Take a column of Arrow's, which is there as long as its batch."""
+        valid, *others = (array.buffers[k] for k in range(array.n_buffers))
+        return cls(
+            int(array.length), int(array.offset), valid if array.null_count else None, *others
+        )
+
+    @classmethod
+    def of_cells(cls, cells: Any, kind: str) -> Column:
+        """Take a copied column of numbers; see `batches` for its kind."""
+        if cells.dtype != _TYPES[kind] or hasattr(cells, "mask"):  # some are missing
+            raise NotPlain
+        found = cls(len(cells), 0, None, cells.ctypes.data)
+        found._kept = cells
+        return found
 
     def values(self, size: int) -> int:
         """Return the address of cells of so many bytes each."""
-        return int(self._buffers[1] or 0) + self.first * size
+        return int(self._values or 0) + self.first * size
 
     @property
     def texts(self) -> tuple[int, int]:
         """Where the texts begin, as offsets of 32 bits, and the address of their bytes."""
-        return self.values(4), int(self._buffers[2] or 0)
+        return self.values(4), int(self._bytes[0] or 0)
 
     def natural_numbers(self) -> npt.NDArray[np.uint64]:
         """Return a copy of cells that are natural numbers of 64 bits."""
@@ -110,10 +132,15 @@ class Column:
 class Batch:
     """Some rows of a result, in order; they are there until they are let go."""
 
-    def __init__(self, array: Any, begin: int) -> None:
+    def __init__(self, columns: list[Column], begin: int, length: int, array: Any = None) -> None:
+        self.columns, self.begin, self.length = columns, begin, length
         self._array = array
-        self.begin, self.length = begin, int(array.length)
-        self.columns = [Column(array.children[k].contents) for k in range(array.n_children)]
+
+    @classmethod
+    def of_arrow(cls, array: Any, begin: int) -> Batch:
+        """Take a batch of Arrow's."""
+        columns = [Column.of_arrow(array.children[k].contents) for k in range(array.n_children)]
+        return cls(columns, begin, int(array.length), array)
 
     def __enter__(self) -> Self:
         return self
@@ -126,11 +153,13 @@ class Batch:
 
     def let_go(self) -> None:
         """Give the memory back."""
-        if self._array.release:
+        if self._array is not None and self._array.release:
             self._array.release(ctypes.addressof(self._array))
 
 
-def batches(connection: duckdb.DuckDBPyConnection, query: str, kinds: str) -> Iterator[Batch]:
+def batches(
+    connection: duckdb.DuckDBPyConnection, query: str, kinds: str, rows: int = 0
+) -> Iterator[Batch]:
     """Run a query and go through its batches, in the order of the rows.
 
     Parameters
@@ -138,16 +167,35 @@ def batches(connection: duckdb.DuckDBPyConnection, query: str, kinds: str) -> It
     connection, query
         What to ask, and where.
     kinds
-        How Arrow writes the type of each column: L a natural number of 64 bits, g a number of
-        double precision, u text.
+        How Arrow writes the type of each column: I a natural number of 32 bits, L one of 64, g a
+        number of double precision, u text.
+    rows
+        How many there are; where texts are asked for, that need not be known.
 
     Examples
     --------
     >>> import duckdb
-    >>> found = batches(duckdb.connect(), "SELECT range::UBIGINT FROM range(5)", "L")
+    >>> found = batches(duckdb.connect(), "SELECT range::UBIGINT FROM range(5)", "L", 5)
     >>> [(batch.begin, batch.length) for batch in found]
     [(0, 5)]
     """
+    if rows <= _FEW and "u" not in kinds:
+        whole = _copied(connection, query, kinds)
+        return iter([whole] if whole.length else [])
+    return _streamed(connection, query, kinds)
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, query: str, kinds: str) -> Batch:
+    """Return all rows as one batch."""
+    names = ", ".join(f"k{k}" for k in range(len(kinds)))
+    found = connection.execute(f"SELECT * FROM ({query}) AS found({names})").fetchnumpy()
+    columns = [Column.of_cells(found[f"k{k}"], kind) for k, kind in enumerate(kinds)]
+    return Batch(columns, 0, columns[0].length)
+
+
+def _streamed(connection: duckdb.DuckDBPyConnection, query: str, kinds: str) -> Iterator[Batch]:
+    import duckdb  # noqa: F401  # from version 2 on it is this that adds relations to a connection
+
     capsule = connection.sql(query).__arrow_c_stream__(None)
     address = _pointer_in(capsule, b"arrow_array_stream")
     stream = _Stream.from_address(address)
@@ -163,7 +211,7 @@ def batches(connection: duckdb.DuckDBPyConnection, query: str, kinds: str) -> It
             raise NotPlain(said.decode(errors="replace"))
         if not array.release:
             return
-        yield Batch(array, begin)
+        yield Batch.of_arrow(array, begin)
         begin += int(array.length)
 
 

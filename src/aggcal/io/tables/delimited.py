@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.database import driver
 from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError
 from aggcal.io.tables.leftover import (
@@ -216,12 +217,11 @@ def _fill(
     load: Callable[[str], None],
 ) -> dict[str, Any]:
     """Load the rows, strictly and with short lines if that will do; return what did."""
-    import duckdb
-
+    duck = driver()
     strict = True
     try:
         load(relation(strict=True, longest=usual))
-    except duckdb.InvalidInputException:
+    except duck.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
         strict = False
         load(relation(strict=False, longest=usual))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aggcal._core.database import driver
 from aggcal.errors import FileError
 from aggcal.io.formats._sample import Sample, of_json, of_table
 from aggcal.io.tables.database import lacks_room
@@ -52,8 +53,7 @@ def load_file(
 def _loaded(
     connection: duckdb.DuckDBPyConnection, given: Prepared, names: Mapping[str, str], scratch: Path
 ) -> Source:
-    import duckdb
-
+    duck = driver()
     path, name = given.path, given.name
     if given.is_folder:
         return load_parquet(connection, path, name, names, scratch)
@@ -67,7 +67,7 @@ def _loaded(
             if is_json(head):
                 return _load_json(connection, file, names)
             return load_csv(connection, file, names)
-        except duckdb.Error as error:
+        except duck.Error as error:
             if lacks_room(error):
                 raise
             if is_json(head):

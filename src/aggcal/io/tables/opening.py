@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.database import driver
 from aggcal._core.tables import Columns, frame_cells, frame_columns, row_columns
 from aggcal.errors import TableError
 from aggcal.io.duplicates import registered
@@ -81,18 +82,17 @@ def load_memory(
             ) from None
     present = {names[key]: column for key, column in columns.items() if key in names}
     if present:
-        import duckdb
-
+        duck = driver()
         halves = TableError(
             f"the {what} hold text that is not valid Unicode (half of a character); clean it."
         )
         # DuckDB 1 would not refuse them, but do nothing more on this connection.
-        if duckdb.__version__.startswith("1.") and any(map(_has_halves, present.values())):
+        if duck.__version__.startswith("1.") and any(map(_has_halves, present.values())):
             raise halves
         connection.register("given", {f"c{k}": c for k, c in enumerate(present.values())})
         try:
             fill(connection, {n: f"c{k}" for k, n in enumerate(present)}, "given")
-        except duckdb.InvalidInputException:
+        except duck.InvalidInputException:
             raise halves from None
 
     def everything() -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.database import driver
 from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError
 from aggcal.io.formats._sample import Sample, of_records
@@ -113,11 +114,10 @@ def parquet_rows(
 
 @contextmanager
 def _in_words(name: str) -> Iterator[None]:
-    import duckdb
-
+    duck = driver()
     try:
         yield
-    except duckdb.Error as error:
+    except duck.Error as error:
         if lacks_room(error):
             raise
         if "schema mismatch" in str(error):
@@ -174,8 +174,10 @@ def text_of(column: str, kind: str) -> str:
         return f"to_json({column})"
     if kind in ("DOUBLE", "FLOAT"):
         whole = f"{column} = trunc({column}) AND abs({column}) < 2.0**53"
+        # DuckDB may cast what is no whole number, too, before it looks at the conditions.
+        as_whole = f"try_cast({column} AS BIGINT)::VARCHAR"
         return (
-            f"(CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {column}::BIGINT::VARCHAR "
+            f"(CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {as_whole} "
             f"ELSE {column}::VARCHAR END)"
         )
     return column

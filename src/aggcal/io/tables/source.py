@@ -290,3 +290,14 @@ def cell(name: str) -> str:
     "left id"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def number_or_nan(text: str) -> str:
+    """Write the SQL of a text's number, NaN if it is none: NULL would make NumPy load masks.
+
+    Examples
+    --------
+    >>> number_or_nan("x")
+    "coalesce(try_cast(x AS DOUBLE), 'nan'::DOUBLE)"
+    """
+    return f"coalesce(try_cast({text} AS DOUBLE), 'nan'::DOUBLE)"
