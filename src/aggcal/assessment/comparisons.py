@@ -13,6 +13,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.assessment.rank_changes import rank_changes
@@ -207,9 +208,9 @@ class _Rows:
 
     def judged(self, ids: Any) -> list[list[Any]]:
         """Return each annotator with the positions of the items that they judged."""
-        pair = np.unique(self.annotator * self.shown + self.item)
+        pair = distinct(self.annotator * self.shown + self.item)
         who, item = np.divmod(pair, self.shown)
-        return [[str(ids[u]), item[who == u].tolist()] for u in np.unique(who)]
+        return [[str(ids[u]), item[who == u].tolist()] for u in distinct(who)]
 
     def pairs(self) -> list[list[int]]:
         """Return every pair that met: both positions, wins of each, ties."""

@@ -19,6 +19,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, grouped, sums
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
@@ -79,7 +80,7 @@ def rank_changes(
         free = known.covariance.gap_variance(one, two)
     else:
         free = known.covariance.variances[one] + known.covariance.variances[two]
-    level, number = _Level.about(np.union1d(one, two), own, judgments, consensus)
+    level, number = _Level.about(distinct(np.concatenate([one, two])), own, judgments, consensus)
     needed = level.answers(number[one], number[two], free)
     answers = dict(zip(pairs, needed.tolist(), strict=True))
     found: list[list[Any]] = []
@@ -124,7 +125,7 @@ class _Level:
         part = judgments if len(kept) == len(judgments.count) else judgments.of_rows(kept)
         seen = np.zeros(judgments.n_items, dtype=bool)
         seen[judgments.left[kept]] = seen[judgments.right[kept]] = True
-        who = np.unique(judgments.annotator[kept])
+        who = distinct(judgments.annotator[kept])
         rows = rows_of(part)
         sizes, theta = np.diff(rows.starts), own.parameters(consensus.reliabilities[who])
         theta = np.repeat(theta, sizes) if len(theta) == len(sizes) else np.ones(len(rows))

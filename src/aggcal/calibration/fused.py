@@ -20,6 +20,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.unmasked import median
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
@@ -294,7 +295,7 @@ def _within_reach(
     if component is not None:
         told, wider = telling(component)
         squares = (squares * wider)[told]
-    typical = float(np.median(squares)) / MEDIAN_SQUARE
+    typical = median(squares) / MEDIAN_SQUARE
     reach = _FARTHEST * (typical * (1.0 + LEEWAY / len(squares) ** 0.5)) ** 0.5
     return np.asarray(model + np.clip(values - model, -reach, reach))
 

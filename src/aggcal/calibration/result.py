@@ -13,6 +13,7 @@ from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
+from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration.above import Measured
 from aggcal.calibration.alignment import Alignment, Order
@@ -92,7 +93,7 @@ class Calibration:
         """How many different values the calibrated scores can have."""
         if self.block.any():
             return int(self.block.max())
-        return len(np.unique(self.calibrated[self.done]))
+        return len(distinct(self.calibrated[self.done]))
 
     @property
     def done(self) -> BoolArray:

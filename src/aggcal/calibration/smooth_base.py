@@ -16,6 +16,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import distinct
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
 from aggcal.calibration.isotonic import isotonic
@@ -109,7 +110,7 @@ def bagged(
         used += own
 
     # An average of broken lines is a broken line: its knots are theirs.
-    every = np.unique(np.concatenate([knots for knots, _ in curves]))
+    every = distinct(np.concatenate([knots for knots, _ in curves]))
     mean = np.mean([np.interp(every, knots, values) for knots, values in curves], axis=0)
     return lambda new: np.interp(new, every, mean), used / bags
 

@@ -11,6 +11,7 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit
 from aggcal._core.kernels import at, library
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import distinct
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import rows_between
 from aggcal.data.tallies import readable
@@ -202,7 +203,7 @@ def _may_be_sets(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolA
     rows = rows_between(starts, who)
     left, right = (ends[rows].astype(np.int64) for ends in (judgments.left, judgments.right))
     owner = np.repeat(np.arange(len(who)), sizes)
-    pairs = np.unique((owner * n + np.minimum(left, right)) * n + np.maximum(left, right))
+    pairs = distinct((owner * n + np.minimum(left, right)) * n + np.maximum(left, right))
     owner = pairs // (n * n)
     ends = np.stack([pairs // n, owner * n + pairs % n])
     _, place, neighbours = np.unique(ends, return_inverse=True, return_counts=True)

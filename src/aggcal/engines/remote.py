@@ -12,6 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import distinct
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
@@ -166,7 +167,7 @@ def cuts(rows: IntArray, shards: int) -> IntArray:
     earlier = np.maximum(found - 1, 0)
     found = np.where(wanted - ends[earlier] < ends[found] - wanted, earlier, found)
     found[0], found[-1] = 0, len(rows)
-    return np.unique(found)
+    return distinct(found)
 
 
 def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgments]]:

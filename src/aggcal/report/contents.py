@@ -10,6 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_text
+from aggcal._core.unmasked import distinct, median
 from aggcal.advice.verdicts import (
     FEW,
     GUESSING,
@@ -152,7 +153,7 @@ def item_listing(
 def _shared(found: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
     """Return the columns without blocks where each item has one of its own."""
     block = found.get("block")
-    if block is None or len(np.unique(block[np.isfinite(block)])) < np.isfinite(block).sum():
+    if block is None or len(distinct(block[np.isfinite(block)])) < np.isfinite(block).sum():
         return found
     return {name: column for name, column in found.items() if name != "block"}
 
@@ -357,7 +358,7 @@ def certainty(items: Columns) -> dict[str, Any] | None:
         return None
     wide = (high - low + 1)[known]
     return {
-        "median": int(np.median(wide)),
+        "median": int(median(wide)),
         "exact": int((wide == 1).sum()),
         "n": int(known.sum()),
         "top": int((low[known] == 1).sum()),
@@ -378,7 +379,7 @@ def coverage(items: Columns) -> dict[str, Any] | None:
     fewest = np.argsort(n, kind="stable")[:_LEAST_JUDGED]
     return {
         "least": int(n.min()),
-        "median": float(np.median(n)),
+        "median": median(n),
         "most": int(n.max()),
         "fewest": [(cut(str(items["item"][k]), LONG), int(n[k])) for k in fewest],
     }

@@ -7,6 +7,7 @@ from math import floor, isfinite, isinf, log10
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.unmasked import median
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 
@@ -136,7 +137,7 @@ def decimals_of(values: FloatArray, low: FloatArray | None, high: FloatArray | N
     if fine is None or low is None or high is None:
         return fine
     width = (high - low)[np.isfinite(high - low)]
-    typical = float(np.median(width)) if width.size else 0.0
+    typical = median(width) if width.size else 0.0
     if typical <= 0.0:
         return fine
     return min(fine, max(1 if typical < 100.0 else 0, 1 - floor(log10(typical))))  # noqa: PLR2004

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.unmasked import distinct, median, quantiles
 from aggcal.report.axes import Frame, Scale
 
 FEWEST = 200
@@ -34,7 +35,7 @@ def ribbon(
     [1, 1, 1, 1]
     """
     n = len(score)
-    edges = np.unique(np.linspace(0, n, max(2, min(_BINS, n // _BIN) + 1)).round().astype(np.int64))
+    edges = distinct(np.linspace(0, n, max(2, min(_BINS, n // _BIN) + 1)).round().astype(np.int64))
     bins = [slice(a, b) for a, b in pairwise(edges)]
     bands: list[tuple[str, FloatArray, FloatArray]] = []
     if model is not None and np.isfinite(model).any():
@@ -70,13 +71,13 @@ def _quantiles(values: FloatArray) -> FloatArray:
     known = values[np.isfinite(values)]
     if not known.size:
         return np.full(4, np.nan)
-    found: FloatArray = np.quantile(known, (0.1, 0.25, 0.75, 0.9))
+    found: FloatArray = quantiles(known, (0.1, 0.25, 0.75, 0.9))
     return found
 
 
 def _median(values: FloatArray) -> float:
     known = values[np.isfinite(values)]
-    return float(np.median(known)) if known.size else np.nan
+    return median(known) if known.size else np.nan
 
 
 def _band(
@@ -93,7 +94,7 @@ def _band(
 
 def _line(score: FloatArray, x: Scale, y: Scale) -> str:
     """Draw the scores as steps; of very many items, as many as the drawing has room for."""
-    shown = np.unique(np.linspace(0, len(score) - 1, min(len(score), 1200)).round().astype(int))
+    shown = distinct(np.linspace(0, len(score) - 1, min(len(score), 1200)).round().astype(int))
     shown = shown[np.isfinite(score[shown])]
     path = [f"{x.at(float(k)):.1f} {y.at(float(score[k])):.1f}" for k in shown]
     return f'<path class="line" d="M{"L".join(path)}"/>' if path else ""

@@ -12,6 +12,7 @@ from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, beside, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import distinct
 from aggcal.advice.check.without_one import Left, by_cholesky, by_lu, by_series, by_signs, refitted
 from aggcal.aggregation.solve.inverse import inverse_and_errors
 from aggcal.data.judgments import Judgments
@@ -188,7 +189,7 @@ def _few_left_out(
         kernels.aggcal_left_out_few(begin, end, *given, n, *out)
 
     each_range(work, balanced(np.concatenate([[0], np.cumsum(sizes[few])]), _FEWEST))
-    return np.setdiff1d(left, few[undone == 0])
+    return np.setdiff1d(left, few[undone == 0], assume_unique=True)
 
 
 def _batches(starts: IntArray, n: int, who: IntArray) -> list[IntArray]:
@@ -198,7 +199,7 @@ def _batches(starts: IntArray, n: int, who: IntArray) -> list[IntArray]:
     """
     sizes = np.diff(starts)[who]
     parts = []
-    for size in np.unique(sizes)[::-1].tolist():
+    for size in distinct(sizes)[::-1].tolist():
         same = who[sizes == size]
         number = max(1, _ENTRIES // size**2) if size <= min(n, _SMALL) else 1
         parts += [

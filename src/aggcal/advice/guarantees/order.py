@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import floor
 
-import numpy as np
-
+from aggcal._core.unmasked import median
 from aggcal.advice.guarantees.statement import ANNOTATORS, CONTEXTS, MODEL, independent
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
@@ -148,7 +147,7 @@ class OrderClaims:
 
 def efficiency_claim(consensus: Consensus, values: dict[str, float]) -> Guarantee:
     """Return what telling annotators apart is worth."""
-    typical = float(np.median(consensus.judgments_per_annotator))
+    typical = median(consensus.judgments_per_annotator)
     factor = values["first_order_factor"]
     says = (
         f"Annotators differ in reliability (coefficient of variation {values['cv']:.0%}, chance "

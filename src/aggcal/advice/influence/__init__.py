@@ -16,6 +16,7 @@ from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import brief, wrapped
+from aggcal._core.unmasked import distinct
 from aggcal.advice.influence.first import FirstPlace, first_place
 from aggcal.advice.influence.one_step import OneStep
 from aggcal.advice.influence.refits import Refits
@@ -98,7 +99,7 @@ class Influence:
         if not self.joint:  # the others stand still
             above = len(scores) - np.searchsorted(np.sort(scores), scores + change, side="right")
             return np.asarray(1 + above - (change < 0.0))
-        for u in np.unique(who):
+        for u in distinct(who):
             mine = np.flatnonzero(who == u)
             found[mine] = ranks(scores + self.shifts.without(int(u)))[mine]
         return found

@@ -19,6 +19,7 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.machine import check_seed
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
+from aggcal._core.unmasked import median
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration import read_known
@@ -222,6 +223,6 @@ def _reason(features: FloatArray, own: FloatArray, k: int) -> str:
     far = features[:, 1] / (float(features[:, 1].std()) or 1.0)
     if abs(far[k]) > _FAR:
         return "end of the range: fixes the scale"
-    if own[k] > np.median(own) * (1.0 + 1e-9):
+    if own[k] > median(own) * (1.0 + 1e-9):
         return "uncertain"
     return "middle of the range: fixes the level"

@@ -11,6 +11,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.unmasked import quantiles
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.effects import (
@@ -210,7 +211,7 @@ class GeneralEffects:
         stances = known.mean(known.of(STANCE))
         where = layout.where_axis
         items, n = unknowns[where], self.judgments.n_items
-        middle = float(np.quantile(stances, EDGES).mean())
+        middle = float(quantiles(stances, EDGES).mean())
         covariance = self.posterior.covariance
         variances = self._variances
         ground = variances[:n] + middle**2 * variances[where]

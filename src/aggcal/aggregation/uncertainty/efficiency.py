@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.unmasked import median
 from aggcal.aggregation.uncertainty.summary import Uncertainty
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
@@ -105,6 +106,6 @@ def relative_variances(
     unit = vectors[:, known] / np.sqrt(values[known])
     ratios = np.linalg.eigvalsh(unit.T @ theirs @ unit)
     return {
-        "median_ratio": float(np.median(ratios)),
+        "median_ratio": median(ratios),
         "share_worse": float(np.mean(ratios > 1.0)),
     }

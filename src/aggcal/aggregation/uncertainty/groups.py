@@ -18,6 +18,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, picked, sums
 from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.unmasked import distinct
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
@@ -148,7 +149,7 @@ def weak_warnings(
     >>> found.what
     "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
     """
-    number, pieces = (len(np.unique(each)) for each in (label, component))
+    number, pieces = (len(distinct(each)) for each in (label, component))
     if number == pieces:
         return ()
     across = int(judgments.count[label[judgments.left] != label[judgments.right]].sum())

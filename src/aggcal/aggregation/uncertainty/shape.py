@@ -16,6 +16,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit, ndtr
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
+from aggcal._core.unmasked import median
 from aggcal.aggregation.uncertainty.draw_sums import ranks_in_draws, shape_steps, shaped
 
 _GRID = 201
@@ -153,7 +154,7 @@ def _by_chance(precision: FloatArray, sd: float) -> float:
     >>> round(_by_chance(np.full(20, 9.0), 1.0), 1), round(_by_chance(np.full(20, 100.0), 1.0), 1)
     (6.0, 12.9)
     """
-    sharp = sd * float(np.sqrt(np.median(precision)))
+    sharp = sd * float(np.sqrt(median(precision)))
     return max(_FLEXIBLE, _MARGIN * (_BY_FREEDOM + _BY_ITEMS * log(len(precision))) * sharp)
 
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from aggcal._core.garbage import modules_stay
+from aggcal._core.unmasked import distinct
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import (
@@ -134,7 +135,7 @@ def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Conso
         _, columns = read_item_columns(options.consensus, ("component",))
     except AggcalError:  # no such column, or one of the user's that has words
         return
-    number = len(np.unique(columns["component"][np.isfinite(columns["component"])]))
+    number = len(distinct(columns["component"][np.isfinite(columns["component"])]))
     if number > 1:
         console.say(
             f"note: the table has {number:,} components, which nothing compares, but it is treated "

@@ -20,6 +20,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import distinct
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
@@ -155,7 +156,7 @@ def _parted(part: Judgments) -> dict[str, TextArray]:
 
 def merged(parts: Sequence[Summary]) -> Summary:
     """Merge summaries (2)."""
-    items = np.unique(np.concatenate([part.item_ids for part in parts]))
+    items = distinct(np.concatenate([part.item_ids for part in parts]))
     every = np.concatenate([part.annotator_ids for part in parts])
     annotators, which = np.unique(every, return_inverse=True)
     rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
@@ -192,7 +193,7 @@ def _united(parts: Sequence[Summary]) -> dict[str, TextArray]:
     """Return all contexts and categories; a part without a row knows of none."""
     names = list(dict.fromkeys(name for part in parts for name in part.parted))
     return {
-        name: np.unique(np.concatenate([p.parted[name] for p in parts if name in p.parted]))
+        name: distinct(np.concatenate([p.parted[name] for p in parts if name in p.parted]))
         for name in names
     }
 
