@@ -111,7 +111,10 @@ def fitted(name: str, folder: Path, judgments: int, *, errors: bool) -> tuple[Ru
 
         # Without an address the engine would be this process, and send no messages.
         cluster = LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # none would be the usual one, perhaps in use
+            silence_logs=logging.CRITICAL,
         )
         client = Client(cluster)
         engine = Dask(client, on_pass=lambda _, question: asked.update([question]))
