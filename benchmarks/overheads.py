@@ -6,10 +6,11 @@ r"""What suggestions take, and what `aggregate` and standard errors take beside 
 Suggestions: `suggest_pairs` for a simulated study of 1,000 items that is fitted already, in a
 process of its own for each number of pairs, the first time and the second.
 
-Fits: reliabilities by their mode. The bare fit is the search for the optimum alone; `aggregate`
-also lays out and checks the judgments; errors are the standard errors of scores and reliabilities,
-with the covariance of the scores; all of `quantify` adds intervals of ranks, by draws, and looks
-for groups of items that are weakly joined. Every time judgments are new objects, so that nothing is
+Fits: reliabilities by their mode, and integrated out, which is the default. The bare fit is the
+search for the optimum alone; `aggregate` also lays out and checks the judgments; errors are the
+standard errors of scores and reliabilities, with the covariance of the scores; all of `quantify`
+adds intervals of ranks, by draws, and looks for groups of items that are weakly joined. By default,
+what counts as the fit is `aggregate`. Every time judgments are new objects, so that nothing is
 remembered; the least of all repeats counts, in seconds of all processors together, so that other
 work on the machine counts little.
 """
@@ -29,7 +30,15 @@ from typing import Any
 
 STUDY = (1_000, 20_000, 200)
 PAIRS = (40, 400)
-SIZES = ("200,4000,50", "500,13000,624", "1000,100000,1000", "10000,1000000,10000")
+SIZES = (
+    "200,4000,50",
+    "500,13000,624",
+    "1000,20000,200",
+    "1000,100000,1000",
+    "2000,100000,1000",
+    "3000,100000,1000",
+    "10000,1000000,10000",
+)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float]:
@@ -62,10 +71,10 @@ def suggestions(pairs: int) -> list[tuple[float, float]]:
     ]
 
 
-def fits(size: str, repeat: int) -> tuple[float, float, float, float]:
+def fits(size: str, repeat: int, estimator: str) -> list[float]:
     """Return processor seconds: the bare fit, `aggregate`, standard errors, all of `quantify`."""
     import aggcal
-    from aggcal.aggregation import estimate, thurstone
+    from aggcal.aggregation import estimate, marginal, thurstone
 
     bare: list[float] = []
     alone: list[float] = []
@@ -80,18 +89,19 @@ def fits(size: str, repeat: int) -> tuple[float, float, float, float]:
         return called
 
     vars(thurstone)["fit_thurstone"] = watched(vars(thurstone)["fit_thurstone"], bare)
-    laplace = watched(vars(estimate.Quantify)["_laplace"], alone)
-    setattr(estimate.Quantify, "_laplace", laplace)  # noqa: B010  # it has no other name
+    for owner in (estimate.Quantify, marginal.QuantifyMarginal):
+        setattr(owner, "_laplace", watched(vars(owner)["_laplace"], alone))  # noqa: B010
     rows = judged(*(int(number) for number in size.split(",")))
     whole, errors = [], []
     for _ in range(repeat + 1):
         fresh = type(rows).of_codes(rows.annotator, rows.left, rows.right)
         used = time.process_time()
-        consensus = aggcal.aggregate(fresh, estimator="mode", warn=False)
+        consensus = aggcal.aggregate(fresh, estimator=estimator, warn=False)
         whole.append(time.process_time() - used)
         errors.append(timed(consensus.quantify)[1])
     # The first time also loads modules.
-    return min(bare[1:]), min(whole[1:]), min(alone[1:]), min(errors[1:])
+    found = [min(seconds[1:]) for seconds in (whole, alone, errors)]
+    return [min(bare[1:]), *found] if estimator == "mode" else found
 
 
 def child(*arguments: str) -> Any:
@@ -129,19 +139,19 @@ def main() -> None:
         lines.append(f"| {pairs} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
     how = f"in processor seconds, the least of {asked.repeat} repeats"
-    lines += [
-        "",
-        f"Reliabilities by their mode, {how}; in brackets over the bare fit:",
-        "",
-        "| items | judgments | annotators | bare fit | `aggregate` | errors | `quantify` |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for size in asked.sizes:
-        bare, *others = child("fit", size, str(asked.repeat))
-        counts = " | ".join(f"{int(number):,}" for number in size.split(","))
-        over = " | ".join(f"{each:.4f} ({each / bare:.1f})" for each in others)
-        lines.append(f"| {counts} | {bare:.4f} | {over} |")
-        print(lines[-1], flush=True)
+    for estimator, title, fit in (
+        ("mode", "Reliabilities by their mode", ("bare fit", "`aggregate`")),
+        ("marginal", "By default, reliabilities integrated out", ("`aggregate`",)),
+    ):
+        columns = ("items", "judgments", "annotators", *fit, "errors", "`quantify`")
+        lines += ["", f"{title}, {how}; in brackets over the first:", ""]
+        lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+        for size in asked.sizes:
+            first, *others = child("fit", size, str(asked.repeat), estimator)
+            counts = " | ".join(f"{int(number):,}" for number in size.split(","))
+            over = " | ".join(f"{each:.4f} ({each / first:.1f})" for each in others)
+            lines.append(f"| {counts} | {first:.4f} | {over} |")
+            print(lines[-1], flush=True)
     text = "\n".join(lines) + "\n"
     if asked.output is not None:
         asked.output.write_text(text, encoding="utf-8")
@@ -152,6 +162,6 @@ if __name__ == "__main__":
     if sys.argv[1:3] == ["--child", "suggest"]:
         print(json.dumps(suggestions(int(sys.argv[3]))))
     elif sys.argv[1:3] == ["--child", "fit"]:
-        print(json.dumps(fits(sys.argv[3], int(sys.argv[4]))))
+        print(json.dumps(fits(sys.argv[3], int(sys.argv[4]), sys.argv[5])))
     else:
         main()
