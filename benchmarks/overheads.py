@@ -71,7 +71,7 @@ def suggestions(pairs: int) -> list[tuple[float, float]]:
     ]
 
 
-def fits(size: str, repeat: int, estimator: str) -> list[float]:
+def fits(size: str, repeat: int, estimator: Any) -> list[float]:
     """Return processor seconds: the bare fit, `aggregate`, standard errors, all of `quantify`."""
     import aggcal
     from aggcal.aggregation import estimate, marginal, thurstone

@@ -50,7 +50,7 @@ from aggcal.cli.options.terms import control_files, control_from, terms_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
-_LATER = ("numpy.ma", "numpy.random", "aggcal.assessment.result", "aggcal.report.ready")
+_LATER = ("numpy.random", "aggcal.assessment.result", "aggcal.report.ready")
 """What reading and a fit do not need, in the order in which the rest of a run does."""
 
 

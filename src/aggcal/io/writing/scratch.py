@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import stat
 import tempfile
@@ -38,7 +37,7 @@ def hidden_folder(parent: Path) -> tuple[Path, int | None]:
     True
     """
     while True:
-        path = parent / f".aggcal-{secrets.token_hex(8)}.new"
+        path = parent / f".aggcal-{os.urandom(8).hex()}.new"
         path.mkdir()
         try:
             lock = hold(path)
@@ -60,7 +59,7 @@ def hidden_file(parent: Path) -> tuple[Path, int]:
     True
     """
     while True:
-        path = parent / f".aggcal-{secrets.token_hex(8)}.new"
+        path = parent / f".aggcal-{os.urandom(8).hex()}.new"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):
             take(descriptor)
@@ -82,7 +81,7 @@ def scratch_folder() -> Iterator[Path]:
     base = Path(tempfile.gettempdir())
     _sweep_once(base)
     lock: int | None = None
-    path = base / f"aggcal-scratch-{secrets.token_hex(8)}"
+    path = base / f"aggcal-scratch-{os.urandom(8).hex()}"
     try:
         with shielded():
             path.mkdir(mode=0o700)
