@@ -10,6 +10,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.advice.check import Check, check
+from aggcal.advice.check.agreement import infit
+from aggcal.advice.check.context import Fitted
 from aggcal.models.links import LOGISTIC
 from aggcal.simulation import simulate
 
@@ -114,6 +116,36 @@ def test_whoever_is_slow_to_decide_neither_errs_nor_repeats_answers(seed: int) -
         answered(random, scores, slopes, evenly(random, 12, 2400), readiness=readiness)
     )
     assert not {"erratic", "repeated-answers"} & {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_that_hardly_count_are_not_called_erratic(seed: int) -> None:
+    """Of those who weigh little, the reliability is hardly known: it may be far from the usual."""
+    random = np.random.default_rng([7, seed])
+    scores = np.tile(1.5 * random.normal(size=20), (10, 1))
+    slopes = np.where(np.arange(10) % 2, 0.4, 1.6)
+    who = evenly(random, 10, 1000)
+    table = answered(random, scores, slopes, who)
+    weights = np.where(slopes < 1.0, 0.02, 1.0)
+    assert not named(looked_at(table | {"weight": weights[who]}), "erratic")
+
+
+def test_an_answer_of_a_small_weight_counts_as_so_much_of_one_in_infit() -> None:
+    random = np.random.default_rng(8)
+    who = evenly(random, 6, 300)
+    table = answered(random, np.tile(random.normal(size=8), (6, 1)), np.ones(6), who)
+    weight = random.choice([0.25, 1.0, 4.0], 300)
+    fitted = Fitted.of(aggcal.read_judgments(table | {"weight": weight}))
+    square, beyond = infit(fitted)
+    judgments, p = fitted.judgments, fitted.probability
+    for u in range(6):
+        mine = judgments.annotator == u
+        number = np.minimum(judgments.weight, judgments.count)[mine]
+        doubt = p[mine] * (1.0 - p[mine])
+        off = np.sum(number * ((judgments.outcome[mine] - p[mine]) ** 2 - doubt))
+        error = np.sqrt(np.sum(number * doubt * (1.0 - 2.0 * p[mine]) ** 2))
+        assert square[u] - 1.0 == pytest.approx(off / np.sum(number * doubt))
+        assert beyond[u] == pytest.approx(off / error)
 
 
 def test_no_side_is_named_where_annotators_prefer_different_ones() -> None:

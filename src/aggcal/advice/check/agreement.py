@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, elementwise, sums
+from aggcal._core.arrays import FloatArray, elementwise, sums
 from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
-from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (
     Affects,
@@ -185,7 +184,9 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
 
     Infit is Σ (y − p)² / Σ p (1 − p) over decided answers: 1 if they vary as the model with the
     annotator's own reliability expects, more if they err on pairs that are easy for them. Who calls
-    an easy pair a tie may be slow to decide, and has not erred.
+    an easy pair a tie may be slow to decide, and has not erred. An answer of weight below 1 counts
+    as so much of one, as it does in the reliability: of answers that hardly count, that is the
+    usual one, and is not held against whoever gave them.
 
     Examples
     --------
@@ -197,14 +198,13 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.probability
 
     def squares(
-        p: FloatArray, outcome: FloatArray, count: IntArray
+        p: FloatArray, outcome: FloatArray, number: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        number = count.astype(np.float64)
         expected = number * (p * (1.0 - p))
         # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
         return expected, number * np.square(outcome - p), expected * np.square(1.0 - 2.0 * p)
 
-    rows = elementwise(squares, p, judgments.outcome, decided(judgments), results=3)
+    rows = elementwise(squares, p, judgments.outcome, fitted.number, results=3)
     total, off, variance = (sums(judgments.annotator, part, m) for part in rows)
     total = np.maximum(total, 1e-12)
     square = off / total
