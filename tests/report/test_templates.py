@@ -25,7 +25,7 @@ def test_templates_that_cannot_be_kept_are_compiled(
 
     said = shown()
     monkeypatch.setattr(page, "environment", templates.environment.__wrapped__)
-    monkeypatch.setattr(templates, "files", lambda _: tmp_path)
+    monkeypatch.setattr(templates, "folder_of", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     folder = tmp_path / "__pycache__"
     assert shown() == said

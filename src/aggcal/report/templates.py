@@ -61,7 +61,7 @@ def environment(package: str) -> Environment:
             found.root_render_func.__globals__["escape"] = escaped
             return found
 
-    folder = Path(import_module(package).__path__[0]) / "__pycache__"
+    folder = folder_of(package) / "__pycache__"
     release = f"{__version__}-jinja-{jinja2.__version__}"
     return Quick(
         loader=PackageLoader(package, "."),
@@ -71,6 +71,17 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def folder_of(package: str) -> Path:
+    """Return where a package is.
+
+    Examples
+    --------
+    >>> folder_of("aggcal.report").name
+    'report'
+    """
+    return Path(import_module(package).__path__[0])
 
 
 def escaped(value: Any) -> str:

@@ -10,16 +10,19 @@ for a shift of all scores, of the gap of a pair it is at least ν times what A�
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import dpotrf
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.aggregation.solve.inverse import inverse_of
+from aggcal.aggregation.solve.prior_sd import centred
+from aggcal.data.judgments import Judgments
 
 _WORTH_A_BOUND = 200  # items: of fewer, the inverse itself takes no longer
 _BELOW = 0.9
@@ -27,19 +30,65 @@ _BELOW = 0.9
 percent below it. A larger one fails more often, a smaller one decides less."""
 
 
+class Variances(NamedTuple):
+    """Of some pairs: the variances C of their gaps by the fit, and of their errors.
+
+    Errors of the scores draw two residuals of a pair together, by V, and answers of the weights v
+    and w draw the scores apart, by (v + w) C: with weights of 1, where C and V are the same, by C.
+    """
+
+    by_fit: FloatArray
+    by_errors: FloatArray | None = None
+    """V; None where all weights are 1."""
+    least: float | None = None
+    """Where C is an upper bound and weights differ: how many times the real C is V at least."""
+
+    beyond: Callable[[FloatArray], tuple[float, float]] | None = None
+    """Where weights differ: see `GapVariances.beyond`."""
+
+    def of(self, pairs: IntArray) -> Variances:
+        """Return those of some."""
+        errors = None if self.by_errors is None else self.by_errors[pairs]
+        beyond, number = self.beyond, len(self.by_fit)
+        if beyond is None:
+            return Variances(self.by_fit[pairs], errors, self.least)
+        return Variances(
+            self.by_fit[pairs], errors, self.least, lambda x: beyond(sums(pairs, x, number))
+        )
+
+    def as_drawn(self, weight: FloatArray | None) -> FloatArray:
+        """Return by how much the products of two residuals fall short of independent ones'.
+
+        Parameters
+        ----------
+        weight
+            The usual weight of the two, for each pair; None where all are 1.
+
+        Examples
+        --------
+        >>> found = Variances(np.array([0.5]), np.array([0.5]))
+        >>> found.as_drawn(np.array([1.0])), Variances(np.array([0.5])).as_drawn(None)
+        (array([0.5]), array([0.5]))
+        """
+        if weight is None:
+            return self.by_fit
+        if self.by_errors is None:
+            return np.maximum(2.0 * weight - (self.least or 0.0), 0.0) * self.by_fit
+        return 2.0 * weight * self.by_fit - self.by_errors
+
+
 @dataclass(frozen=True, eq=False)
 class GapVariances:
     """Variances of the gaps of all pairs that were judged.
 
-    For very many items they are taken to be 0, which makes a test err on the quiet side. Where
-    weights differ, they are such that independent answers seem to agree as much as with equal ones.
+    For very many items they are taken to be 0, which makes a test err on the quiet side.
     """
 
     fitted: Fitted
     information: FloatArray
     """What each row adds to the information about the scores."""
 
-    def tried(self, *, bounded: bool) -> Iterator[FloatArray]:
+    def tried(self, *, bounded: bool) -> Iterator[Variances]:
         """Yield an upper bound of all of them where that is wanted and there is one, then them.
 
         Examples
@@ -48,7 +97,7 @@ class GapVariances:
         >>> rows = [("ann", "a", "b"), ("bob", "b", "c")]
         >>> fitted = Fitted.of(aggcal.read_judgments(rows))
         >>> [found] = GapVariances(fitted, np.array([1.0, 1.0])).tried(bounded=True)
-        >>> bool((found > 0.0).all())
+        >>> bool((found.by_fit > 0.0).all())
         True
         """
         if bounded and self._bound is not None:
@@ -58,14 +107,14 @@ class GapVariances:
     @cached_property
     def _whole(self) -> FloatArray:
         """The information matrix, with the prior: as answers are weighed."""
-        weights = self._weights
+        weights = self.weights
         each = self.information if weights is None else weights * self.information
         return self._matrix(each, self.fitted.precision)
 
     @cached_property
     def _squared(self) -> FloatArray:
         """What answers that are weighed err by: weights are squared, and there is no prior."""
-        weights = 1.0 if self._weights is None else np.square(self._weights)
+        weights = 1.0 if self.weights is None else np.square(self.weights)
         return self._matrix(weights * self.information, 0.0)
 
     def _matrix(self, each: FloatArray, precision: float) -> FloatArray:
@@ -78,37 +127,58 @@ class GapVariances:
         return np.asarray(whole)
 
     @cached_property
-    def _weights(self) -> FloatArray | None:
+    def weights(self) -> FloatArray | None:
         """The weight of an answer of each row; None where it is 1 everywhere."""
-        weights = self.fitted.judgments.weight / np.maximum(self.fitted.judgments.count, 1)
-        return None if np.allclose(weights, 1.0) else np.asarray(weights)
+        return weights_of_answers(self.fitted.judgments)
 
     @cached_property
-    def _exact(self) -> FloatArray:
+    def _exact(self) -> Variances:
         if self.fitted.others.information is None:
-            return np.zeros(self.fitted.answers.n_pairs)
+            nothing = np.zeros(self.fitted.answers.n_pairs)
+            return Variances(nothing, nothing)
         covariance = inverse_of(self._whole)
-        if self._weights is None:
-            return self._among(covariance)
-        spread = covariance @ self._squared @ covariance
-        return 2.0 * self._usual_weights * self._among(covariance) - self._among(spread)
+        if self.weights is None:
+            return Variances(self._among(covariance))
+        # Large weights leave a shift of all scores, which is no gap, as unsure as it was: beside it
+        # the gaps would be lost in rounding.
+        covariance = centred(covariance, self.fitted.judgments.graph.component)
+        errors = covariance @ self._squared @ covariance
+        beyond = partial(self.beyond, covariance, errors)
+        return Variances(self._among(covariance), self._among(errors), beyond=beyond)
 
-    @cached_property
-    def _usual_weights(self) -> FloatArray:
-        """The mean weight of the answers to each pair, by what they tell.
+    def beyond(
+        self, covariance: FloatArray, errors: FloatArray, products: FloatArray
+    ) -> tuple[float, float]:
+        """Return variance and third moment by which weights that differ widen the agreement.
 
-        The variances are to be what they would be if all answers counted alike, in what they
-        explain. Errors of the scores draw two residuals of a pair together, and answers of weights
-        v and w that draw the scores apart. The former have the variance V = C (Σ w² I) C with the
-        inverse C of Σ w I, and the latter add −(v + w) C: with weights of 1, −C in all.
+        Errors of the scores draw together all answers to all pairs that they move. Of equal
+        weights the answers that caused them make up for that; where a few answers decide the
+        scores, those of the others have their errors and do not.
+
+        Parameters
+        ----------
+        covariance, errors
+            Of the scores, by the fit, and of their errors.
+        products
+            Of each pair: the sum of the products of what any two answers tell.
         """
-        answers, each = self.fitted.answers, self.information
-        weighed = each if self._weights is None else self._weights * each
-        pulls, told = (sums(answers.pair, x, answers.n_pairs) for x in (weighed, each))
-        return np.asarray(pulls / np.maximum(told, 1e-300))
+        answers, n = self.fitted.answers, self.fitted.judgments.n_items
+        ends = answers.first.astype(np.int64) * n + answers.second
+        each = -sums(ends, products, n * n).reshape(n, n)
+        each = each + each.T
+        np.fill_diagonal(each, -each.sum(axis=1))
+        weights = np.ones(1) if self.weights is None else self.weights
+        usual = float(weights @ self.information) / float(self.information.sum())
+        found = []
+        for matrix in (errors, usual * covariance):
+            drawn = each @ matrix
+            twice = drawn @ drawn
+            found.append((2.0 * float(np.trace(twice)), 8.0 * float(np.sum(twice * drawn.T))))
+        (wide, skew), (own_wide, own_skew) = found
+        return max(wide - own_wide, 0.0), max(skew - own_skew, 0.0)
 
     @cached_property
-    def _bound(self) -> FloatArray | None:
+    def _bound(self) -> Variances | None:
         others, n = self.fitted.others, self.fitted.judgments.n_items
         if others.information is None or others.covariance is None or n < _WORTH_A_BOUND:
             return None
@@ -121,9 +191,7 @@ class GapVariances:
         if not part > 0.0 or not _is_definite(rest):
             return None
         bound = self._among(others.covariance) / part
-        if self._weights is None:
-            return bound
-        return np.maximum(2.0 * self._usual_weights - self._least_spread, 0.0) * bound
+        return Variances(bound, least=None if self.weights is None else self._least_spread)
 
     @cached_property
     def _least_spread(self) -> float:
@@ -139,6 +207,20 @@ class GapVariances:
         """Return the variance of each pair's gap by a covariance of the scores."""
         own, i, j = np.diag(covariance), self.fitted.answers.first, self.fitted.answers.second
         return np.asarray(own[i] + own[j] - 2.0 * covariance[i, j])
+
+
+def weights_of_answers(judgments: Judgments) -> FloatArray | None:
+    """Return the weight of an answer of each row; None where it is 1 everywhere.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = {"annotator": ["u", "v"], "winner": ["a", "a"], "loser": ["b", "b"]}
+    >>> weights_of_answers(aggcal.read_judgments(rows | {"weight": [1.0, 0.5]}))
+    array([1. , 0.5])
+    """
+    weights = judgments.weight / np.maximum(judgments.count, 1)
+    return None if np.allclose(weights, 1.0) else np.asarray(weights)
 
 
 def _is_definite(matrix: FloatArray) -> bool:

@@ -13,63 +13,43 @@ E T = −Σ C (I² − Σ I_u²), C being the variance of the pair's gap: the fi
 itself. The variance is at most 2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with
 the skewness of T. An effect of sd τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
 
+Where answers have weights w, residuals are multiplied by the mean weight v of their annotator:
+R_u = Σ v γ r. The fit hardly knows how reliable somebody is whose answers hardly count, and errs
+alike for all such people. Then Σ v γ² p (1 − p) takes the place of I_u, but in the variance
+Σ v² γ² p (1 − p); what the fit has seen is worked out with both kinds of weights.
+
 The same sum over the answers of one annotator to one pair tells whether people repeat themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, sums
-from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
+from aggcal._core.compiled_scipy import expit
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
-from aggcal.advice.check.gap_variances import GapVariances
+from aggcal.advice.check.gap_variances import GapVariances, Variances, weights_of_answers
 from aggcal.advice.check.row_sums import Mending
+from aggcal.advice.check.shared_pull import Moments, Shared, pulled_together
 from aggcal.advice.check.testing import odds_against
 from aggcal.advice.check.tied_slopes import slopes_with_ties
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count
-
-RATE = 0.01
-"""Chance of a false alarm in a study of independent answers; less finds less."""
 
 _GRAVE = 1.25
 """Variance, as a multiple of the stated one, from which it is a problem and not a note."""
-
-_MOST_SKEWED = 2.0
-"""Skewness (that of an exponential) up to which a gamma curve stands for the distribution of T."""
 
 _STEPS, _SETTLED = 12, 1e-6
 """Of Newton's method: the step after so short a one would change nothing to speak of."""
 _Three = tuple[FloatArray, FloatArray, FloatArray]
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What answers share beyond the model.
-
-    ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
-    ``inflation`` how much larger than stated it makes the variance of the scores; ``p_value`` that
-    independent answers agree as much; ``groups`` how many sets of answers could be compared. Where
-    nothing is found, the first two may be upper bounds and the third a lower one.
-    """
-
-    sd: float
-    inflation: float
-    p_value: float
-    groups: int
-
-    @property
-    def found(self) -> bool:
-        """Whether chance does not explain it."""
-        return self.p_value < RATE
 
 
 def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Shared | None:
@@ -107,9 +87,8 @@ def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
     kept = (np.bincount(pair) > 1)[pair]
     mine = np.flatnonzero(kept[of_row])
     unit, size, number = (np.cumsum(kept) - 1)[of_row[mine]], int(kept.sum()), rows.number[mine]
-    pull, information, skew = (sums(unit, number * x, size) for x in rows.moments(mine))
-    units = pull, information, skew
-    return _tested(units, pair[kept], rows.gap_variances, rows.whole)
+    units = rows.moments(mine).each(lambda x: sums(unit, number * x, size))
+    return pulled_together(units, pair[kept], rows.gap_variances(), rows.whole)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -146,22 +125,18 @@ def shared_answers(
 
 def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
     grouped = fitted.answers.grouped
-
-    def variances() -> Iterator[FloatArray]:
-        return (each[grouped.pair] for each in rows.gap_variances())
-
+    variances = (each.of(grouped.pair) for each in rows.gap_variances())
     if fitted.judgments.context is not None:
         # What an item does in a context is allowed for: only other contexts are a surprise.
         asked = fitted.answers.asked
         first = np.unique(asked.of_row, return_index=True)[1]
         every = rows.moments(np.arange(len(rows.number)))
-        pull, information, skew = (sums(asked.of_row, rows.number * x, len(first)) for x in every)
-        units = pull, information, skew
-        return _tested(units, grouped.of_row[first], variances, rows.whole)
+        units = every.each(lambda x: sums(asked.of_row, rows.number * x, len(first)))
+        return pulled_together(units, grouped.of_row[first], variances, rows.whole)
     given = fitted.judgments.count
     mine = np.flatnonzero((sums(grouped.of_row, given, len(grouped.pair)) > 1.0)[grouped.of_row])
     units, number = rows.moments(mine), given[mine].astype(np.float64)
-    return _tested(units, grouped.of_row[mine], variances, rows.whole, number)
+    return pulled_together(units, grouped.of_row[mine], variances, rows.whole, number)
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
@@ -229,6 +204,8 @@ class _Rows:
     """Log odds of putting the first item of the pair above."""
     number: FloatArray
     bounded: bool
+    trust: FloatArray | None = None
+    """The mean weight of the annotator's answers; None where all weigh 1."""
 
     @classmethod
     def of(cls, fitted: Fitted, without: AbstractSet[int], *, bounded: bool = False) -> _Rows:
@@ -243,11 +220,15 @@ class _Rows:
             return np.asarray(slopes[who] * np.where(left < right, gap, -gap))
 
         columns = judgments.annotator, judgments.left, judgments.right
-        odds = _mended(elementwise(toward, *columns)[0], fitted.answers.up, number)
-        return cls(fitted, odds, number, bounded)
+        weights, trust, weighed = weights_of_answers(judgments), None, number
+        if weights is not None:
+            trust = _mean_weights(judgments)[judgments.annotator]
+            weighed = trust * number
+        odds = _mended(elementwise(toward, *columns)[0], fitted.answers.up, weighed)
+        return cls(fitted, odds, number, bounded, trust)
 
-    def moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return residual, information and third moment of one answer, weighed by its slope."""
+    def moments(self, rows: IntArray) -> Moments:
+        """Return those of one answer of each row, weighed by its slope, and by its weight."""
         slopes = self.fitted.population.slopes
 
         def of_some(who: CodeArray, odds: FloatArray, up: FloatArray) -> _Three:
@@ -259,7 +240,10 @@ class _Rows:
         columns = self.fitted.judgments.annotator, self.odds, self.fitted.answers.up
         some = (column[rows] for column in columns)
         pull, information, skew = elementwise(of_some, *some, results=3)
-        return pull, information, skew
+        found, weights = Moments(pull, information, skew), self._gaps.weights
+        if weights is None or self.trust is None:
+            return found
+        return found.times(self.trust[rows], weights[rows])
 
     @cached_property
     def _information(self) -> FloatArray:
@@ -277,16 +261,26 @@ class _Rows:
 
     @cached_property
     def whole(self) -> float:
-        """The information that all answers give."""
-        return float(self._information.sum())
+        """The variance of all residuals: the information that all answers give, if they weigh 1."""
+        if self.trust is None:
+            return float(self._information.sum())
+        return float((np.square(self.trust) * self._information).sum())
 
     @cached_property
     def _gaps(self) -> GapVariances:
         return GapVariances(self.fitted, self._information)
 
-    def gap_variances(self) -> Iterator[FloatArray]:
+    def gap_variances(self) -> Iterator[Variances]:
         """Give variances of the gap of each pair: upper bounds, if there are any, then these."""
         return self._gaps.tried(bounded=self.bounded)
+
+
+def _mean_weights(judgments: Judgments) -> FloatArray:
+    """Return the mean weight of an answer of each annotator, over that of all answers."""
+    who, m = judgments.annotator, judgments.n_annotators
+    given = sums(who, judgments.count.astype(np.float64), m)
+    usual = float(judgments.weight.sum()) / float(judgments.count.sum())
+    return np.asarray(sums(who, judgments.weight, m) / np.maximum(given, 1.0) / usual)
 
 
 def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
@@ -314,85 +308,3 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
         if np.abs(step).max() < _SETTLED:
             break
     return rows.mended(lengths, weights)
-
-
-def _tested(
-    units: tuple[FloatArray, FloatArray, FloatArray],
-    group: IntArray,
-    gap_variances: Callable[[], Iterator[FloatArray]],
-    whole: float,
-    number: FloatArray | float = 1.0,
-) -> Shared | None:
-    """Test whether units of one group pull together.
-
-    Parameters
-    ----------
-    units
-        Of each of them: its residual, and the second and third moment that is expected of it.
-    group
-        The group of each unit.
-    gap_variances
-        Gives variances of the gap of each group: upper bounds, if there are any, then these. They
-        are tried until nothing is found.
-    whole
-        The information that all answers give.
-    number
-        How many units each entry stands for.
-    """
-    groups = int(group.max(initial=-1)) + 1
-    if isinstance(number, float):
-        several = np.bincount(group, minlength=groups) > 1
-    else:
-        several = sums(group, number, groups) > 1.0
-    kept = several[group]
-    pull, information, skew = (x[kept] for x in units)
-    number = number if isinstance(number, float) else number[kept]
-    group, size = (np.cumsum(several) - 1)[group[kept]], int(several.sum())
-
-    def total(x: FloatArray) -> FloatArray:
-        return sums(group, number * x, size)
-
-    def products(x: FloatArray) -> FloatArray:
-        """Sum x_i x_j over all i ≠ j of each group; rounding must not leave a trace of one."""
-        together, alone = np.square(total(x)), total(np.square(x))
-        return np.where(np.abs(together - alone) > 1e-12 * alone, together - alone, 0.0)
-
-    expected = products(information)
-    compared = int(np.sum(expected > 0.0))
-    if not compared:
-        return None
-    together, seen = float(products(pull).sum()), products(np.square(pull))
-    variance = 2.0 * max(float(expected.sum()), float(seen.sum()))
-    one, two, three = (total(information**k) for k in (1, 2, 3))
-    third = float(np.sum(8.0 * (one**3 - 3.0 * one * two + 2.0 * three)))
-    third += 4.0 * float(products(skew).sum())
-    # Wider gaps explain less: what is not found with an upper bound is not found without it.
-    for gap_variance in gap_variances():
-        surplus = together + float(gap_variance[: len(several)][several] @ expected)
-        skewness = max(0.0, third) / variance**1.5
-        p_value = _upper_tail(surplus / np.sqrt(variance), skewness)
-        if p_value >= RATE:
-            break
-    effect = max(0.0, surplus) / float(expected.sum())
-    inflation = 1.0 + effect * float(expected.sum()) / whole
-    return Shared(float(np.sqrt(effect)), inflation, p_value, compared)
-
-
-def _upper_tail(z: float, skewness: float) -> float:
-    """Return the chance of more than z standard deviations, by a gamma distribution.
-
-    Where a few rare answers decide, no such curve is to be trusted: Cantelli's bound holds anyway.
-
-    Examples
-    --------
-    >>> round(_upper_tail(2.0, 0.0), 3), round(_upper_tail(2.0, 1.0), 3), _upper_tail(2.0, 9.0)
-    (0.023, 0.042, 0.2)
-    """
-    if z <= 0.0:
-        return 1.0
-    if skewness < 1e-3:  # noqa: PLR2004  # from there on it is the normal one
-        return float(ndtr(-z))
-    if skewness > _MOST_SKEWED:
-        return 1.0 / (1.0 + z * z)
-    shape = 4.0 / skewness**2
-    return float(gammaincc(shape, shape + z * np.sqrt(shape)))

@@ -17,9 +17,9 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.copies import LEAST_SHARED, Copies
 from aggcal.advice.check.cycles import FEWEST_TRIPLES, Cycles
 from aggcal.advice.check.findings import Passed
-from aggcal.advice.check.pair_effects import Shared
 from aggcal.advice.check.position import Sides
 from aggcal.advice.check.presentation import BothOrders
+from aggcal.advice.check.shared_pull import Shared
 from aggcal.advice.check.speed import typical_time
 from aggcal.advice.verdicts import FEW
 from aggcal.aggregation.consensus import Consensus
