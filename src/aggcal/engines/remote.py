@@ -15,7 +15,7 @@ from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
-from aggcal.engines.base import Engine, Shards
+from aggcal.engines.base import Engine, Parts, Shards
 from aggcal.engines.sharded.rows import ShardedRows
 from aggcal.models.general.facts import codes_of
 from aggcal.models.rows import Rows, rows_of
@@ -75,19 +75,20 @@ class RemoteJudgments(AnyJudgments):
     @classmethod
     def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
         """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
-        given = np.concatenate(shards.listed("annotator_counts"))
-        judged, wins, losses = shards.total("item_facts")
+        found: Parts = shards.total("contents")
+        (judged, wins, losses), distinct, forest, held = found.sums
+        (given,) = found.columns
         return cls(
             **about,
-            rows=ShardedRows.over(shards, len(about["item_ids"])),
+            rows=ShardedRows.over(shards, len(about["item_ids"]), held),
             engine=engine,
             engine_name=engine.name,
             n_judgments=int(given.sum()),
-            n_merged=int(given.sum()) - int(shards.total("distinct")),
+            n_merged=int(given.sum()) - int(distinct),
             wins_and_losses=(wins, losses),
             judgments_per_item=frozen(judged.astype(np.int64)),
             judgments_per_annotator=given,
-            component=shards.total("forest").component,
+            component=forest.component,
             shards=shards,
         )
 
