@@ -67,6 +67,8 @@ class RemoteJudgments(AnyJudgments):
     judgments_per_annotator: IntArray
     component: IntArray
     category_ids: dict[str, TextArray]
+    on_screens: bool = False
+    """Whether some were made together, in one ranking or on one screen, and shards do not know."""
     shards: Shards | None = None
     """Where the rows lie, if this machine does not have them all."""
     host: Judgments | None = None
@@ -149,7 +151,8 @@ def held_in_shards(judgments: Judgments) -> dict[str, Any]:
     >>> held_in_shards(aggcal.read_judgments(rows, by="topic"))["category_ids"]
     {'topic': array(['sport'], dtype=object)}
     """
-    return judgments.about() | {"category_ids": judgments.category_ids}
+    on_screens = judgments.screen is not None
+    return judgments.about() | {"category_ids": judgments.category_ids, "on_screens": on_screens}
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,26 @@ def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
     rest = (None if column is None else column[begin:end] for column in part[1:6])
     further = {name: column[begin:end] for name, column in part[6].items()}
     return Piece((part[0][begin:end] - np.int32(first), *rest, further))
+
+
+def together(pieces: Sequence[Piece]) -> Piece:
+    """Put the rows of shards one after the other.
+
+    Examples
+    --------
+    >>> code = np.zeros(1, dtype=np.int32)
+    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
+    >>> two = Piece((code + 1, code, code, None, None, None, {}))
+    >>> together([one, two])[5]
+    array([2, 1])
+    """
+    whole = [piece.columns() for piece in pieces]
+    columns = (
+        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
+        for k in range(6)
+    )
+    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
+    return Piece((*columns, further))
 
 
 def joined(parts: list[RowColumns], n_items: int) -> RowColumns:

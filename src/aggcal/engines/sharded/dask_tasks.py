@@ -111,6 +111,8 @@ class Summary:
     context_name: str = "context"
     chosen: tuple[int, int] = (0, 0)
     """Judgments for the left item and for the right one."""
+    on_screens: bool = False
+    """Whether a file says which judgments were made together."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -145,6 +147,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         {name: int(part.count[code < 0].sum()) for name, code in codes_of(part).items()},
         part.context_name,
         chosen_sides(part),
+        part.screen is not None,
     )
 
 
@@ -185,6 +188,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         dict(sum((Counter(part.without) for part in parts), Counter())),
         next((part.context_name for part in parts if CONTEXT in part.parted), "context"),
         (sum(part.chosen[0] for part in parts), sum(part.chosen[1] for part in parts)),
+        any(part.on_screens for part in parts),
     )
 
 
@@ -266,6 +270,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "source": printable(Path(path).name),
         "seconds": _seconds(total.timed[:, at]),
         "sided": total.sided and unsided is None,
+        "on_screens": total.on_screens,
         "format": next(iter(total.formats)),
         "notes": (*(total.notes or ()), *_without(total), *([unsided] if unsided else [])),
         "duplicates": total.duplicates if total.further else None,

@@ -14,6 +14,7 @@ from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint, Model, Parts
 from aggcal.engines.remote import RowColumns, further_columns, nameless
+from aggcal.engines.sharded.dask_pieces import Piece
 from aggcal.engines.sharded.general_shard import GeneralOfShard
 from aggcal.engines.sharded.integrals import IntegralOfShard
 from aggcal.engines.sharded.questions import GeneralQuestions, IntegralQuestions
@@ -40,8 +41,8 @@ class Shard(IntegralQuestions, GeneralQuestions):
         The number of its first annotator among all annotators.
     item_counts, annotator_counts
         How many judgments each item is part of, and each annotator gave.
-    distinct
-        How many different judgments those are.
+    times
+        How often each row was read; by default once.
     asked
         The judgments themselves, where more of them than wins and losses may matter.
     """
@@ -54,12 +55,16 @@ class Shard(IntegralQuestions, GeneralQuestions):
         *,
         item_counts: IntArray | None = None,
         annotator_counts: IntArray | None = None,
-        distinct: int = 0,
+        times: IntArray | None = None,
         asked: Judgments | None = None,
     ) -> None:
         self.rows, self.index, self.first = rows, index, first
         self._counts = item_counts, annotator_counts
-        self._distinct, self._asked = distinct, asked
+        self._asked = asked
+        # Few rows are read more than once: the others take no room.
+        more = np.empty(0, dtype=np.int64) if times is None else np.flatnonzero(times != 1)
+        self._repeated = more, more if times is None else times[more]
+        self._distinct = 0 if times is None else len(times)
         self._lock = RLock()
         self._forget()
 
@@ -71,6 +76,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
         """
         rows = rows_of(judgments)
         more = sided or bool(further_columns(judgments)) or Facts(judgments).n_ties > 0
+        more = more or len(rows) != len(judgments.count)
         whole = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items, whole=False)
         return cls(
             whole,
@@ -78,7 +84,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
             first,
             item_counts=judgments.judgments_per_item,
             annotator_counts=judgments.judgments_per_annotator,
-            distinct=len(judgments.count),
+            times=judgments.count,
             asked=judgments if more else None,
         )
 
@@ -150,6 +156,17 @@ class Shard(IntegralQuestions, GeneralQuestions):
     def asked(self) -> Judgments:
         """Return the judgments: as they were given, or as wins where that is all that matters."""
         return self._as_wins() if self._asked is None else self._asked
+
+    def columns(self) -> Piece:
+        """Return its rows, annotators by their number among all."""
+        rows, (repeated, number) = self.asked(), self._repeated
+        times = rows.count
+        if self._asked is None and len(repeated):
+            times = np.ones(len(times), dtype=np.int64)
+            times[repeated] = number
+        who = rows.annotator + np.int32(self.first)
+        codes = who, rows.left, rows.right
+        return Piece.of(RowColumns(*codes, rows.outcome, rows.weight, times, further_columns(rows)))
 
     def _as_wins(self) -> Judgments:
         rows, one = self.rows, constant(1.0, len(self.rows))
@@ -295,4 +312,4 @@ class Shard(IntegralQuestions, GeneralQuestions):
         return self._information
 
 
-_KEPT = ("rows", "index", "first", "_counts", "_distinct", "_asked")
+_KEPT = ("rows", "index", "first", "_counts", "_distinct", "_repeated", "_asked")
