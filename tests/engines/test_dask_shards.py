@@ -12,7 +12,7 @@ from test_sharded import assert_same, by_mode, judged
 import aggcal
 from aggcal.engines.gathering import gathered
 from aggcal.engines.remote import RemoteJudgments
-from aggcal.engines.sharded import dask_asking, dask_shards
+from aggcal.engines.sharded import dask_asking, dask_pieces, dask_shards
 from aggcal.engines.sharded.dask import Dask
 from aggcal.engines.sharded.dask_asking import Kept
 from aggcal.engines.sharded.dask_shards import DaskShards
@@ -133,3 +133,15 @@ def test_a_check_is_made_as_on_one_machine(engine: Dask, tmp_path: Path) -> None
     together = study.judgments | {"screen": np.arange(3000) // 2}
     folder = write_parts(tmp_path / "screens", together, 2)
     assert gathered(engine.read(str(folder)), 3000) is None
+
+
+def test_three_codes_are_sorted_as_one_number() -> None:
+    random = np.random.default_rng(5)
+    codes = [random.integers(0, 4, 500).astype(np.int32) for _ in range(3)]
+    rest = [random.integers(0, 3, 500).astype(float) for _ in range(2)]
+    found, wanted = (
+        dask_pieces._order((codes[0], codes[1], codes[2]), rest, 4, fits=fits)
+        for fits in (True, False)
+    )
+    np.testing.assert_array_equal(found, wanted)
+    assert (np.diff(found) < 0).any()
