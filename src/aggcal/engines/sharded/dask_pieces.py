@@ -11,6 +11,7 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant
 from aggcal.engines.remote import RowColumns
 
 _WIDEST_KEY = 2**62  # largest key that int64 adds up safely
+_PIECE = 1 << 16  # rows that are worked on at a time: they fit the cache
 
 
 class Piece(tuple[Any, ...]):
@@ -90,20 +91,16 @@ def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
             [(p.annotator.astype(np.int64) * n_items + p.left) * n_items + p.right for p in parts]
         )
         keys.sort()
-        new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        times: IntArray = np.diff(np.append(new, len(keys)))
-        pair, right = np.divmod(keys[new] if len(new) < len(keys) else keys, n_items)
-        annotator, left = np.divmod(pair, n_items)
-        one = constant(1.0, len(new))
-        again = len(new) < len(keys)
-        return RowColumns(
-            annotator.astype(np.int32),
-            left.astype(np.int32),
-            right.astype(np.int32),
-            one,
-            times.astype(np.float64) if again else one,
-            times if again else np.broadcast_to(np.int64(1), (len(new),)),
-        )
+        times: IntArray | None = None
+        new = keys[1:] != keys[:-1]
+        if not new.all():
+            first = np.flatnonzero(np.append(True, new))
+            times = np.diff(np.append(first, len(keys)))
+            keys = keys[first]
+        one = constant(1.0, len(keys))
+        weight = one if times is None else times.astype(np.float64)
+        once = np.broadcast_to(np.int64(1), (len(keys),))
+        return RowColumns(*_parts(keys, n_items), one, weight, once if times is None else times)
     whole: list[Any] = [
         np.concatenate(column) for column in zip(*(p[:6] for p in parts), strict=True)
     ]
@@ -121,6 +118,22 @@ def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     rows[3:5] = map(_constant_if_one, rows[3:5])
     kept = {name: column[new] for name, column in zip(names, further, strict=True)}
     return RowColumns(*rows)._replace(further=kept)
+
+
+def _parts(keys: IntArray, n_items: int) -> tuple[CodeArray, CodeArray, CodeArray]:
+    """Return annotator, left and right of numbers that are all three.
+
+    Examples
+    --------
+    >>> _parts(np.array([14]), 3)
+    (array([1], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
+    """
+    annotator, left, right = (np.empty(len(keys), dtype=np.int32) for _ in range(3))
+    for k in range(0, len(keys), _PIECE):  # all at once would take five times the room
+        rows = slice(k, k + _PIECE)
+        pair, right[rows] = np.divmod(keys[rows], n_items)
+        annotator[rows], left[rows] = np.divmod(pair, n_items)
+    return annotator, left, right
 
 
 def _order(
