@@ -104,10 +104,18 @@ def test_what_shards_have_forgotten_is_sent_again(engine: Dask) -> None:
 def test_a_shard_that_moved_is_found(engine: Dask) -> None:
     shards = shards_of(engine.distribute(judged("plain", items=620, judgments=3000)))
     wanted = shards.total("held").sums[0]
-    one, other = engine.client.nthreads()
+    one, _ = engine.client.nthreads()
     shards._workers = [one]  # as if all had been there
     np.testing.assert_array_equal(shards.total("held").sums[0], wanted)
-    assert set(shards._workers) == {one, other}
+    assert shards._workers is None  # all of them
+
+
+def test_workers_without_shards_are_not_asked(engine: Dask) -> None:
+    shards = shards_of(engine.distribute(judged("plain", items=20, judgments=300)))
+    alone = shards.derived("every", 1, only=0)
+    (holder,) = engine.client.who_has(alone.futures).values()
+    assert alone._workers == list(holder)
+    assert alone.total("held").columns[2] == shards.listed("held")[0].columns[2]
 
 
 def test_parameters_are_sent_once() -> None:
@@ -145,3 +153,30 @@ def test_three_codes_are_sorted_as_one_number() -> None:
     )
     np.testing.assert_array_equal(found, wanted)
     assert (np.diff(found) < 0).any()
+
+
+def test_a_worker_that_retires_in_the_middle_of_a_fit(tmp_path: Path) -> None:
+    judgments = judged("plain", items=620, judgments=3000)
+    wanted = by_mode(judgments)
+    retired: list[str] = []
+    with (
+        distributed.Client(
+            processes=False,
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            local_directory=str(tmp_path),
+            silence_logs=50,
+        ) as own,
+        Dask(own, shards=3) as engine,
+    ):
+        held = engine.distribute(judgments)
+
+        def retire(_: int, question: str) -> None:
+            if question == "product" and not retired:
+                retired.append(next(iter(own.nthreads())))
+                own.retire_workers(retired)
+
+        engine._on_pass = retire
+        assert_same(by_mode(held), wanted)
+        assert len(retired) == len(own.nthreads()) == 1

@@ -46,7 +46,8 @@ class DaskShards:
     def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
         self._engine, self._make = engine, make
         self._futures: list[Future] = []
-        self._workers: list[str] = []
+        self._located = False
+        self._workers: list[str] | None = None
         self._kept: dict[str, tuple[object, str]] = {}
         self._sent: dict[type, tuple[object, Future]] = {}
         engine.surviving(self._made, self._renew)
@@ -102,8 +103,11 @@ class DaskShards:
         for shard in self._futures:
             if shard.status != "finished":
                 shard.result()
-        holders = self._engine.client.who_has(self._futures).values()
-        self._workers = sorted({address for each in holders for address in each})
+        client = self._engine.client
+        holders = {at for each in client.who_has(self._futures).values() for at in each}
+        # To ask all is to ask those that there are: one that has left is waited for half a minute.
+        self._workers = None if holders == client.nthreads().keys() else sorted(holders)
+        self._located = True
 
     def _given_up(self) -> bool:
         return any(shard.status not in ("finished", "pending") for shard in self._futures)
@@ -112,7 +116,7 @@ class DaskShards:
         """Send everything again; make the shards again if Dask gave them up."""
         self._sent.clear()
         self._kept.clear()
-        self._workers = []
+        self._located = False
         if self._given_up():
             self._futures = []
             self._futures = self._make()
@@ -121,7 +125,7 @@ class DaskShards:
 
     def _answers(self, question: str, parameters: Sequence[Any]) -> list[Any]:
         """Ask every shard where it lies, in one message to each worker."""
-        if not self._workers or any(shard.status != "finished" for shard in self._futures):
+        if not self._located or any(shard.status != "finished" for shard in self._futures):
             self._made()
         keys = [shard.key for shard in self._futures]
         sent = [self._worded(parameter) for parameter in parameters]
