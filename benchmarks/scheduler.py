@@ -1,12 +1,14 @@
 """Where Dask's scheduler stops scaling: passes over ever more workers that hold next to nothing.
 
-    python benchmarks/scheduler.py [WORKERS ...]
+    python benchmarks/scheduler.py [--tasks] [WORKERS ...]
 
 Starts a scheduler in a process of its own and so many workers, with one shard of a single judgment
-each, in this one, and asks passes: a question to every shard, the answers added in a tree. The
-workers share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time
-of its process, which divides by nothing. Prints seconds per pass, and CPU milliseconds of the
-scheduler per pass and per shard.
+each, in this one, and asks passes: a question to every shard, the answers added in a tree. With
+--tasks they are asked and added up by tasks, as when the parameters of all shards together are too
+many for one machine (`plan.py` takes these numbers), else by a message to each worker. The workers
+share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
+process, which divides by nothing. Prints seconds per pass, and CPU milliseconds of the scheduler
+per pass and per shard.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from distributed.deploy.subprocess import SubprocessScheduler
 
 from aggcal import Judgments
 from aggcal.engines import Dask
+from aggcal.engines.sharded import dask_shards
 from aggcal.engines.sharded.rows import ShardedRows
 
 PASSES = 5
@@ -61,7 +64,7 @@ def measured(workers: int) -> tuple[float, float]:
             shards = cast("ShardedRows", engine.distribute(judgments).rows).shards
             before, began = client.run_on_scheduler(time.process_time), time.perf_counter()
             for _ in range(PASSES):
-                shards.total("degrees")
+                shards.total("held")
             seconds = (time.perf_counter() - began) / PASSES
             used = (client.run_on_scheduler(time.process_time) - before) / PASSES
     return seconds, used
@@ -78,4 +81,7 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or [10, 30, 100, 300, 1000])
+    if "--tasks" in sys.argv:
+        dask_shards._AT_HOME = -1  # noqa: SLF001  # nothing is little enough
+    sizes = [int(size) for size in sys.argv[1:] if size != "--tasks"]
+    main(sizes or [10, 30, 100, 300, 1000])

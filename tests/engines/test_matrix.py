@@ -7,7 +7,7 @@ is a stand-in that keeps the rows where they are: what a real one adds up, test_
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from inspect import signature
 from pathlib import Path
@@ -19,8 +19,11 @@ from test_sharded import judged
 
 import aggcal
 from aggcal._core.arrays import sums
+from aggcal.advice import advising
+from aggcal.advice.check import survey
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
+from aggcal.engines.gathering import gathered
 from aggcal.engines.gpu.engine import GpuEngine
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.remote import RemoteJudgments
@@ -33,6 +36,9 @@ REFUSED = (
     "needs all rows on one machine, but an engine has distributed them; choose the engine 'local'."
 )
 HELD = ("sharded", "device")
+FORCES = {"influence", "influence_change", "influence_exact", "influence_item",
+          "leader_without"}  # fmt: skip
+SIDES = {"left_share", "left_share_low", "left_share_high"}
 
 
 @pytest.fixture(autouse=True)
@@ -184,6 +190,8 @@ ANYWHERE: dict[str, Callable[[Any], Any]] = {
     "str": lambda j: str(by_mode(j)).split(";")[0],
     "explain": lambda j: aggcal.explain(assessed(study()), study().item_ids[0], j).to_dict(),
     "anchors": anchors,
+    "check": lambda j: aggcal.check(j, model(), consensus=by_mode(j)),
+    "check by itself": aggcal.check,
 }  # fmt: skip
 ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     **{
@@ -199,8 +207,6 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
         for kind in ("sandwich", "sandwich-random", "sandwich-fixed", "bootstrap")
     },
     "own method": lambda j: aggcal.aggregate(j, Wins(), warn=False),
-    "check": lambda j: aggcal.check(j, model(), consensus=by_mode(j)),
-    "check by itself": aggcal.check,
     "compare methods": lambda j: aggcal.compare_methods(j, ["tcv"], folds=2).to_dict(),
     "suggest by name": lambda j: aggcal.suggest_pairs(
         j, consensus=by_mode(j), n=3, annotators=list(j.annotator_ids[:2])
@@ -319,16 +325,52 @@ def test_results_name_the_engine(where: str, name: str, tmp_path: Path) -> None:
     assert saved(there, tmp_path) == saved(judgments, tmp_path)
     advice, here = result.with_advice().advice, assessed(judgments).with_advice().advice
     assert here is not None
-    if where == "sharded":  # the look at the data is left out, as the documentation says
-        assert advice is None
-    else:
-        assert advice is not None
-        assert_same(advice.check, here.check)
-        assert_same(advice.suggestions, here.suggestions)
-        assert_same(
-            result.with_advice().annotator_columns(),
-            assessed(judgments).with_advice().annotator_columns(),
-        )
+    assert advice is not None
+    assert_same(advice.check, here.check)
+    assert_same(advice.suggestions, here.suggestions)
+    mine, theirs = (
+        each.with_advice().annotator_columns() for each in (result, assessed(judgments))
+    )
+    assert "verdict" in mine
+    missing = theirs.keys() - mine.keys()  # what depends on each row's force, or its side
+    assert missing == (set() if where == "device" else FORCES | SIDES)
+    assert_same(mine, {name: column for name, column in theirs.items() if name in mine})
+
+
+def on_screens() -> aggcal.Judgments:
+    """Return judgments of which some were made together."""
+    columns = {"annotator": list("uuv"), "winner": list("abc"), "loser": list("bca")}
+    return aggcal.read_judgments(columns | {"screen": [1, 1, 2]})
+
+
+def test_a_check_of_shards_is_refused_where_it_would_be_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(survey, "MANY", 3)
+    monkeypatch.setattr(advising, "MANY", 3)
+    for judgments in (study(), on_screens()):  # too many rows, and rows that belong together
+        with pytest.raises(OptionError, match="a check needs all rows on one machine"):
+            aggcal.check(held("sharded", judgments))
+        assert assess_alone(held("sharded", judgments)).with_advice().advice is None
+    few = aggcal.read_judgments([("u1", "a", "b"), ("u2", "b", "c"), ("u3", "c", "a")])
+    assert_same(aggcal.check(held("sharded", few)), aggcal.check(few))
+
+
+def assess_alone(judgments: Any) -> aggcal.Assessment:
+    return aggcal.assess(judgments, estimator="mode", warn=False)
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def test_rows_come_back_as_they_were(kind: str) -> None:
+    judgments = judged(kind)
+    assert judgments.n_merged
+    back = gathered(held("sharded", judgments), len(judgments.count))
+    assert back is not None
+    for part in fields(judgments):
+        there, here = getattr(back, part.name), getattr(judgments, part.name)
+        assert type(there) is type(here)
+        assert np.array_equal(there, here), part.name
+    assert back.decided_for_left == judgments.decided_for_left
 
 
 @pytest.mark.parametrize("where", HELD)

@@ -18,7 +18,8 @@ from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, AlikeIdsWarning, ended
+from aggcal.engines.gathering import gathered
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 from aggcal.registry.literals import FittedName, PredictableName
 
@@ -90,7 +91,7 @@ def advise(
     Returns
     -------
     Advice or None
-        None for rows that an engine has distributed over machines.
+        None for rows that are too many to bring here from the machines of a cluster.
 
     Examples
     --------
@@ -100,7 +101,10 @@ def advise(
     >>> found.check.findings[0].code, found.suggestions.reason[0]
     ('disconnected', 'connects components')
     """
-    whole = judgments.local
+    try:
+        whole = gathered(judgments, MANY)
+    except EngineError:
+        whole = None
     if whole is None:
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None

@@ -19,6 +19,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines import prepare
+from aggcal.engines.gathering import gathered
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
@@ -76,10 +77,10 @@ class Study:
             return cls(type(given).__name__)  # results that know nothing of it
         return cls("judgments", prepare(given))
 
-    def checked_judgments(self) -> Judgments:
-        """Return the judgments that a check looks at."""
+    def checked_judgments(self, most: int) -> Judgments:
+        """Return the judgments that a check looks at, up to so many brought from a cluster."""
         found = self.needed("judgments", "give the judgments themselves")
-        here: Judgments = found.on_one_machine("a check")
+        here: Judgments = gathered(found, most) or found.on_one_machine("a check")
         return here
 
     def checked_scores(self, given: Any) -> Scores | None:

@@ -79,7 +79,8 @@ def finish(
         console.say(*(f"note: {ended(each.message)}" for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
-            "Data check skipped: the rows are on a cluster. Run 'aggcal check' on a sample."
+            "Data check skipped: the rows on the cluster are too many to copy, or belong to "
+            "rankings. Run 'aggcal check' on a sample."
         )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:

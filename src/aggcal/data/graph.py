@@ -159,7 +159,7 @@ class Forest:
     def __add__(self, other: Forest) -> Forest:
         item, n = np.arange(len(self.parent), dtype=self.parent.dtype), len(self.parent)
         ends = np.concatenate([item, item]), np.concatenate([self.parent, other.parent])
-        return self._joined(*ends, n)
+        return self.of(*ends, n)
 
     @classmethod
     def _joined(cls, one: CodeArray | IntArray, other: CodeArray | IntArray, n: int) -> Forest:

@@ -16,7 +16,7 @@ from aggcal._core.unmasked import distinct
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
-from aggcal.engines.base import Engine, Shards
+from aggcal.engines.base import Engine, Parts, Shards
 from aggcal.engines.sharded.rows import ShardedRows
 from aggcal.models.general.facts import codes_of
 from aggcal.models.rows import Rows, rows_of
@@ -68,6 +68,8 @@ class RemoteJudgments(AnyJudgments):
     judgments_per_annotator: IntArray
     component: IntArray
     category_ids: dict[str, TextArray]
+    on_screens: bool = False
+    """Whether some were made together, in one ranking or on one screen, and shards do not know."""
     shards: Shards | None = None
     """Where the rows lie, if this machine does not have them all."""
     host: Judgments | None = None
@@ -76,19 +78,20 @@ class RemoteJudgments(AnyJudgments):
     @classmethod
     def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
         """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
-        given = np.concatenate(shards.listed("annotator_counts"))
-        judged, wins, losses = shards.total("item_facts")
+        found: Parts = shards.total("contents")
+        (judged, wins, losses), distinct, forest, held = found.sums
+        (given,) = found.columns
         return cls(
             **about,
-            rows=ShardedRows.over(shards, len(about["item_ids"])),
+            rows=ShardedRows.over(shards, len(about["item_ids"]), held),
             engine=engine,
             engine_name=engine.name,
             n_judgments=int(given.sum()),
-            n_merged=int(given.sum()) - int(shards.total("distinct")),
+            n_merged=int(given.sum()) - int(distinct),
             wins_and_losses=(wins, losses),
             judgments_per_item=frozen(judged.astype(np.int64)),
             judgments_per_annotator=given,
-            component=shards.total("forest").component,
+            component=forest.component,
             shards=shards,
         )
 
@@ -149,7 +152,8 @@ def held_in_shards(judgments: Judgments) -> dict[str, Any]:
     >>> held_in_shards(aggcal.read_judgments(rows, by="topic"))["category_ids"]
     {'topic': array(['sport'], dtype=object)}
     """
-    return judgments.about() | {"category_ids": judgments.category_ids}
+    on_screens = judgments.screen is not None
+    return judgments.about() | {"category_ids": judgments.category_ids, "on_screens": on_screens}
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:

@@ -111,7 +111,7 @@ def check(
     check_aims(method, wanted_error, seed)
     step: Step = on_step or (lambda _: None)
     study = Study.of(judgments)
-    judgments = study.checked_judgments()
+    judgments = study.checked_judgments(MANY)
     scores, consensus = study.checked_scores(scores), study.checked_consensus(consensus, method)
     if quick is None:
         quick = len(judgments.count) > MANY

@@ -1,10 +1,10 @@
 """Dask: shards pinned in the memory of a cluster's workers.
 
 Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sharded.dask_tasks`);
-a shard is a future that stays where it was made. A question goes to each shard's worker, parameters
-are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the
-files: when a worker is lost, Dask makes its shards again, and what else was lost on the way is sent
-again.
+a shard is a future that stays where it was made. A question goes to each worker that has shards in
+one message, and the answers are added up (`aggcal.engines.sharded.dask_shards`). Every shard is a
+pure task of the files: when a worker is lost, Dask makes its shards again, and what else was lost
+on the way is sent again.
 
 Without a cluster's address everything is in this process, and nothing is gained by parts: files are
 read and summed as on one machine. Only what one machine does not read (patterns, addresses) is read
@@ -14,17 +14,16 @@ by tasks, in shards that are asked without messages.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Lasting, Shards, size_of
+from aggcal.engines.base import Shards
 from aggcal.engines.remote import (
     RemoteJudgments,
     RowColumns,
@@ -36,10 +35,10 @@ from aggcal.engines.remote import (
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_asked, check_workers, connected
-from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
+from aggcal.engines.sharded.dask_files import ShardsOfFiles
 from aggcal.engines.sharded.dask_pieces import Piece
+from aggcal.engines.sharded.dask_shards import DaskShards, LostShardsError
 from aggcal.engines.sharded.local import ThreadedShards
-from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
 from aggcal.io import read_judgments
 from aggcal.models.rows import rows_of
@@ -49,12 +48,8 @@ if TYPE_CHECKING:
 
 _TRIES = 4
 """Times that something is tried on a cluster that loses workers, before it is given up."""
-_SHARDS_PER_THREAD = 2
-"""More shards even out the work of the threads; each costs a message in every pass."""
 _FEWEST_ROWS, _MOST_ROWS = 20_000, 50_000_000
 """Rows of a shard: fewer cost more in messages than in sums, more may not fit a worker."""
-_AHEAD = 1 << 16
-"""Bytes from which a parameter is sent to the workers ahead of the questions that need it."""
 
 Answer = TypeVar("Answer")
 
@@ -166,14 +161,17 @@ class Dask:
 
         def made() -> list[Future]:
             futures = []
+            homes = self.homes(len(cut) - 1)
             for k, (first, piece) in enumerate(pieces(judgments, cut)):
                 columns = RowColumns(
                     piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
                     piece.count, further_columns(piece),
                 )  # fmt: skip
-                sent = self.client.scatter(Piece.of(columns), hash=False)
+                sent = self.client.scatter(Piece.of(columns), hash=False, workers=[homes[k]])
                 more = (judgments.n_items, piece.n_annotators), judgments.sided
-                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *more))
+                futures.append(
+                    self.submit(dask_tasks.shard_of, [sent], k, first, *more, home=homes[k])
+                )
             return futures
 
         return RemoteJudgments.of_shards(about, self._shards_of(made), self)
@@ -195,12 +193,23 @@ class Dask:
         if self._shards is not None:
             return self._shards
         worth = max(1, rows // _FEWEST_ROWS)
-        return max(min(worth, _SHARDS_PER_THREAD * self._workers), -(-rows // _MOST_ROWS))
+        return max(min(worth, self._workers), -(-rows // _MOST_ROWS))
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
-        """Submit a task under a name of its own."""
+    def homes(self, shards: int) -> list[str]:
+        """Return a worker for each shard, by the number of their threads.
+
+        Left to itself Dask keeps all shards of a file on the worker that read it.
+        """
+        threads = [at for at, number in self.client.nthreads().items() for _ in range(number)]
+        return [threads[k * len(threads) // shards] for k in range(shards)]
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, home: str | None = None
+    ) -> Future:
+        """Submit a task under a name of its own, if possible to the worker ``home``."""
         name = f"aggcal-{getattr(function, '__name__', 'task')}-{uuid4().hex}"
-        return self.client.submit(function, *arguments, key=name)
+        where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+        return self.client.submit(function, *arguments, key=name, **where)
 
     def passed(self, question: str) -> None:
         """Count a pass, and tell of it."""
@@ -220,7 +229,7 @@ class Dask:
                     self.client.wait_for_workers(1, timeout=PATIENCE * 6)
                     renew()
                 return work()
-            except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
+            except (CancelledError, KilledWorker, LostShardsError, TimeoutError, OSError) as error:
                 # What is wrong with the data is said by the tasks themselves.
                 if tried == _TRIES or self.client.status != "running":
                     raise EngineError(
@@ -228,118 +237,3 @@ class Dask:
                         "see its logs: most often a worker has too little memory."
                     ) from error
         raise AssertionError  # pragma: no cover
-
-
-class DaskShards:
-    """Shards as futures.
-
-    Parameters
-    ----------
-    engine
-        Where they lie.
-    make
-        Makes them, and makes them again if Dask cannot.
-    """
-
-    def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
-        self._engine, self._make = engine, make
-        self._futures: list[Future] = []
-        self._sent: dict[type, tuple[object, Future]] = {}
-        engine.surviving(self._made, self._renew)
-
-    def __len__(self) -> int:
-        return len(self._futures)
-
-    @property
-    def futures(self) -> list[Future]:
-        """The shards."""
-        return self._futures
-
-    def total(self, question: str, *parameters: Any) -> Any:
-        """Ask every shard, and add up the answers in a tree on the workers."""
-
-        def work() -> Any:
-            level = self._asked(question, parameters)
-            if len(level) <= BRANCHES and all(map(_small, parameters)):
-                return _added(self._engine.client.gather(level))
-            while len(level) > 1:
-                level = [
-                    self._engine.submit(_added, level[k : k + BRANCHES])
-                    for k in range(0, len(level), BRANCHES)
-                ]
-            return level[0].result()
-
-        found = self._engine.surviving(work, self._renew)
-        self._engine.passed(question)
-        return found
-
-    def listed(self, question: str, *parameters: Any) -> list[Any]:
-        """Ask every shard."""
-
-        def work() -> list[Any]:
-            answers = self._engine.client.gather(self._asked(question, parameters))
-            return list(answers)
-
-        found = self._engine.surviving(work, self._renew)
-        self._engine.passed(question)
-        return found
-
-    def derived(self, question: str, *parameters: Any, only: int | None = None) -> DaskShards:
-        """Return what shards answer as shards, left on their workers."""
-
-        def make() -> list[Future]:
-            if any(shard.status not in ("finished", "pending") for shard in self._futures):
-                self._renew()
-            return self._asked(question, parameters, only)
-
-        return DaskShards(self._engine, make)
-
-    def _made(self) -> None:
-        from distributed import wait
-
-        if not self._futures:
-            self._futures = self._make()
-        wait(self._futures)
-        for shard in self._futures:
-            if shard.status != "finished":
-                shard.result()
-
-    def _renew(self) -> None:
-        """Send everything again; make the shards again if Dask gave them up."""
-        self._sent.clear()
-        if any(shard.status not in ("finished", "pending") for shard in self._futures):
-            self._futures = []
-            self._futures = self._make()
-
-    def _asked(
-        self, question: str, parameters: Sequence[Any], only: int | None = None
-    ) -> list[Future]:
-        sent = [self._on_workers(parameter) for parameter in parameters]
-        asked = self._futures if only is None else self._futures[only : only + 1]
-        return [self._engine.submit(_answer, shard, question, *sent) for shard in asked]
-
-    def _on_workers(self, parameter: Any) -> Any:
-        """Send a parameter to all workers, unless it is small or there already."""
-        if _small(parameter):
-            return parameter
-        kind = type(parameter)
-        before, future = self._sent.get(kind, (None, None))
-        if before is parameter:
-            return future
-        future = self._engine.client.scatter(parameter, broadcast=True, hash=False)
-        if isinstance(parameter, Lasting):
-            self._sent[kind] = parameter, future
-        return future
-
-
-def _answer(shard: Shard, question: str, *parameters: Any) -> Any:
-    return getattr(shard, question)(*parameters)
-
-
-def _small(parameter: Any) -> bool:
-    """Whether something travels with the question itself: sending it ahead takes longer."""
-    return size_of(parameter) < _AHEAD
-
-
-def _added(answers: Sequence[Any]) -> Any:
-    return reduce(add, answers)

@@ -66,11 +66,12 @@ class ShardsOfFiles:
         cut = self._cut
         ours = [submit(dask_tasks.renumbered, part, names) for part in read]
         n, shards = len(numbering.about["item_ids"]), []
+        homes = engine.homes(len(cut) - 1)
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
             mine = [submit(cut_out, part, first, last) for part in ours]
             sizes, sided = (n, last - first), bool(numbering.about["sided"])
-            shards.append(submit(dask_tasks.shard_of, mine, k, first, sizes, sided))
+            shards.append(submit(dask_tasks.shard_of, mine, k, first, sizes, sided, home=homes[k]))
         return shards
 
     def _watch(self, level: list[Future]) -> None:

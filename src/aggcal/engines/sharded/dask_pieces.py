@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, constant
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant
 from aggcal.engines.remote import RowColumns
 
 _WIDEST_KEY = 2**62  # largest key that int64 adds up safely
+_PIECE = 1 << 16  # rows that are worked on at a time: they fit the cache
 
 
 class Piece(tuple[Any, ...]):
@@ -53,6 +55,26 @@ def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
     return Piece((part[0][begin:end] - np.int32(first), *rest, further))
 
 
+def together(pieces: Sequence[Piece]) -> Piece:
+    """Put the rows of shards one after the other.
+
+    Examples
+    --------
+    >>> code = np.zeros(1, dtype=np.int32)
+    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
+    >>> two = Piece((code + 1, code, code, None, None, None, {}))
+    >>> together([one, two])[5]
+    array([2, 1])
+    """
+    whole = [piece.columns() for piece in pieces]
+    columns = (
+        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
+        for k in range(6)
+    )
+    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
+    return Piece((*columns, further))
+
+
 def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     """Put columns one after the other, sort them, and merge equal rows."""
     if len(parts) == 1:
@@ -69,26 +91,22 @@ def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
             [(p.annotator.astype(np.int64) * n_items + p.left) * n_items + p.right for p in parts]
         )
         keys.sort()
-        new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        times: IntArray = np.diff(np.append(new, len(keys)))
-        pair, right = np.divmod(keys[new] if len(new) < len(keys) else keys, n_items)
-        annotator, left = np.divmod(pair, n_items)
-        one = constant(1.0, len(new))
-        again = len(new) < len(keys)
-        return RowColumns(
-            annotator.astype(np.int32),
-            left.astype(np.int32),
-            right.astype(np.int32),
-            one,
-            times.astype(np.float64) if again else one,
-            times if again else np.broadcast_to(np.int64(1), (len(new),)),
-        )
+        times: IntArray | None = None
+        new = keys[1:] != keys[:-1]
+        if not new.all():
+            first = np.flatnonzero(np.append(True, new))
+            times = np.diff(np.append(first, len(keys)))
+            keys = keys[first]
+        one = constant(1.0, len(keys))
+        weight = one if times is None else times.astype(np.float64)
+        once = np.broadcast_to(np.int64(1), (len(keys),))
+        return RowColumns(*_parts(keys, n_items), one, weight, once if times is None else times)
     whole: list[Any] = [
         np.concatenate(column) for column in zip(*(p[:6] for p in parts), strict=True)
     ]
     who, left, right, outcome, weight, _ = whole
     further = [np.concatenate([part.further[name] for part in parts]) for name in names]
-    order = np.lexsort((weight, *further[::-1], outcome, right, left, who))
+    order = _order((who, left, right), (weight, *further[::-1], outcome), n_items, fits=fits)
     whole, further = [c[order] for c in whole], [c[order] for c in further]
     same = np.ones(len(order), dtype=bool)
     same[0] = False
@@ -100,6 +118,53 @@ def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     rows[3:5] = map(_constant_if_one, rows[3:5])
     kept = {name: column[new] for name, column in zip(names, further, strict=True)}
     return RowColumns(*rows)._replace(further=kept)
+
+
+def _parts(keys: IntArray, n_items: int) -> tuple[CodeArray, CodeArray, CodeArray]:
+    """Return annotator, left and right of numbers that are all three.
+
+    Examples
+    --------
+    >>> _parts(np.array([14]), 3)
+    (array([1], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
+    """
+    annotator, left, right = (np.empty(len(keys), dtype=np.int32) for _ in range(3))
+    for k in range(0, len(keys), _PIECE):  # all at once would take five times the room
+        rows = slice(k, k + _PIECE)
+        pair, right[rows] = np.divmod(keys[rows], n_items)
+        annotator[rows], left[rows] = np.divmod(pair, n_items)
+    return annotator, left, right
+
+
+def _order(
+    codes: tuple[CodeArray, CodeArray, CodeArray],
+    rest: Sequence[np.ndarray],
+    n_items: int,
+    *,
+    fits: bool,
+) -> IntArray:
+    """Return the order by annotator, left and right, and then by the rest, the last column first.
+
+    ``fits`` tells whether the three are one number: that is sorted in a third of the time, and the
+    rest matters only where they are equal.
+
+    Examples
+    --------
+    >>> codes = tuple(np.array(c) for c in ([0, 0, 0, 0], [1, 0, 1, 0], [2, 1, 2, 2]))
+    >>> _order(codes, [np.array([1.0, 0.5, 0.5, 0.0])], 3, fits=True)
+    array([1, 3, 2, 0])
+    """
+    who, left, right = codes
+    if not fits:
+        return np.lexsort((*rest, right, left, who))
+    keys = (who.astype(np.int64) * n_items + left) * n_items + right
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    same = keys[1:] == keys[:-1]
+    equal = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    rows = order[equal]
+    order[equal] = rows[np.lexsort((*(column[rows] for column in rest), keys[equal]))]
+    return order
 
 
 def _constant_if_one(column: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ annotators (5); a shard is made of its pieces of all parts (6).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import chain
@@ -20,7 +20,6 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
@@ -112,6 +111,8 @@ class Summary:
     context_name: str = "context"
     chosen: tuple[int, int] = (0, 0)
     """Judgments for the left item and for the right one."""
+    on_screens: bool = False
+    """Whether a file says which judgments were made together."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -146,6 +147,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         {name: int(part.count[code < 0].sum()) for name, code in codes_of(part).items()},
         part.context_name,
         chosen_sides(part),
+        part.screen is not None,
     )
 
 
@@ -156,9 +158,9 @@ def _parted(part: Judgments) -> dict[str, TextArray]:
 
 def merged(parts: Sequence[Summary]) -> Summary:
     """Merge summaries (2)."""
-    items = distinct(np.concatenate([part.item_ids for part in parts]))
-    every = np.concatenate([part.annotator_ids for part in parts])
-    annotators, which = np.unique(every, return_inverse=True)
+    items = _different(part.item_ids for part in parts)
+    annotators = _different(part.annotator_ids for part in parts)
+    which = _positions(np.concatenate([part.annotator_ids for part in parts]), annotators)
     rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
     timed = np.hstack([part.timed for part in parts])
     aside: Aside = {}
@@ -186,16 +188,38 @@ def merged(parts: Sequence[Summary]) -> Summary:
         dict(sum((Counter(part.without) for part in parts), Counter())),
         next((part.context_name for part in parts if CONTEXT in part.parted), "context"),
         (sum(part.chosen[0] for part in parts), sum(part.chosen[1] for part in parts)),
+        any(part.on_screens for part in parts),
     )
 
 
 def _united(parts: Sequence[Summary]) -> dict[str, TextArray]:
     """Return all contexts and categories; a part without a row knows of none."""
     names = list(dict.fromkeys(name for part in parts for name in part.parted))
-    return {
-        name: distinct(np.concatenate([p.parted[name] for p in parts if name in p.parted]))
-        for name in names
-    }
+    return {name: _different(p.parted[name] for p in parts if name in p.parted) for name in names}
+
+
+def _different(ids: Iterable[TextArray]) -> TextArray:
+    """Return the different ids in the order of their text.
+
+    Examples
+    --------
+    >>> _different([np.array(["b", "a"], dtype=object), np.array(["b"], dtype=object)])
+    array(['a', 'b'], dtype=object)
+    """
+    # A set is many times faster than sorting what comes again and again in every part.
+    return np.array(sorted(set(chain.from_iterable(part.tolist() for part in ids))), dtype=object)
+
+
+def _positions(ids: TextArray, among: TextArray) -> CodeArray:
+    """Return where each id is among others.
+
+    Examples
+    --------
+    >>> _positions(np.array(["b", "b", "a"]), np.array(["a", "b"]))
+    array([1, 1, 0], dtype=int32)
+    """
+    position = {text: k for k, text in enumerate(among.tolist())}
+    return np.fromiter(map(position.__getitem__, ids.tolist()), dtype=np.int32, count=len(ids))
 
 
 def _timed(part: Judgments) -> FloatArray:
@@ -223,16 +247,12 @@ def _shortened(aside: Aside) -> Aside:
 
 @dataclass(frozen=True)
 class Numbering:
-    """The ids in their order, and the number of each by the order of its text."""
+    """The ids in the order of their numbers."""
 
     about: dict[str, Any]
     """What is known without the rows, by name (see `AnyJudgments.about`)."""
     rows: IntArray
     """Of each annotator."""
-    item_text: TextArray
-    item_numbers: CodeArray
-    annotator_text: TextArray
-    annotator_numbers: CodeArray
     graded: bool
     parted: Mapping[str, TextArray]
     """Contexts and categories in their order."""
@@ -255,8 +275,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
             f"({count(read, 'row')} read); add judgments between different items."
         )
     items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
-    item_order, annotator_order = np.argsort(items), np.argsort(annotators)
-    at = np.searchsorted(total.annotator_ids, annotators)
+    at = _positions(annotators, total.annotator_ids)
     parted = {name: natural_order(ids) for name, ids in total.parted.items()}
     unsided = no_sides(*total.chosen) if total.sided else None
     about = {
@@ -267,6 +286,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "source": printable(Path(path).name),
         "seconds": _seconds(total.timed[:, at]),
         "sided": total.sided and unsided is None,
+        "on_screens": total.on_screens,
         "format": next(iter(total.formats)),
         "notes": (*(total.notes or ()), *_without(total), *([unsided] if unsided else [])),
         "duplicates": total.duplicates if total.further else None,
@@ -279,10 +299,6 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     return Numbering(
         about,
         total.rows[at],
-        items[item_order],
-        item_order.astype(np.int32),
-        annotators[annotator_order],
-        annotator_order.astype(np.int32),
         total.graded,
         parted,
     )
@@ -319,8 +335,8 @@ def renumbered(part: Judgments | None, names: Numbering) -> Piece | None:
     """Give the rows of a part the numbers that all parts share (4)."""
     if part is None or not len(part.count):
         return None
-    items = names.item_numbers[np.searchsorted(names.item_text, part.item_ids)]
-    who = names.annotator_numbers[np.searchsorted(names.annotator_text, part.annotator_ids)]
+    items = _positions(part.item_ids, names.about["item_ids"])
+    who = _positions(part.annotator_ids, names.about["annotator_ids"])
     # Both numberings follow the same order, so rows stay sorted by annotator.
     return Piece.of(
         RowColumns(
@@ -343,8 +359,7 @@ def _further(part: Judgments, names: Numbering) -> dict[str, np.ndarray]:
         found[GRADE] = plain if part.grade is None else part.grade
     codes = further_columns(part)
     for name, every in names.parted.items():
-        order = np.argsort(every)
-        number = order[np.searchsorted(every[order], ids[name])].astype(np.int32)
+        number = _positions(ids[name], every)
         code = codes[name]
         found[name] = np.where(code >= 0, np.append(number, np.int32(-1))[code], np.int32(-1))
     return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray
 from aggcal._core.records import dataclass
-from aggcal.engines.base import FitPoint, InformationPoint, Model, Shards
+from aggcal.engines.base import FitPoint, InformationPoint, Model, Parts, Shards
 from aggcal.models.compiled import thurstone
 from aggcal.models.crowd import Crowd, crowd
 from aggcal.models.information import Information, information
@@ -34,17 +34,21 @@ class ShardedRows(Rows):
     shards: Shards = field(kw_only=True)
     weights: FloatArray = field(kw_only=True)
     """Total weight of each annotator."""
+    wins: FloatArray = field(kw_only=True)
+    """Total weight of the comparisons that each item won."""
     bounds: IntArray = field(kw_only=True)
     """The first annotator of each shard, and the number of annotators."""
     offsets: IntArray = field(kw_only=True)
     """How many rows lie before each shard."""
 
     @classmethod
-    def over(cls, shards: Shards, n_items: int) -> ShardedRows:
-        """Ask shards what they hold."""
-        sizes = shards.listed("sizes")
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        bounds = np.concatenate([[0], np.cumsum([len(part) for part in sizes])])
+    def over(cls, shards: Shards, n_items: int, held: Parts | None = None) -> ShardedRows:
+        """Ask shards what they hold, unless that is known."""
+        held = shards.total("held") if held is None else held
+        degrees, wins = held.sums
+        sizes, weights, annotators = held.columns
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        bounds = np.concatenate([[0], np.cumsum(annotators)])
         return cls(
             _NONE,
             _NONE,
@@ -52,8 +56,9 @@ class ShardedRows(Rows):
             starts,
             n_items,
             shards=shards,
-            weights=np.concatenate(shards.listed("given")),
-            item_weights=shards.total("degrees"),
+            weights=weights,
+            wins=wins,
+            item_weights=degrees,
             bounds=bounds,
             offsets=starts[bounds[:-1]],
         )
@@ -61,7 +66,7 @@ class ShardedRows(Rows):
     @cached_property
     def won(self) -> FloatArray:
         """Total weight of the comparisons that each item won."""
-        return np.asarray(self.shards.total("item_facts")[1])
+        return self.wins
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -81,6 +86,7 @@ class ShardedRows(Rows):
             self.n_items,
             shards=self.shards,
             weights=np.array([self.weights.sum()]),
+            wins=self.wins,
             item_weights=self.item_weights,
             bounds=self.bounds,
             offsets=self.offsets,

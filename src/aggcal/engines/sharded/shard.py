@@ -12,8 +12,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, constant, sums
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import FitPoint, InformationPoint, Model
+from aggcal.engines.base import FitPoint, InformationPoint, Model, Parts
 from aggcal.engines.remote import RowColumns, further_columns, nameless
+from aggcal.engines.sharded.dask_pieces import Piece
 from aggcal.engines.sharded.general_shard import GeneralOfShard
 from aggcal.engines.sharded.integrals import IntegralOfShard
 from aggcal.engines.sharded.questions import GeneralQuestions, IntegralQuestions
@@ -40,8 +41,8 @@ class Shard(IntegralQuestions, GeneralQuestions):
         The number of its first annotator among all annotators.
     item_counts, annotator_counts
         How many judgments each item is part of, and each annotator gave.
-    distinct
-        How many different judgments those are.
+    times
+        How often each row was read; by default once.
     asked
         The judgments themselves, where more of them than wins and losses may matter.
     """
@@ -54,12 +55,16 @@ class Shard(IntegralQuestions, GeneralQuestions):
         *,
         item_counts: IntArray | None = None,
         annotator_counts: IntArray | None = None,
-        distinct: int = 0,
+        times: IntArray | None = None,
         asked: Judgments | None = None,
     ) -> None:
         self.rows, self.index, self.first = rows, index, first
         self._counts = item_counts, annotator_counts
-        self._distinct, self._asked = distinct, asked
+        self._asked = asked
+        # Few rows are read more than once: the others take no room.
+        more = np.empty(0, dtype=np.int64) if times is None else np.flatnonzero(times != 1)
+        self._repeated = more, more if times is None else times[more]
+        self._distinct = 0 if times is None else len(times)
         self._lock = RLock()
         self._forget()
 
@@ -71,6 +76,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
         """
         rows = rows_of(judgments)
         more = sided or bool(further_columns(judgments)) or Facts(judgments).n_ties > 0
+        more = more or len(rows) != len(judgments.count)
         whole = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items, whole=False)
         return cls(
             whole,
@@ -78,7 +84,7 @@ class Shard(IntegralQuestions, GeneralQuestions):
             first,
             item_counts=judgments.judgments_per_item,
             annotator_counts=judgments.judgments_per_annotator,
-            distinct=len(judgments.count),
+            times=judgments.count,
             asked=judgments if more else None,
         )
 
@@ -115,38 +121,33 @@ class Shard(IntegralQuestions, GeneralQuestions):
 
     # ------------------------------------------------------------------ what it holds
 
-    def sizes(self) -> IntArray:
-        """How many rows each of its annotators has."""
-        return np.diff(self.rows.starts)
+    def contents(self) -> Parts:
+        """Return all that is asked of it at first, in one answer.
 
-    def given(self) -> FloatArray:
-        """Total weight of each of its annotators."""
-        return self.rows.given
-
-    def degrees(self) -> FloatArray:
-        """Total weight of the comparisons of each item."""
-        return self.rows.degrees
-
-    def item_facts(self) -> FloatArray:
-        """Judgments, weight of wins and weight of losses of each item, a row each."""
+        Sums: judgments, weight of wins and weight of losses of each item, how many different
+        judgments there are, which items they connect, and what `held` returns. A column: how many
+        judgments each annotator gave.
+        """
         rows, n = self.rows, self.rows.n_items
-        counts = self._counts[0]
-        judged = np.zeros(n) if counts is None else counts.astype(np.float64)
-        wins, losses = (sums(c, rows.weight, n) for c in (rows.winner, rows.loser))
-        return np.vstack([judged, wins, losses])
+        by_item, by_annotator = self._counts
+        judged = np.zeros(n) if by_item is None else by_item.astype(np.float64)
+        held = self.held()
+        facts = np.vstack([judged, held.sums[1], sums(rows.loser, rows.weight, n)])
+        if by_annotator is None:
+            by_annotator = np.zeros(rows.n_annotators, dtype=np.int64)
+        forest = Forest.of(rows.winner, rows.loser, n)
+        return Parts((facts, self._distinct, forest, held), (by_annotator,))
 
-    def annotator_counts(self) -> IntArray:
-        """How many judgments each of its annotators gave."""
-        counts = self._counts[1]
-        return np.zeros(self.rows.n_annotators, dtype=np.int64) if counts is None else counts
+    def held(self) -> Parts:
+        """Return what rows are known by.
 
-    def distinct(self) -> int:
-        """How many different judgments it holds."""
-        return self._distinct
-
-    def forest(self) -> Forest:
-        """Return which items its comparisons connect."""
-        return Forest.of(self.rows.winner, self.rows.loser, self.rows.n_items)
+        Sums: the weight of the comparisons of each item, and of those that it won. Columns: rows
+        and weight of each annotator, and how many annotators there are.
+        """
+        rows = self.rows
+        wins = sums(rows.winner, rows.weight, rows.n_items)
+        columns = np.diff(rows.starts), rows.given, np.array([rows.n_annotators])
+        return Parts((rows.degrees, wins), columns)
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
@@ -156,10 +157,21 @@ class Shard(IntegralQuestions, GeneralQuestions):
         """Return the judgments: as they were given, or as wins where that is all that matters."""
         return self._as_wins() if self._asked is None else self._asked
 
+    def columns(self) -> Piece:
+        """Return its rows, annotators by their number among all."""
+        rows, (repeated, number) = self.asked(), self._repeated
+        times = rows.count
+        if self._asked is None and len(repeated):
+            times = np.ones(len(times), dtype=np.int64)
+            times[repeated] = number
+        who = rows.annotator + np.int32(self.first)
+        codes = who, rows.left, rows.right
+        return Piece.of(RowColumns(*codes, rows.outcome, rows.weight, times, further_columns(rows)))
+
     def _as_wins(self) -> Judgments:
         rows, one = self.rows, constant(1.0, len(self.rows))
         times = np.broadcast_to(np.int64(1), (len(rows),))
-        owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
+        owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), np.diff(rows.starts))
         columns = RowColumns(owner, rows.winner, rows.loser, one, rows.weight, times)
         return nameless(columns, rows.n_items, rows.n_annotators)
 
@@ -300,4 +312,4 @@ class Shard(IntegralQuestions, GeneralQuestions):
         return self._information
 
 
-_KEPT = ("rows", "index", "first", "_counts", "_distinct", "_asked")
+_KEPT = ("rows", "index", "first", "_counts", "_distinct", "_repeated", "_asked")
