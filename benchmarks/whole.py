@@ -1,6 +1,6 @@
 """The whole way, from a file to files: `aggcal run` beside what people write by hand.
 
-    python benchmarks/whole.py [--most JUDGMENTS] [--limit SECONDS] [--engine local|gpu|dask]
+    python benchmarks/whole.py [--most JUDGMENTS] [--limit SECONDS] [--engine ENGINE]
     python benchmarks/whole.py --sizes 1e8 --jobs 16 --limit 900 --data /scratch [--engine ...]
     python benchmarks/whole.py --readme benchmarks/results/whole.md
 
@@ -14,21 +14,25 @@ stage1.py makes for them, up to --peers-most judgments.
 
 --jobs keeps to so many cores (and, with dask, as many workers). --data keeps the studies in a
 folder: those that are there are not made again. With dask, judgments are a folder of 16 Parquet
-files. A graphics card fits reliabilities by their mode and leaves ties and sides out, which the
-command says once. Writes --output, or benchmarks/results/whole.md and whole-ENGINE.md.
+files, and with cluster they are on processes of one thread each, as many as cores, to which Dask
+sends messages; of these, the table counts neither processors nor memory. A graphics card fits
+reliabilities by their mode and leaves ties and sides out, which the command says once. Writes
+--output, or benchmarks/results/whole.md and whole-ENGINE.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -136,7 +140,14 @@ def timed(parts: dict[str, float], name: str, what: Callable[..., Any]) -> Calla
 
 
 def run_aggcal(
-    began: float, judgments: str, scores: str, output: str, *, engine: str, jobs: int | None
+    began: float,
+    judgments: str,
+    scores: str,
+    output: str,
+    *,
+    engine: str,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Run the command in this process, its steps timed."""
     from aggcal.cli import main as command  # isort: skip  # see above: this sets up the threads
@@ -163,8 +174,9 @@ def run_aggcal(
 
     vars(assessment)["aggregator_of"] = timed_method
     sys.argv = ["aggcal", "run", judgments, scores, "-o", output, "--quiet"]
-    sys.argv += ["--engine", engine] if engine != "local" else []
+    sys.argv += ["--engine", engine] if engine in ("gpu", "dask") else []
     sys.argv += ["--workers", str(jobs)] if engine == "dask" and jobs else []
+    sys.argv += ["--engine", "dask", "--scheduler", scheduler] if scheduler else []
     if code := command():
         raise SystemExit(code)
     parts["start"] = time.time() - began - sum(parts.values())
@@ -279,7 +291,7 @@ def main() -> None:
     parser.add_argument("--most", type=float, default=1e6)
     parser.add_argument("--sizes", type=float, nargs="+", help="of judgments, instead of --most")
     parser.add_argument("--limit", type=float, default=120.0)
-    parser.add_argument("--engine", default="local", choices=("local", "gpu", "dask"))
+    parser.add_argument("--engine", default="local", choices=("local", "gpu", "dask", "cluster"))
     parser.add_argument("--jobs", type=int, help="cores to use (all)")
     parser.add_argument("--data", metavar="FOLDER", help="where studies are kept")
     parser.add_argument("--no-peers", action="store_true")
@@ -288,6 +300,7 @@ def main() -> None:
     parser.add_argument("--output", metavar="FILE", help="for the table")
     parser.add_argument("--only", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--scheduler", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.readme:
         into_readme(Path(asked.readme))
@@ -297,7 +310,7 @@ def main() -> None:
         if name in BY_HAND:
             by_hand(judgments_file, scores_file, output, name)
         else:
-            told = {"engine": name, "jobs": asked.jobs}
+            told = {"engine": name, "jobs": asked.jobs, "scheduler": asked.scheduler}
             run_aggcal(asked.began, judgments_file, scores_file, output, **told)
         return
     if asked.jobs:
@@ -305,7 +318,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         data = Path(asked.data or temporary)
         data.mkdir(parents=True, exist_ok=True)
-        write(asked, measured(asked, data, Path(temporary)))
+        with cluster(asked.jobs) if asked.engine == "cluster" else nullcontext() as address:
+            asked.scheduler = address
+            write(asked, measured(asked, data, Path(temporary)))
+
+
+@contextmanager
+def cluster(workers: int | None) -> Iterator[str]:
+    """Start a scheduler and workers as processes; return the address of the scheduler."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=workers or os.cpu_count(),
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as found:
+        yield found.scheduler_address
 
 
 def measured(asked: argparse.Namespace, data: Path, folder: Path) -> list[str]:
@@ -322,12 +351,13 @@ def measured(asked: argparse.Namespace, data: Path, folder: Path) -> list[str]:
 
         peers = install_peers()
     more = ["--jobs", str(asked.jobs)] if asked.jobs else []
+    more += ["--scheduler", asked.scheduler] if asked.scheduler else []
     for items, judgments, annotators in chosen:
         by_hand_too = peers is not None and judgments <= asked.peers_most
         runs = [(f"aggcal run ({asked.engine})", Path(sys.executable), asked.engine)]
         runs += [(name, peers, name) for name in BY_HAND if peers and by_hand_too]
         for name, python, kind in runs:
-            parted = kind == "dask"
+            parted = kind in ("dask", "cluster")
             files = make(data, items, judgments, annotators, parted=parted)
             ending = ".csv" if kind in BY_HAND else ""
             output = str(folder / f"{judgments}-{len(rows)}{ending}")
