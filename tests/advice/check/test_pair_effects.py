@@ -178,6 +178,23 @@ def test_a_bound_allows_for_weights(weights: tuple[float, float] | str) -> None:
     assert (found._least_spread > 0.0) == (weights != "across")
 
 
+def test_answers_to_many_items_are_drawn_by_no_more_than_by_a_matrix() -> None:
+    judgments = weighed(aggcal.read_judgments(simulate(items=40, judgments=900).judgments), 3)
+    fitted = Fitted.of(judgments)
+    information = np.random.default_rng(4).uniform(0.1, 0.3, len(judgments.count))
+    found = GapVariances(fitted, information)
+    [exact] = found.tried(bounded=False)
+    weights = judgments.weight / judgments.count
+    for each in (weights.min(), np.median(weights), weights.max()):
+        usual = np.full(fitted.answers.n_pairs, each)
+        least = found._hardly_known.as_drawn(usual)
+        assert (least <= exact.as_drawn(usual) + 1e-12).all()
+        assert (least <= 0.0).all()
+    alike = Fitted.of(aggcal.read_judgments(simulate(items=40, judgments=900).judgments))
+    number = np.full(len(alike.judgments.count), 0.2)
+    assert not GapVariances(alike, number)._hardly_known.as_drawn(None).any()
+
+
 def test_there_is_no_bound_where_the_matrices_are_unlike() -> None:
     """Two halves of the items that these answers leave apart, and those of the fit do not."""
     fitted = fitted_with_many_items(3)

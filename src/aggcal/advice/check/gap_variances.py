@@ -42,6 +42,8 @@ class Variances(NamedTuple):
     """V; None where all weights are 1."""
     least: float | None = None
     """Where C is an upper bound and weights differ: how many times the real C is V at least."""
+    most: float | None = None
+    """And at most, where nothing else is known."""
 
     beyond: Callable[[FloatArray], tuple[float, float]] | None = None
     """Where weights differ: see `GapVariances.beyond`."""
@@ -51,9 +53,9 @@ class Variances(NamedTuple):
         errors = None if self.by_errors is None else self.by_errors[pairs]
         beyond, number = self.beyond, len(self.by_fit)
         if beyond is None:
-            return Variances(self.by_fit[pairs], errors, self.least)
+            return Variances(self.by_fit[pairs], errors, self.least, self.most)
         return Variances(
-            self.by_fit[pairs], errors, self.least, lambda x: beyond(sums(pairs, x, number))
+            self.by_fit[pairs], errors, beyond=lambda x: beyond(sums(pairs, x, number))
         )
 
     def as_drawn(self, weight: FloatArray | None) -> FloatArray:
@@ -72,6 +74,8 @@ class Variances(NamedTuple):
         """
         if weight is None:
             return self.by_fit
+        if self.most is not None:
+            return np.minimum(2.0 * weight - self.most, 0.0) * self.by_fit
         if self.by_errors is None:
             return np.maximum(2.0 * weight - (self.least or 0.0), 0.0) * self.by_fit
         return 2.0 * weight * self.by_fit - self.by_errors
@@ -81,7 +85,8 @@ class Variances(NamedTuple):
 class GapVariances:
     """Variances of the gaps of all pairs that were judged.
 
-    For very many items they are taken to be 0, which makes a test err on the quiet side.
+    For very many items they are taken to be 0, or by a bound if weights differ, which makes a test
+    err on the quiet side.
     """
 
     fitted: Fitted
@@ -134,8 +139,7 @@ class GapVariances:
     @cached_property
     def _exact(self) -> Variances:
         if self.fitted.others.information is None:
-            nothing = np.zeros(self.fitted.answers.n_pairs)
-            return Variances(nothing, nothing)
+            return self._hardly_known
         covariance = inverse_of(self._whole)
         if self.weights is None:
             return Variances(self._among(covariance))
@@ -145,6 +149,16 @@ class GapVariances:
         errors = covariance @ self._squared @ covariance
         beyond = partial(self.beyond, covariance, errors)
         return Variances(self._among(covariance), self._among(errors), beyond=beyond)
+
+    @property
+    def _hardly_known(self) -> Variances:
+        """What is never more than what answers are really drawn by, without a matrix."""
+        number = self.fitted.answers.n_pairs
+        if self.weights is None:
+            return Variances(np.zeros(number))
+        # The answers to a pair are a part of what tells its gap, and no answer weighs more.
+        own = sums(self.fitted.answers.pair, self.weights * self.information, number)
+        return Variances(1.0 / np.maximum(own, 1e-300), most=float(self.weights.max()))
 
     def beyond(
         self, covariance: FloatArray, errors: FloatArray, products: FloatArray
