@@ -46,9 +46,8 @@ docs: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# A worker more than there are cores: tests wait for commands, browsers and clusters that they start.
 tests: $(VENV)/.dev $(VENV)/.browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n "$$($(BIN)/python -c 'import os; print(1 + os.cpu_count())')" --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Random and mutated files into every reader, for a minute: with atheris if it can be installed.
 SECONDS ?= 60
