@@ -6,8 +6,7 @@ from dataclasses import fields
 
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import Categories
-from aggcal.engines.remote import CONTEXT, GRADE, RemoteJudgments
+from aggcal.engines.remote import RemoteJudgments, named
 from aggcal.engines.sharded.dask_pieces import Piece, together
 
 
@@ -32,23 +31,5 @@ def gathered(judgments: AnyJudgments, most: int) -> Judgments | None:
     if judgments.shards is None or judgments.on_screens or rows > most:
         return None
     piece: Piece = together(judgments.shards.listed("columns"))
-    columns = piece.columns()
-    further = columns.further
     known = {part.name: getattr(judgments, part.name) for part in fields(AnyJudgments)}
-    return Judgments(
-        known.pop("item_ids"),
-        known.pop("annotator_ids"),
-        columns.annotator,
-        columns.left,
-        columns.right,
-        columns.outcome,
-        columns.weight,
-        columns.times,
-        grade=further.get(GRADE),
-        context=further.get(CONTEXT),
-        categories=tuple(
-            Categories(name, ids, further[f"by {name}"])
-            for name, ids in judgments.category_ids.items()
-        ),
-        **known,
-    )
+    return named(piece.columns(), category_ids=judgments.category_ids, **known)

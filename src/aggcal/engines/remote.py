@@ -205,11 +205,23 @@ def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
     items, annotators = (
         np.broadcast_to(np.array("", dtype=object), (k,)) for k in (n_items, n_annotators)
     )
+    names = [name for name in columns.further if name not in (GRADE, CONTEXT)]
+    nobody = {name.removeprefix("by "): np.empty(0, dtype=object) for name in names}
+    return named(columns, items, annotators, nobody)
+
+
+def named(
+    columns: RowColumns,
+    item_ids: TextArray,
+    annotator_ids: TextArray,
+    category_ids: Mapping[str, TextArray],
+    **known: Any,
+) -> Judgments:
+    """Return judgments of columns and ids; what else is ``known`` of them is as in `Judgments`."""
     further = columns.further
-    by = {name: code for name, code in further.items() if name not in (GRADE, CONTEXT)}
     return Judgments(
-        items,
-        annotators,
+        item_ids,
+        annotator_ids,
         columns.annotator,
         columns.left,
         columns.right,
@@ -219,7 +231,7 @@ def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
         grade=further.get(GRADE),
         context=further.get(CONTEXT),
         categories=tuple(
-            Categories(name.removeprefix("by "), np.empty(0, dtype=object), code)
-            for name, code in by.items()
+            Categories(name, ids, further[f"by {name}"]) for name, ids in category_ids.items()
         ),
+        **known,
     )
