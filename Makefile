@@ -11,10 +11,11 @@ BIN    := $(VENV)/bin
 # Modules are compiled once, not by each of the many processes that the tests and the documentation start.
 unexport PYTHONDONTWRITEBYTECODE
 
-# uv when it is there and works, pip otherwise. Neither compiles modules: most are never used, and the
-# others are compiled when they are, on more than one core.
+# uv, which takes a quarter of the time; pip where uv cannot be had or does not work. Neither compiles
+# modules: most are never used, and the others are compiled when they are, on more than one core.
 define install
-	@if command -v uv >/dev/null 2>&1 && uv pip install --quiet --python $(BIN)/python -e '$(1)'; then :; \
+	@uv=$$(command -v uv || { $(BIN)/python -m pip install --quiet --disable-pip-version-check uv >/dev/null 2>&1 && echo $(BIN)/uv; }); \
+	if [ -n "$$uv" ] && "$$uv" pip install --quiet --python $(BIN)/python -e '$(1)' 2>/dev/null; then :; \
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '$(1)'; fi
 endef
 

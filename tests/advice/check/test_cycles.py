@@ -42,7 +42,7 @@ def test_triples_are_those_of_brute_force(
             beats[a, b], beats[b, a] = net[pair] > 0, net[pair] < 0
     triads = circular = 0
     for a, b, c in combinations(range(judgments.n_items), 3):
-        if {(a, b), (b, c), (a, c)} <= set(beats):
+        if {(a, b), (b, c), (a, c)} <= beats.keys():
             triads += 1
             circular += beats[a, b] == beats[b, c] == beats[c, a]
     chosen = np.ones(judgments.n_items, dtype=bool)
