@@ -32,6 +32,7 @@ from aggcal.models.general.annotators import (
     Known,
     RowSums,
 )
+from aggcal.models.general.crossed import MOST_ROWS, Crossed
 from aggcal.models.general.design import Design
 from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
@@ -143,6 +144,16 @@ class Layout:
             found[TIE] = (marks, marks.T.tocsr(), self.where_ties)
         return found
 
+    @cached_property
+    def crossed(self) -> dict[tuple[str, str], Crossed]:
+        """Of two channels: where rows couple their unknowns, but for gaps that are differences."""
+        return {
+            (one, two): Crossed.of(map_, other)
+            for one, (map_, _, _) in self.maps.items()
+            for two, (other, _, _) in self.maps.items()
+            if not (one == two == GAP and self.design.paired)
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Sums:
@@ -239,9 +250,13 @@ class Sums:
 
         Loading those takes as long as fitting a thousand rows.
         """
+        maps = self.layout.maps
+        if len(self.layout.rows) <= MOST_ROWS:
+            for (one, two), places in self.layout.crossed.items():
+                held[maps[one][2], maps[two][2]] = places.sums(self._curve(one, two))
+            return
         from scipy import sparse
 
-        maps = self.layout.maps
         for one, (_, back, where) in maps.items():
             for two, (map_, _, there) in maps.items():
                 if one == two == GAP and self.layout.design.paired:
