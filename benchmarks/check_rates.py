@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 import aggcal
@@ -31,7 +32,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import Check, check
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
-FIRST_SEED = 40_000_000
+FIRST_SEED = 50_000_000
 """Every row of the table has studies of its own: with the same ones, one unlucky study would
 count in several rows. The thresholds of the check were chosen on studies from 20,000,000 on; change
 this number whenever they are chosen anew, or the rates are those of studies they were fitted to.
@@ -46,8 +47,15 @@ OTHERS = (
     "own-order",
 )
 COPIES = ("copies",)
+NOTED = ("erratic", "pair-effects", "repeated-answers")
+"""Notes about an annotator, or about all answers, that are counted one by one."""
 KINDS = ("two groups", "not two groups", "unclear")
-CODES = {"reversed": "reversed-annotators", "guesses": "guessing", "left": "position-bias"}
+CODES = {
+    "reversed": "reversed-annotators",
+    "guesses": "guessing",
+    "left": "position-bias",
+    "lapses": "erratic",
+}
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,8 @@ class Scenario:
     """Annotators with a twelfth of the reliability of all others, who have that of three."""
     noisy: float = 0.0
     """Reliability of one annotator among others who hardly ever err."""
+    lapsing: float = 0.0
+    """Share of the answers of one annotator, who otherwise hardly errs, that are coins."""
     tastes: str = ""
     """How much of a second order annotators add to the common one: ``normal`` and ``uniform``
     numbers are degrees, ``two`` are groups. Such studies are looked at in full."""
@@ -85,6 +95,7 @@ REVERSED, GUESSING = {"reversed_share": 0.1}, {"guessing_share": 0.1}
 LEFT, COPYING = {"left_share": 0.1}, {"copied_share": 0.1}
 INNOCENT = "in a camp"
 """Role of nobody: members of camps have an order of their own, and are to be accused of nothing."""
+EXTREME = (1.0, 300.0, 1.0, 300.0)
 SMALL = ((12, 5, 6000), (9, 6, 11000), (10, 4, 20000), (12, 5, 3000), (20, 6, 6000))
 USUAL, LONG, WIDE = (30, 20, 1000), (20, 14, 2660), (100, 50, 1500)
 TIED, FEW, CAMPS = (20, 5, 3000), (12, 5, 3000), (60, 40, 8000)
@@ -186,6 +197,15 @@ SCENARIOS = (
         )
         for s in ((30, 20, 1200), (30, 60, 6000))
     ),
+    *(Scenario("clean, of log sd 1", s, reliability_sd=1.0) for s in (FEW, (20, 5, 1000))),
+    *(Scenario("clean, weights 1 or 300", s, weights=EXTREME) for s in (FEW, USUAL)),
+    Scenario("clean, many items", (2000, 300, 30000)),
+    *(Scenario("clean, in full", s, full=True) for s in (FEW, USUAL, (100, 50, 5000))),
+    *(
+        Scenario(f"1 lapses{name}", s, role="lapses", lapsing=0.2, weights=weights)
+        for name, weights in (("", ()), (", weights 0.02 to 0.98", (0.02, 0.98)))
+        for s in (USUAL, LONG, (20, 10, 4000))
+    ),
 )
 
 
@@ -204,8 +224,7 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
     table, random = dict(study.shown), np.random.default_rng(seed)
     if scenario.ranked:
         return study, _rankings(study, judgments, scenario.ranked, random)
-    if scenario.weights:
-        table["weight"] = _weights(scenario.weights, judgments, random)
+    table |= _columns(scenario, study, random)
     odd = scenario.ties or scenario.consistent or scenario.components > 1 or scenario.careless_share
     if not (odd or scenario.noisy or scenario.tastes) and scenario.score_sd == 1.0:
         return study, table
@@ -247,6 +266,27 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         "outcome": outcome[kept],
     }
     return study, table
+
+
+def _columns(scenario: Scenario, study: Simulation, random: np.random.Generator) -> dict[str, Any]:
+    """Return weights, and the outcomes where someone lapses."""
+    found: dict[str, Any] = {}
+    if scenario.weights:
+        found["weight"] = _weights(scenario.weights, len(study.left), random)
+    if scenario.lapsing:
+        found["outcome"] = _lapsing(study, scenario.lapsing, random)
+    return found
+
+
+def _lapsing(study: Simulation, share: float, random: np.random.Generator) -> NDArray[np.object_]:
+    """Let the first annotator, of reliability 4, toss a coin for a share of their answers."""
+    slopes = study.reliability.copy()
+    slopes[0] = 4.0
+    gap = study.latent[study.left] - study.latent[study.right]
+    wins = random.random(len(gap)) < expit(slopes[study.annotator] * gap)
+    tossed = (study.annotator == 0) & (random.random(len(gap)) < share)
+    wins = np.where(tossed, random.random(len(gap)) < 0.5, wins)
+    return np.where(wins, "left", "right").astype(object)
 
 
 def _parts(tastes: str, size: int, random: np.random.Generator) -> FloatArray:
@@ -300,13 +340,15 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
     found = check(judgments, with_precision=False, quick=quick and not scenario.full)
     spent = round(1e3 * (time.perf_counter() - began))
     guilty = set(study.annotator_ids[study.role == scenario.role].tolist())
+    if scenario.lapsing:
+        guilty = {str(study.annotator_ids[0])}
     copied = {str(study.annotator_ids[v]) for v in study.copied.values()}
     if scenario.role == "left":
         guilty |= {"side-preferred", "order-decides"}  # which such annotators really cause
     tally = {"studies": 1, "milliseconds": spent}
     for name, codes in (("verdicts", VERDICTS), ("others", OTHERS), ("copies", COPIES)):
         tally[name] = int(bool(accused(found, codes) - guilty - copied))
-    for code in VERDICTS:
+    for code in (*VERDICTS, *NOTED):
         tally[code] = int(bool(accused(found, (code,)) - guilty - copied))
     if scenario.full:
         tally |= _tastes(found)
@@ -381,11 +423,15 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
     print("Made by `benchmarks/check_rates.py`" + (" with `--quick`" if quick else "") + ".")
     print("A false accusation is a study in which an innocent annotator is called reversed,")
     print("guessing or following a side, or the study as a whole to prefer one. Findings of other")
-    print("checks (self-contradiction, camps, copies) are counted apart. Studies of tastes are")
+    print(
+        "checks (self-contradiction, camps, copies) are counted apart, and so are erratic people,"
+    )
+    print("effects of pairs and answers repeated by the same person. Studies of tastes are")
     print("looked at in full; the third column says what was said of these, in how many studies.\n")
     print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
-    print("| of which | innocent 'perhaps guessing' | other checks / copies | seconds |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| of which | innocent 'perhaps guessing' | other checks / copies ", end="")
+    print("| erratic / pair effects / repeated | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|")
     clean: Counter[str] = Counter()
     for scenario in SCENARIOS:
         tally = total.get(key_of(scenario))
@@ -401,6 +447,7 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         print(
             f"| {key_of(scenario)} | {found} | {percent(tally['verdicts'], n)} | {which or '-'} "
             f"| {percent(tally['doubted'], n)} | {tally['others']} / {tally['copies']} "
+            f"| {' / '.join(str(tally[code]) for code in NOTED)} "
             f"| {tally['milliseconds'] / 1e3 / n:.1f} |"
         )
         clean.update(tally if not scenario.role else {})

@@ -36,7 +36,7 @@ _EVIDENCE = {
     "decided": ("Decided", "number"),
     "decided_judgments": ("Judgments", "number"),
     "judgments": ("Judgments", "number"),
-    "infit": ("Infit", "number"),
+    "tossed": ("Like a coin", "share"),
     "seconds": ("Seconds", "number"),
 }
 """Lists that stand beside the annotators of a finding: their heading, and how they are written."""

@@ -154,7 +154,7 @@ def test_the_error_of_coin_tossers_is_that_of_simulation(
 
 def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> None:
     fitted = Fitted.of(study_judgments)
-    square, _ = infit(fitted)
+    square = infit(fitted)
     for u in range(3):
         mine = study_judgments.annotator == u
         y, p = study_judgments.outcome[mine], fitted.probability[mine]

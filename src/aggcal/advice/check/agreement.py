@@ -5,23 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, elementwise, sums
-from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import (
-    Affects,
-    Finding,
-    Severity,
-    annotators_named,
-    listed,
-    rounded,
-)
+from aggcal.advice.check.findings import Finding, Severity
 from aggcal.advice.check.pair_answers import Answers
-from aggcal.advice.check.testing import benjamini_hochberg
 from aggcal.errors import count, sentence
 
-_RATE = 0.01  # false discoveries: a lower one misses more misfits
-_LEAST_MISFIT = 1.3  # infit below which a misfit, however sure, changes no score to speak of
 _BEYOND_CHANCE = 2.0  # standard errors of alpha: fewer would see agreement in noise
 ENOUGH_PAIRS = 30  # fewer leave alpha uncertain by .2 and more
 _LOW = 0.2  # alpha up to which agreement is called slight, as in textbooks
@@ -179,65 +168,28 @@ def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
     )
 
 
-def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
-    """Return each annotator's infit mean-square and how many standard errors it is above 1.
+def infit(fitted: Fitted) -> FloatArray:
+    """Return each annotator's infit mean-square.
 
-    Infit is Σ (y − p)² / Σ p (1 − p) over decided answers: 1 if they vary as the model with the
-    annotator's own reliability expects, more if they err on pairs that are easy for them. Who calls
-    an easy pair a tie may be slow to decide, and has not erred. An answer of weight below 1 counts
-    as so much of one, as it does in the reliability: of answers that hardly count, that is the
-    usual one, and is not held against whoever gave them.
+    It is Σ (y − p)² / Σ p (1 − p) over decided answers: 1 if they vary as the model with the
+    annotator's own reliability expects. Who calls an easy pair a tie may be slow to decide, and has
+    not erred. An answer of weight below 1 counts as so much of one, as it does in the reliability:
+    of answers that hardly count, that is the usual one, and is not held against whoever gave them.
 
     Examples
     --------
     >>> import aggcal
     >>> rows = [(u, a, b) for u in ("ann", "bob") for a, b in ("ab", "bc", "ac")]
-    >>> bool((infit(Fitted.of(aggcal.read_judgments(rows)))[0] < 1.0).all())
+    >>> bool((infit(Fitted.of(aggcal.read_judgments(rows))) < 1.0).all())
     True
     """
-    judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.probability
+    judgments, m = fitted.judgments, fitted.judgments.n_annotators
 
     def squares(
         p: FloatArray, outcome: FloatArray, number: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        expected = number * (p * (1.0 - p))
-        # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
-        return expected, number * np.square(outcome - p), expected * np.square(1.0 - 2.0 * p)
+    ) -> tuple[FloatArray, FloatArray]:
+        return number * (p * (1.0 - p)), number * np.square(outcome - p)
 
-    rows = elementwise(squares, p, judgments.outcome, fitted.number, results=3)
-    total, off, variance = (sums(judgments.annotator, part, m) for part in rows)
-    total = np.maximum(total, 1e-12)
-    square = off / total
-    return square, (off - total) / np.sqrt(np.maximum(variance, 1e-12))
-
-
-def misfit(
-    fitted: Fitted, fits: tuple[FloatArray, FloatArray], named_already: set[int]
-) -> list[Finding]:
-    """Report annotators who err on easy pairs more than their own reliability explains.
-
-    ``fits`` is what `infit` found.
-    """
-    judgments, (square, beyond) = fitted.judgments, fits
-    chosen = benjamini_hochberg(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
-    who = np.array(
-        [u for u in np.flatnonzero(chosen).tolist() if u not in named_already], dtype=np.int64
-    )
-    if not len(who):
-        return []
-    who = who[np.argsort(-square[who], kind="stable")]
-    ids = judgments.annotator_ids[who]
-    return [
-        Finding(
-            "note",
-            "erratic",
-            f"'{ids[0]}' errs more on easy pairs than on close ones would suggest (infit "
-            f"{square[who[0]]:.2f}; 1 is typical).{annotators_named(ids)}",
-            "Look at their answers to easy pairs for lapses of attention, or for another "
-            "understanding of the question.",
-            {"annotators": listed(ids), "number": len(who), "infit": rounded(square[who])},
-            title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
-            f"{'errs' if len(who) == 1 else 'err'} on easy pairs",
-            affects=Affects.by_annotators(judgments, who.tolist()),
-        )
-    ]
+    rows = elementwise(squares, fitted.probability, judgments.outcome, fitted.number, results=2)
+    expected, off = (sums(judgments.annotator, part, m) for part in rows)
+    return np.asarray(off / np.maximum(expected, 1e-12))

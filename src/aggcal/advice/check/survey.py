@@ -15,7 +15,7 @@ from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
-from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
+from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
 from aggcal.advice.check.ahead import check_begun
 from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
@@ -29,6 +29,7 @@ from aggcal.advice.check.findings import (
     Finding,
     Passed,
 )
+from aggcal.advice.check.lapses import Lapses, lapse_findings
 from aggcal.advice.check.pair_effects import effect_findings, shared_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
@@ -233,6 +234,7 @@ class _Look:
         # Without copies and camps nothing that is found decides what else is looked for.
         self._shared = beside(lambda: shared_answers(fitted)) if quick else None
         self._agreed = beside(lambda: (krippendorff(fitted.answers), infit(fitted)))
+        self._lapsed = beside(lambda: Lapses.of(fitted))
         self._contradicted = beside(lambda: (contradictions(fitted), repeats(fitted.answers)))
         self._sides()
         copied = self._copies()
@@ -376,7 +378,9 @@ class _Look:
     def _agreement(self) -> None:
         found, fits = self._agreed()
         levels = agreement_findings(found)
-        self.findings += [*levels, *misfit(self.fitted, fits, self.named)]
+        self.findings += levels
+        if self.against_others:
+            self.findings += lapse_findings(self.fitted, self._lapsed(), self.named)
         if not levels:
             self.passed += passed.of_agreement(found)
         if found is not None:
@@ -386,4 +390,4 @@ class _Look:
                 "krippendorff_alpha": found.alpha,
                 "pairs": found.pairs,
             }
-        self.counts["infit"] = range_of(fits[0])
+        self.counts["infit"] = range_of(fits)

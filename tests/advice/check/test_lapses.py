@@ -1,0 +1,111 @@
+"""Errors on easy pairs: found where answers are tossed, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.advice.check import check
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.lapses import _SHARES, Lapses, _likelihoods
+
+ITEMS, ANNOTATORS, EACH = 20, 10, 400
+
+
+def answered(
+    random: np.random.Generator,
+    tossed: FloatArray,
+    *,
+    times: int = 1,
+    heavy: bool = False,
+) -> dict[str, Any]:
+    """Answer random pairs, a share of each annotator's answers by a coin, each so many times.
+
+    Those who toss none have a reliability about 1, the others 5. ``heavy`` are errors that become
+    rare far more slowly than those of a logistic curve.
+    """
+    size = ANNOTATORS * EACH
+    who = np.repeat(np.arange(ANNOTATORS), EACH)
+    left = random.integers(ITEMS, size=size)
+    right = (left + random.integers(1, ITEMS, size=size)) % ITEMS
+    scores = 1.5 * random.normal(size=ITEMS)
+    slopes = np.where(tossed > tossed.min(), 5.0, np.exp(0.4 * random.normal(size=ANNOTATORS)))
+    gap = slopes[who] * (scores[left] - scores[right])
+    chance = 0.5 + np.arctan(1.5 * gap) / np.pi if heavy else expit(gap)
+    chance = (1.0 - tossed[who]) * chance + 0.5 * tossed[who]
+    up = random.random(size) < chance
+    rows = {
+        "annotator": who.astype(str),
+        "left": left.astype(str),
+        "right": right.astype(str),
+        "outcome": np.where(up, "left", "right").astype(object),
+    }
+    return {name: np.repeat(column, times) for name, column in rows.items()}
+
+
+def erratic(table: dict[str, Any]) -> set[str]:
+    found = check(aggcal.read_judgments(table), quick=True, with_precision=False).findings
+    return {name for f in found if f.code == "erratic" for name in f.details["annotators"]}
+
+
+def alike(share: float) -> FloatArray:
+    return np.full(ANNOTATORS, share)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_tosses_some_answers_is_found_and_nobody_else(seed: int) -> None:
+    tossed = alike(0.0)
+    tossed[3] = 0.25
+    table = answered(np.random.default_rng([1, seed]), tossed)
+    found = Lapses.of(Fitted.of(aggcal.read_judgments(table)))
+    assert found.who.tolist() == [3]
+    assert 0.1 <= found.share[3] <= 0.45
+    assert erratic(table) == {"3"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_all_toss_some_nobody_is_named_for_it(seed: int) -> None:
+    assert not erratic(answered(np.random.default_rng([2, seed]), alike(0.1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_errors_of_another_curve_are_held_against_nobody(seed: int) -> None:
+    assert not erratic(answered(np.random.default_rng([3, seed]), alike(0.0), heavy=True))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_error_told_ten_times_is_one(seed: int) -> None:
+    """Honest answers of which each is in the table many times."""
+    assert not erratic(answered(np.random.default_rng([4, seed]), alike(0.0), times=10))
+
+
+def test_two_annotators_are_not_held_against_each_other() -> None:
+    tossed = alike(0.0)
+    tossed[1] = 0.3
+    table = answered(np.random.default_rng(5), tossed)
+    two = np.isin(table["annotator"], ["0", "1"])
+    assert not erratic({name: column[two] for name, column in table.items()})
+
+
+def test_likelihoods_are_those_of_a_fine_search(study_judgments: aggcal.Judgments) -> None:
+    """Of gaps that are not rounded."""
+    fitted = Fitted.of(study_judgments)
+    judgments, some = fitted.judgments, np.arange(3)
+    found = _likelihoods(fitted, some)
+    for u in some:
+        mine = (judgments.annotator == u) & (fitted.number > 0.0)
+        gap, outcome, number = (
+            each[mine] for each in (fitted.gap, judgments.outcome, fitted.number)
+        )
+
+        slopes = np.exp(np.linspace(-3.5, 3.5, 4001))[:, None]
+        # Outcomes are 0 and 1 where they count.
+        right = expit(slopes * np.where(outcome > 0.5, gap, -gap))
+        chances = [(1.0 - share) * right + 0.5 * share for share in _SHARES]
+        best = np.array([(np.log(each + 1e-300) @ number).max() for each in chances])
+        np.testing.assert_allclose(found[u] - found[u, 0], best - best[0], atol=0.1)
