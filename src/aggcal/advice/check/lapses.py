@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, elementwise, sums
+from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
@@ -23,9 +24,9 @@ from aggcal.models.links import LOGISTIC
 _RATE = 0.01
 """Chance that a study names anybody who never lapses: a lower one misses more of those who do."""
 _LEAST_SHARE = 0.05  # of answers: fewer lapses, however sure, change no score to speak of
-_WORTH_A_LOOK = 2.0
-"""Standard errors of errors on easy pairs beyond what is expected, from which an annotator is
-looked at more closely: more would miss some, fewer take time for nothing."""
+_WORTH_A_LOOK = 1.0
+"""Standard errors of errors on easy pairs that an annotator may lack of what would tell, and is
+looked at more closely all the same: fewer would miss some, more take time for nothing."""
 _TYPICAL = 0.1  # the share that errors on easy pairs are first weighed for
 _SHARES: FloatArray = np.array([0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45])
 _OTHERS = 200
@@ -69,7 +70,7 @@ class Lapses:
         """Find them, each held against how often the others lapse."""
         m = fitted.judgments.n_annotators
         beyond, off = _beyond(fitted)
-        some = np.flatnonzero(beyond > _WORTH_A_LOOK)
+        some = np.flatnonzero(beyond > -ndtri(_RATE / m) - _WORTH_A_LOOK)
         share: FloatArray = np.zeros(m)
         if not len(some):
             return cls(some, share)
@@ -181,11 +182,13 @@ def _counted(fitted: Fitted, some: IntArray) -> tuple[FloatArray, FloatArray]:
 
 def _fitted(agreed: FloatArray, differed: FloatArray) -> FloatArray:
     """Return the log-likelihood of each share, annotators by shares."""
+    used = (agreed + differed).any(axis=0)
+    agreed, differed, sizes = agreed[:, used], differed[:, used], _SIZES[used]
     log_slope: FloatArray = np.zeros((len(agreed), len(_SHARES)))
     found, tossed = log_slope, _SHARES[:, None, None]
     for steps in _STEPS:
         tried = log_slope[..., None] + np.log(2.0) * steps
-        chance = LOGISTIC.probability(np.exp(tried)[..., None] * _SIZES)
+        chance = LOGISTIC.probability(np.exp(tried)[..., None] * sizes)
         chance = (1.0 - tossed) * chance + 0.5 * tossed
         # Where the slope is steep no error is possible but a lapse.
         against = np.log(np.maximum(1.0 - chance, 1e-300))
