@@ -427,7 +427,9 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         "checks (self-contradiction, camps, copies) are counted apart, and so are erratic people,"
     )
     print("effects of pairs and answers repeated by the same person. Studies of tastes are")
-    print("looked at in full; the third column says what was said of these, in how many studies.\n")
+    print("looked at in full; the third column says what was said of these, in how many studies.")
+    print("Among tastes up to the opposite, whoever is called reversed does answer the opposite of")
+    print("most others, and counts as accused wrongly because nobody put a fault in.\n")
     print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
     print("| of which | innocent 'perhaps guessing' | other checks / copies ", end="")
     print("| erratic / pair effects / repeated | seconds |")
