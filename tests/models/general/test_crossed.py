@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.models.general import sums as general_sums
 from aggcal.models.general.crossed import Crossed
 
 
@@ -24,5 +27,20 @@ def test_products_are_those_of_sparse_matrices(
     factors = random.normal(size=300)
     middle = sparse.diags_array(factors) @ sparse.csr_array(two)
     expected = (sparse.csr_array(one.T) @ middle).toarray()
-    found = Crossed.of(sparse.csr_array(one), sparse.csr_array(two)).sums(factors)
+    tables = sparse.csr_array(one), sparse.csr_array(two)
+    found = Crossed.of(*tables).sums(factors)
+    assert len(Crossed.of(*tables).row) == Crossed.number(*tables)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=0.0 if signs else 1e-13)
+
+
+def test_a_fit_with_too_many_products_to_keep_is_the_same(
+    study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = aggcal.Terms(bridge="axis")
+
+    def scores() -> FloatArray:
+        return aggcal.aggregate(study_judgments, terms=terms, warn=False).scores
+
+    kept = scores()
+    monkeypatch.setattr(general_sums, "MOST", -1)
+    np.testing.assert_array_equal(scores(), kept)

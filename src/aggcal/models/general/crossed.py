@@ -9,9 +9,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.records import dataclass
 
-MOST_ROWS = 100_000
-"""Rows up to which the places of products are kept: more of them take memory, and sparse matrices
-then take little longer."""
+MOST = 1_000_000
+"""Products whose places are kept: more of them take memory, and sparse matrices then take little
+longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,11 @@ class Crossed:
     second: FloatArray
     place: IntArray
     shape: tuple[int, int]
+
+    @staticmethod
+    def number(one: Any, two: Any) -> int:
+        """Return how many products two sparse tables with the same rows have."""
+        return int(np.diff(one.indptr).astype(np.int64) @ np.diff(two.indptr).astype(np.int64))
 
     @classmethod
     def of(cls, one: Any, two: Any) -> Crossed:

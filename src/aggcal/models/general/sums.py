@@ -32,7 +32,7 @@ from aggcal.models.general.annotators import (
     Known,
     RowSums,
 )
-from aggcal.models.general.crossed import MOST_ROWS, Crossed
+from aggcal.models.general.crossed import MOST, Crossed
 from aggcal.models.general.design import Design
 from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
@@ -145,14 +145,20 @@ class Layout:
         return found
 
     @cached_property
-    def crossed(self) -> dict[tuple[str, str], Crossed]:
-        """Of two channels: where rows couple their unknowns, but for gaps that are differences."""
-        return {
-            (one, two): Crossed.of(map_, other)
+    def crossed(self) -> dict[tuple[str, str], Crossed] | None:
+        """Of two channels: where rows couple their unknowns, but for gaps that are differences.
+
+        None where that would take much memory.
+        """
+        pairs = {
+            (one, two): (map_, other)
             for one, (map_, _, _) in self.maps.items()
             for two, (other, _, _) in self.maps.items()
             if not (one == two == GAP and self.design.paired)
         }
+        if sum(Crossed.number(*both) for both in pairs.values()) > MOST:
+            return None
+        return {channels: Crossed.of(*both) for channels, both in pairs.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,9 +256,9 @@ class Sums:
 
         Loading those takes as long as fitting a thousand rows.
         """
-        maps = self.layout.maps
-        if len(self.layout.rows) <= MOST_ROWS:
-            for (one, two), places in self.layout.crossed.items():
+        maps, crossed = self.layout.maps, self.layout.crossed
+        if crossed is not None:
+            for (one, two), places in crossed.items():
                 held[maps[one][2], maps[two][2]] = places.sums(self._curve(one, two))
             return
         from scipy import sparse
