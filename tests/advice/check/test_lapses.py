@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,44 @@ def test_one_error_told_ten_times_is_one(seed: int) -> None:
     assert not erratic(answered(np.random.default_rng([4, seed]), alike(0.0), times=10))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_who_sees_one_item_in_another_way_does_not_lapse(seed: int) -> None:
+    """Careful answers, but the best item is the worst to one of them."""
+    random = np.random.default_rng([5, seed])
+    size = ANNOTATORS * EACH
+    who = np.repeat(np.arange(ANNOTATORS), EACH)
+    left = random.integers(ITEMS, size=size)
+    right = (left + random.integers(1, ITEMS, size=size)) % ITEMS
+    scores = np.tile(np.linspace(2.0, -2.0, ITEMS), (ANNOTATORS, 1))
+    scores[4, 0] = -2.5
+    gap = 2.0 * (scores[who, left] - scores[who, right])
+    rows = {
+        "annotator": who.astype(str),
+        "left": left.astype(str),
+        "right": right.astype(str),
+        "outcome": np.where(random.random(size) < expit(gap), "left", "right").astype(object),
+    }
+    assert not erratic(rows)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_of_long_rankings_are_not_taken_for_lapses(seed: int) -> None:
+    """Each of eight puts twenty items in order twice; the table does not say so."""
+    random = np.random.default_rng([6, seed])
+    scores, rows = 1.5 * random.normal(size=ITEMS), []
+    for who in range(8):
+        slope = np.exp(0.4 * random.normal())
+        for _ in range(2):
+            order = np.argsort(-(slope * scores + random.gumbel(size=ITEMS)))
+            rows += [(f"u{who}", f"i{a}", f"i{b}") for a, b in combinations(order, 2)]
+    annotator, winner, loser = np.array(rows, dtype=object).T
+    assert not erratic({"annotator": annotator, "winner": winner, "loser": loser})
+
+
 def test_two_annotators_are_not_held_against_each_other() -> None:
     tossed = alike(0.0)
     tossed[1] = 0.3
-    table = answered(np.random.default_rng(5), tossed)
+    table = answered(np.random.default_rng(7), tossed)
     two = np.isin(table["annotator"], ["0", "1"])
     assert not erratic({name: column[two] for name, column in table.items()})
 

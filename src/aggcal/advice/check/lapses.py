@@ -15,6 +15,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, elementwise, sums
 from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.records import dataclass
+from aggcal._core.unmasked import quantiles
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.testing import holm
@@ -31,6 +32,10 @@ _TYPICAL = 0.1  # the share that errors on easy pairs are first weighed for
 _SHARES: FloatArray = np.array([0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45])
 _OTHERS = 200
 """Annotators, those with most answers, who tell how often people lapse: more take longer."""
+_ALIKE = 10.0
+"""Annotators that the model counts as when others are asked how much shares differ: a higher number
+trusts that it is right."""
+_UPPER_QUARTILE = 0.455  # of squared scores, of which half are 0: the median of χ² with 1 degree
 _AT_ONCE = 32  # annotators who are looked at together: more take more memory, fewer more time
 _SIZES: FloatArray = np.concatenate([np.arange(80) / 20.0, 4.0 + np.arange(17) / 2.0])
 """What sizes of gaps are rounded to: easy pairs are all alike."""
@@ -78,21 +83,23 @@ class Lapses:
         likely = _likelihoods(fitted, some)
         share[some] = _SHARES[likely.argmax(axis=1)]
 
-        def sure(others: FloatArray) -> BoolArray:
-            """Say who lapses more than the others, by the likelihoods of theirs."""
-            together = (likely + others).max(axis=1)
-            more = likely.max(axis=1) + others.max(axis=1) - together
-            usual = _SHARES[others.argmax(axis=1)]
+        def sure(some: IntArray, squares: FloatArray) -> BoolArray:
+            """Say whose squared standard scores tell."""
             score: FloatArray = np.zeros(m)
-            score[some] = -np.sqrt(2.0 * np.maximum(more, 0.0)) * (share[some] > usual)
+            score[some] = -np.sqrt(squares)
             p_value = fitted.clusters.tail(score, inflation)
             return holm(np.where(score < 0.0, p_value, 1.0), _RATE) & (share >= _LEAST_SHARE)
 
         # The likelihoods of the others take longer: first, as if they were known never to lapse.
-        chosen = sure(np.where(_SHARES == 0.0, 0.0, -np.inf)[None])
+        chosen = sure(some, _excess(likely, np.where(_SHARES == 0.0, 0.0, -np.inf)[None]))
         if chosen.any():
-            # Where everybody lapses, or errs as no logistic curve does, nobody is worse for it.
-            chosen = sure(_of_others(fitted, some))
+            crowd = _Crowd.of(fitted, inflation)
+            chosen = sure(some, crowd.excess(likely, some))
+        if chosen.any():
+            # Errors about one item, which was misread or is seen in another way, are no lapses.
+            some = np.flatnonzero(chosen)
+            likely = _likelihoods(fitted, some, _about_worst(fitted, off, chosen))
+            chosen = sure(some, crowd.excess(likely, some))
         who = np.flatnonzero(chosen)
         return cls(who[np.argsort(-share[who], kind="stable")], share)
 
@@ -145,29 +152,78 @@ def _beyond(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     return (pull - explained * slope) / np.sqrt(variance), off
 
 
-def _of_others(fitted: Fitted, some: IntArray) -> FloatArray:
-    """Return the log-likelihoods of one share for all others of each of these."""
-    judgments, m = fitted.judgments, fitted.judgments.n_annotators
-    given = sums(judgments.annotator, fitted.number, m)
-    most = np.argsort(-given, kind="stable")[:_OTHERS]
-    own: FloatArray = np.zeros((m, len(_SHARES)))
-    own[most] = _likelihoods(fitted, most)
-    return np.asarray(own.sum(axis=0) - own[some])
+def _excess(likely: FloatArray, others: FloatArray) -> FloatArray:
+    """Return twice the log-likelihood ratio against the same share as others; 0 for a lower one."""
+    together = (likely + others).max(axis=1)
+    more = np.maximum(likely.max(axis=1) + others.max(axis=1) - together, 0.0)
+    return np.where(likely.argmax(axis=1) > others.argmax(axis=1), 2.0 * more, 0.0)
 
 
-def _likelihoods(fitted: Fitted, some: IntArray) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class _Crowd:
+    """Those who gave most answers: how often people lapse, and how much they differ in that."""
+
+    who: IntArray
+    own: FloatArray
+    """Log-likelihood of each share, annotators by shares; 0 of those who are not among them."""
+    squares: FloatArray
+    """By how much each of them lapses more than the others: standard scores, squared."""
+
+    @classmethod
+    def of(cls, fitted: Fitted, inflation: FloatArray) -> _Crowd:
+        judgments, m = fitted.judgments, fitted.judgments.n_annotators
+        given = sums(judgments.annotator, fitted.number, m)
+        who = np.argsort(-given, kind="stable")[:_OTHERS]
+        own: FloatArray = np.zeros((m, len(_SHARES)))
+        own[who] = _likelihoods(fitted, who)
+        squares = _excess(own[who], own.sum(axis=0) - own[who]) / inflation[who]
+        return cls(who, own, squares)
+
+    def excess(self, likely: FloatArray, some: IntArray) -> FloatArray:
+        """Return by how much each of these lapses more than the others, beside how those differ.
+
+        Where everybody lapses nobody is worse for it. Where errors follow no logistic curve, or
+        answers depend on each other in ways that the data do not tell, people differ by more than
+        chance.
+        """
+        found = _excess(likely, self.own.sum(axis=0) - self.own[some])
+        for k, u in enumerate(some.tolist()):
+            others = self.squares[self.who != u]
+            high = float(quantiles(others, np.array([0.75]))[0]) / _UPPER_QUARTILE
+            wider = (len(others) * high + _ALIKE) / (len(others) + _ALIKE)
+            found[k] /= max(wider, 1.0)
+        return found
+
+
+def _about_worst(fitted: Fitted, off: FloatArray, chosen: BoolArray) -> BoolArray:
+    """Say which rows are about the item on which their annotator, one of these, lapses most."""
+    judgments = fitted.judgments
+    found: BoolArray = np.zeros(len(off), dtype=bool)
+    for u in np.flatnonzero(chosen).tolist():
+        mine = np.flatnonzero(judgments.annotator == u)
+        pull, left, right = (fitted.number * off)[mine], judgments.left[mine], judgments.right[mine]
+        n = judgments.n_items
+        worst = int(np.argmax(sums(left, pull, n) + sums(right, pull, n)))
+        found[mine] = (left == worst) | (right == worst)
+    return found
+
+
+def _likelihoods(fitted: Fitted, some: IntArray, without: BoolArray | None = None) -> FloatArray:
     """Return the log-likelihood of each share, at the reliability that fits it best."""
-    agreed, differed = _counted(fitted, some)
+    agreed, differed = _counted(fitted, some, without)
     parts = [slice(k, k + _AT_ONCE) for k in range(0, len(some), _AT_ONCE)]
     return np.concatenate([_fitted(agreed[part], differed[part]) for part in parts])
 
 
-def _counted(fitted: Fitted, some: IntArray) -> tuple[FloatArray, FloatArray]:
+def _counted(
+    fitted: Fitted, some: IntArray, without: BoolArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Count answers that agree with the others, and that do not, by annotator and size of gap."""
     judgments = fitted.judgments
     place = np.full(judgments.n_annotators, -1)
     place[some] = np.arange(len(some))
-    kept = np.flatnonzero((place[judgments.annotator] >= 0) & (fitted.number > 0.0))
+    counted = (place[judgments.annotator] >= 0) & (fitted.number > 0.0)
+    kept = np.flatnonzero(counted if without is None else counted & ~without)
     who: CodeArray = judgments.annotator[kept]
     gap, outcome, number = fitted.gap[kept], judgments.outcome[kept], fitted.number[kept]
     rounded_size = np.searchsorted(0.5 * (_SIZES[1:] + _SIZES[:-1]), np.abs(gap))
