@@ -69,23 +69,23 @@ def test_who_tosses_some_answers_is_found_and_nobody_else(seed: int) -> None:
     assert erratic(table) == {"3"}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_where_all_toss_some_nobody_is_named_for_it(seed: int) -> None:
     assert not erratic(answered(np.random.default_rng([2, seed]), alike(0.1)))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_errors_of_another_curve_are_held_against_nobody(seed: int) -> None:
     assert not erratic(answered(np.random.default_rng([3, seed]), alike(0.0), heavy=True))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_one_error_told_ten_times_is_one(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_one_error_told_five_times_is_one(seed: int) -> None:
     """Honest answers of which each is in the table many times."""
-    assert not erratic(answered(np.random.default_rng([4, seed]), alike(0.0), times=10))
+    assert not erratic(answered(np.random.default_rng([4, seed]), alike(0.0), times=5))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_who_sees_one_item_in_another_way_does_not_lapse(seed: int) -> None:
     """Careful answers, but the best item is the worst to one of them."""
     random = np.random.default_rng([5, seed])
@@ -105,7 +105,7 @@ def test_who_sees_one_item_in_another_way_does_not_lapse(seed: int) -> None:
     assert not erratic(rows)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_pairs_of_long_rankings_are_not_taken_for_lapses(seed: int) -> None:
     """Each of eight puts twenty items in order twice; the table does not say so."""
     random = np.random.default_rng([6, seed])
