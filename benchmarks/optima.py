@@ -28,8 +28,10 @@ from scipy.special import expit, log_expit, ndtr
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.marginal import QuantifyMarginal
 from aggcal.aggregation.methods import Estimator
-from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
+from aggcal.aggregation.solve.marginal import fit_marginal
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.models.rows import rows_of
@@ -147,7 +149,7 @@ def only(begin: FloatArray, best: MarginalFit | None) -> list[FloatArray]:
 
 
 def random_marginal(method: str, judgments: Judgments, starts: int, seed: int) -> float:
-    """Return the lowest objective that the marginal iteration settles at from random starts."""
+    """Return the lowest cost that the marginal iteration settles at from random starts."""
     random = np.random.default_rng([seed, 9])
     fitter, rows, graph = aggregator(method, "marginal"), rows_of(judgments), judgments.graph
     sd, best = fitter.marginal_problem(rows, graph).default_sd, np.inf
@@ -156,7 +158,7 @@ def random_marginal(method: str, judgments: Judgments, starts: int, seed: int) -
         problem = fitter.marginal_problem(rows, graph)
         found = fit_marginal(problem, partial(only, begin))
         if found.convergence.converged:
-            best = min(best, found.objective)
+            best = min(best, found.cost)
     return best
 
 
@@ -168,9 +170,13 @@ def missed(task: tuple[str, Estimator, int, int]) -> tuple[float, bool]:
     fit = aggregator(method, estimator).fit(judgments)
     if fit.objective is None:
         raise RuntimeError("the fit has no objective")
-    look = random_optimum if estimator == "mode" else random_marginal
     told = any(isinstance(w, DividedWarning | ConvergenceWarning) for w in fit.warnings)
-    return fit.objective - look(method, judgments, starts, seed), told
+    if estimator == "mode":
+        return fit.objective - random_optimum(method, judgments, starts, seed), told
+    own = fit.quantifier
+    if not isinstance(own, QuantifyMarginal):
+        raise TypeError("the annotators were not integrated out")
+    return own.fit.cost - random_marginal(method, judgments, starts, seed), told
 
 
 def main() -> None:

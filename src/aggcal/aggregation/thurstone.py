@@ -32,7 +32,7 @@ from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
 from aggcal.aggregation.solve.fit import Fit, fit_thurstone
-from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.solve.prior_sd import estimate_sd
 from aggcal.aggregation.start import (

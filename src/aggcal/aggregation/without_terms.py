@@ -5,7 +5,8 @@ from __future__ import annotations
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.fit import doubtful, first_voice, rough_start
-from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
+from aggcal.aggregation.solve.marginal import fit_marginal
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import Progress
 from aggcal.data.base import AnyJudgments

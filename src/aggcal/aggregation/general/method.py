@@ -29,7 +29,8 @@ from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.general.problem import State
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.solve.marginal import MarginalFit, Progress
+from aggcal.aggregation.solve.marginal import Progress
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import State as MarginalState
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged

@@ -21,7 +21,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem, State
 from aggcal.aggregation.solve.prior_sd import LOG_SD
 from aggcal.models.beliefs import Beliefs
