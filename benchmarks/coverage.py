@@ -84,6 +84,7 @@ def cells() -> Iterator[Cell]:  # noqa: C901
     )  # fmt: skip
     for size in sizes:
         yield Cell(*size)
+    yield from _many_items()
     for spread in (0.3, 2.0, 3.0):
         for size in ((10, 10, 60), (60, 200, 5), (200, 50, 40), (100, 20, 50)):
             yield Cell(*size, spread=spread)
@@ -103,6 +104,27 @@ def cells() -> Iterator[Cell]:  # noqa: C901
     for size in ((60, 200, 5), (10, 5, 60), (200, 50, 40), (100, 30, 200)):
         yield Cell(*size, annotator_kind="beta", method="crowd-bt")
     yield Cell(*usual, annotator_kind="beta", method="crowd-tcv")
+
+
+def _many_items() -> Iterator[Cell]:
+    """Yield kinds of studies whose covariance is no matrix, unless scores depend on each other."""
+    for size in (
+        (600, 30, 400),
+        (600, 1200, 10),
+        (1000, 50, 400),
+        (2000, 50, 400),
+        (5000, 500, 200),
+    ):
+        yield Cell(*size)
+    for spread in (0.3, 3.0):
+        yield Cell(600, 30, 400, spread=spread)
+    for shape in ("t3", "clusters", "two groups"):
+        yield Cell(600, 30, 400, shape=shape)
+    yield Cell(600, 30, 400, annotator_kind="33% reversed")
+    yield Cell(1200, 30, 800, components=2)
+    yield Cell(600, 30, 400, method="hra-e")
+    yield Cell(600, 30, 400, annotator_kind="equal", method="btl")
+    yield Cell(600, 30, 400, annotator_kind="beta", method="crowd-bt")
 
 
 def simulated(

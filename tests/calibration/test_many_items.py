@@ -12,7 +12,7 @@ from aggcal._core import arrays, positions, sorting
 from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.tables import as_text
-from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance, independent
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance, independent
 from aggcal.calibration import atc, intervals
 from aggcal.calibration.averaged import averaged_ends
 from aggcal.calibration.draws import Knowledge

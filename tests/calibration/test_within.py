@@ -13,11 +13,8 @@ from scipy.optimize import lsq_linear
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.components import members, several
-from aggcal.aggregation.uncertainty.covariance import (
-    DenseCovariance,
-    DrawnCovariance,
-    MatrixFreeCovariance,
-)
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance, DrawnCovariance
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.calibration import intervals
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.calibrator import find

@@ -385,16 +385,11 @@ class Quantify:
         own, known = self.aggregator, consensus.uncertainty
         if found is None or known is None or not isinstance(own, Alike):
             return None
-        if (
-            not isinstance(known.covariance, DenseCovariance)
-            or len(consensus.scores) > _MOST_COMPARED
-            or self.judgments.local is None
-        ):
+        if len(consensus.scores) > _MOST_COMPARED or self.judgments.local is None:
             return found
-        alike = own.alike(self.judgments, consensus)
+        matrix, alike = known.covariance.dense(), own.alike(self.judgments, consensus)
         plain = alike.quantify(_FIXED).uncertainty
-        if plain is None or not isinstance(plain.covariance, DenseCovariance):
+        other = None if plain is None else plain.covariance.dense()
+        if matrix is None or other is None:
             return found
-        return found | relative_variances(
-            known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
-        )
+        return found | relative_variances(known.scores, matrix.matrix, alike.scores, other.matrix)

@@ -22,7 +22,7 @@ from aggcal._core.text import brief
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
@@ -76,10 +76,10 @@ def rank_changes(
     if not pairs:
         return [[] for _ in wanted]
     one, two = np.array(pairs).T
-    if len(score) <= MOST_DENSE:
-        free = known.covariance.gap_variance(one, two)
-    else:
+    if isinstance(known.covariance, MatrixFreeCovariance):
         free = known.covariance.variances[one] + known.covariance.variances[two]
+    else:
+        free = known.covariance.gap_variance(one, two)
     level, number = _Level.about(distinct(np.concatenate([one, two])), own, judgments, consensus)
     needed = level.answers(number[one], number[two], free)
     answers = dict(zip(pairs, needed.tolist(), strict=True))

@@ -16,7 +16,7 @@ from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty import Covariance, Uncertainty
 from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.covariance import independent
+from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs

@@ -27,8 +27,8 @@ from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
     DenseCovariance,
     DrawnCovariance,
-    independent,
 )
+from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.within import deviations, n_levels
 

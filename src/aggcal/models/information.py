@@ -183,6 +183,19 @@ class Information:
             total += fixed * fixed
         return total
 
+    def held_diagonal(self) -> tuple[FloatArray, FloatArray]:
+        """Return the diagonal of A, and the part of it that constraints add.
+
+        That is how precisely each score is known given all others and the annotators' parameters.
+        """
+        added_by = np.zeros(self.n_items)
+        for fixed in self.constraints:
+            added_by += fixed * fixed
+        own = self._own_diagonal
+        if self.heterogeneous:
+            own = self.curvature_diagonal(held=True)
+        return own + self.prior + added_by, added_by
+
     @cached_property
     def _own_diagonal(self) -> FloatArray:
         return self.curvature_diagonal()
@@ -294,21 +307,22 @@ class Information:
         each_range(work, self._ranges)
         return out
 
-    def curvature_diagonal(self) -> FloatArray:
-        """Return the diagonal of the judgments' part of S."""
-        kernels = library()
+    def curvature_diagonal(self, *, held: bool = False) -> FloatArray:
+        """Return the diagonal of the judgments' part of S, or of A: with the annotators held."""
+        kernels, free = library(), self.heterogeneous and not held
         if kernels is None:
             near = self._gap_curvature.astype(np.float64)
             n = self.n_items
             total = sums(self._winner, near, n) + sums(self._loser, near, n)
-            if self.heterogeneous:
+            if free:
                 border = border_of(n, self._parts())
                 total -= border.power(2) @ (1.0 / self.inner)
             return total
 
         def work(begin: int, end: int) -> FloatArray:
-            out, held = np.zeros(self.n_items), np.zeros(self.n_items)
-            kernels.aggcal_diagonal(begin, end, *at(*self._columns(), self.inner, held, out))
+            out, room = np.zeros(self.n_items), np.zeros(self.n_items)
+            columns = self._columns() if free else (*self._columns()[:-1], None)
+            kernels.aggcal_diagonal(begin, end, *at(*columns, self.inner, room, out))
             return out
 
         return added(each_range(work, self._ranges))

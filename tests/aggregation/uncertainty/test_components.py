@@ -14,7 +14,8 @@ from aggcal.advice.check import check
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import n_components
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance, independent
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.aggregation.uncertainty.shape import Shaped
 from aggcal.cli import main

@@ -129,6 +129,8 @@ def test_no_matrix_gives_the_same_errors(
     exact = aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify().uncertainty
     assert exact is not None
     certified = exact.certified().count
+    for home in ("laplace", "marginal"):
+        monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.ALWAYS_DENSE", 10)
     for home in ("laplace", "ranks", "marginal"):
         monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.MOST_DENSE", 10)
     # A fit keeps its posterior: another one is made without a matrix.
@@ -143,7 +145,8 @@ def test_no_matrix_gives_the_same_errors(
     # Without a matrix ranks are those of a normal prior, with one of an estimated shape.
     assert np.abs(free_.rank_low - exact.rank_low).max() <= 45
     assert np.abs(free_.rank_high - exact.rank_high).max() <= 45
-    assert free_.certified().count < certified
+    # The bound on the variance of a gap is hardly larger than the variance.
+    assert 0.8 * certified < free_.certified().count <= certified
     if exact.reliability_low is not None and free_.reliability_low is not None:
         np.testing.assert_allclose(free_.reliability_low, exact.reliability_low, atol=0.05)
 

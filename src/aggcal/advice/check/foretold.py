@@ -13,7 +13,7 @@ from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import effective
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import apart
-from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.data.graph import Forest
 from aggcal.models.rows import laplacian, scatter
 

@@ -15,7 +15,7 @@ from aggcal._core.records import dataclass
 from aggcal.advice.check.foretold import Pairs, items_differ
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
-from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:

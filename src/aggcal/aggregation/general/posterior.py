@@ -12,13 +12,9 @@ from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem
 from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
-from aggcal.aggregation.uncertainty.covariance import (
-    MOST_DENSE,
-    Covariance,
-    DenseCovariance,
-    MatrixFreeCovariance,
-)
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance, DenseCovariance
 from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
 from aggcal.models.information import information as information_of

@@ -13,7 +13,8 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.components import members, pairs_within
-from aggcal.aggregation.uncertainty.covariance import Covariance, MatrixFreeCovariance
+from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _AT_ONCE = 1 << 17  # pairs that are looked at together: more take more memory, fewer more time
@@ -64,11 +65,9 @@ class Certified:
     def count(self) -> int:
         """How many pairs are certified."""
         if isinstance(self.covariance, MatrixFreeCovariance):
-            # The bound (se_i + se_j)² on the variance of a gap makes it one of disjoint intervals.
-            se = self.critical_value * np.sqrt(self.covariance.variances)
-            low, high = self.scores - se, self.scores + se
+            bounds, critical_value = self.covariance.gap_bounds, self.critical_value
             return sum(
-                int(np.searchsorted(np.sort(high[own]), low[own], side="left").sum())
+                bounds.count(self.scores, own, critical_value)
                 for own in members(self.component, len(self.scores))
             )
         return sum(int(np.count_nonzero(found)) for _, _, found in self._blocks())

@@ -1,9 +1,8 @@
-"""The covariance of the scores: as a matrix, from draws, or without ever writing it down."""
+"""The covariance of the scores: as a matrix or from draws (or without: `matrix_free`)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -14,8 +13,10 @@ from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.prior_sd import about_mean, centred
 
-MOST_DENSE = 3000
-"""Up to so many items a covariance is a matrix."""
+ALWAYS_DENSE, MOST_DENSE = 400, 3000
+"""Up to so many items a covariance is a matrix in any case, and up to so many where scores hang
+together much (see `laplace`), or where somebody asks for all of it. A matrix of more takes longer
+than two fits, in proportion to their cube."""
 
 _ROOT_ROWS = 128  # of a range: what is beside a triangle need not be multiplied
 _COARSE = 1e-2
@@ -65,6 +66,10 @@ class Covariance(ABC):
     ) -> FloatArray:
         """Return K·residual for draws, which need fewer digits than an estimate does."""
         return self.gain(slope, crowd, noise, residual)[0]
+
+    def dense(self) -> DenseCovariance | None:
+        """Return it as a matrix, worked out where it is none yet; None where it cannot be."""
+        return None
 
     @abstractmethod
     def of(self, positions: IntArray) -> Covariance:
@@ -193,6 +198,10 @@ class DenseCovariance(Covariance):
         solved = spotrs(factor, residual.astype(np.float32), lower=True)[0]
         return np.asarray(residual - (noise * solved.T).T)
 
+    def dense(self) -> DenseCovariance:
+        """Return itself."""
+        return self
+
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
         return DenseCovariance(self.matrix[np.ix_(positions, positions)])
@@ -262,99 +271,11 @@ class DrawnCovariance(Covariance):
         """Return that about the mean of each component; of many scores also what draws share."""
         if len(component) <= MOST_DENSE:
             return DenseCovariance(self.matrix).within(component)
-        return DrawnCovariance(np.stack([_about_means(draw, component) for draw in self._draws]))
+        return DrawnCovariance(np.stack([about_means(draw, component) for draw in self._draws]))
 
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
         return DrawnCovariance(np.sqrt(factor) * self._draws)
-
-
-class MatrixFreeCovariance(Covariance):
-    """The inverse of a matrix that is known by its products only.
-
-    Parameters
-    ----------
-    variances
-        The diagonal of the covariance.
-    solve
-        Multiplies a vector by it.
-    """
-
-    item_by_item = True
-
-    def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
-        n = len(variances)
-        shared = solve(np.full(n, 1.0 / n))
-        self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
-        self._solve = solve
-
-    def scaled(self, factors: FloatArray) -> MatrixFreeCovariance:
-        """Return it with every score's standard error multiplied by the root of a factor."""
-        root, solve = np.sqrt(factors), self._solve
-        found = MatrixFreeCovariance.__new__(MatrixFreeCovariance)
-        found.variances = frozen(factors * self.variances)
-        found._solve = lambda vector: root * solve(root * vector)  # noqa: SLF001
-        return found
-
-    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j for each pair of positions: a linear system each."""
-        found = np.empty(len(i))
-        for k, (one, other) in enumerate(zip(i, j, strict=True)):
-            contrast = np.zeros(len(self.variances))
-            contrast[one] += 1.0
-            contrast[other] -= 1.0
-            found[k] = contrast @ self._solve(contrast)
-        return found
-
-    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
-        """(se_i + se_j)², which the variance of a difference never exceeds."""
-        return np.asarray(np.square(np.sqrt(self.variances[i]) + np.sqrt(self.variances[j])))
-
-    def contrast_variance(self, contrast: FloatArray) -> float:
-        """Variance of a sum of the scores with these factors: one linear system."""
-        return float(contrast @ self._solve(contrast))
-
-    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw normal deviations, item by item: among so many, correlations hardly count."""
-        deviations = random.standard_normal((number, len(self.variances)))
-        deviations *= np.sqrt(self.variances)
-        return deviations
-
-    def gain(
-        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return K·residual and the diagonal of K, by the diagonal of V."""
-        wide = slope**2 * self.variances + crowd
-        kept = wide / (wide + noise)
-        return (kept * residual.T).T, kept
-
-    def of(self, positions: IntArray) -> Covariance:
-        """Return the covariance of some of the scores."""
-        n, solve = len(self.variances), self._solve
-
-        def product(vector: FloatArray) -> FloatArray:
-            whole = np.zeros(n)
-            whole[positions] = vector
-            return np.asarray(solve(whole)[positions])
-
-        return MatrixFreeCovariance(self.variances[positions], product)
-
-    def within(self, component: IntArray) -> Covariance:
-        """Return that about the mean of each component, where it is none between components."""
-        n, solve, size = len(self.variances), self._solve, np.bincount(component)[component]
-        shared, own = solve(np.full(n, 1.0 / n)), solve(1.0 / size)
-        mean = own - _about_means(own, component)
-        # Those of the scores themselves, before they were taken about the mean of all.
-        whole = self.variances + 2.0 * shared - shared.mean()
-        about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
-        return MatrixFreeCovariance(
-            about, lambda v: _about_means(solve(_about_means(v, component)), component)
-        )
-
-    def times(self, factor: float) -> Covariance:
-        """Return it multiplied by a factor."""
-        solve = self._solve
-        return MatrixFreeCovariance(factor * self.variances, lambda v: factor * solve(v))
 
 
 def _multiplied(
@@ -368,21 +289,7 @@ def _multiplied(
     each_range(work, [*range(0, len(root), _ROOT_ROWS), len(root)])
 
 
-def _about_means(values: FloatArray, component: IntArray) -> FloatArray:
+def about_means(values: FloatArray, component: IntArray) -> FloatArray:
     """Return values less the mean of their component."""
     size = np.maximum(np.bincount(component), 1)
     return np.asarray(values - (np.bincount(component, values) / size)[component])
-
-
-def independent(sd: FloatArray) -> Covariance:
-    """Return the covariance of scores of which only standard errors are known.
-
-    Examples
-    --------
-    >>> independent(np.ones(4)).variances
-    array([0.75, 0.75, 0.75, 0.75])
-    """
-    variances = np.square(sd)
-    if len(sd) <= MOST_DENSE:
-        return DenseCovariance(np.diag(variances))
-    return MatrixFreeCovariance(variances, lambda vector: variances * vector)

@@ -52,8 +52,9 @@ there are no groups. More take longer, fewer are more often in vain."""
 _MISSED = 1e-6
 """Chance, at most, that an eigenvalue is missed, by Kuczyński and Woźniakowski's bound."""
 _FROM_RANDOM = 1.648  # its factor
-_DENSE = 400
-"""Up to so many items all eigenvalues are worked out; of more, the first ones only."""
+_QUICKLY, _DENSE = 150, 400
+"""Up to so many items all eigenvalues are worked out at once, and up to so many if there may be
+groups; of more, the first ones only."""
 
 
 class Groups(TypedDict):
@@ -214,11 +215,11 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
             return np.zeros(0), np.zeros((n, 0))
     left, right, given, degree = _pairs(judgments, own)
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
+    if n > _QUICKLY and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
+        return np.zeros(0), np.zeros((n, 0))
     if n <= _DENSE:
         half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
         values, vectors = np.linalg.eigh(half + half.T)
-    elif _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
-        return np.zeros(0), np.zeros((n, 0))
     else:
         from scipy.sparse import coo_array  # as long as most studies take to fit
         from scipy.sparse.linalg import ArpackError, eigsh

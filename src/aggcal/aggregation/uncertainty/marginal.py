@@ -14,12 +14,12 @@ from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
 from aggcal.aggregation.uncertainty.covariance import (
+    ALWAYS_DENSE,
     MOST_DENSE,
     Covariance,
     DenseCovariance,
-    MatrixFreeCovariance,
 )
-from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.laplace import matrix_free, probes_for
 from aggcal.aggregation.uncertainty.scale import Scale, scale_uncertainty
 from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
@@ -53,12 +53,14 @@ def posterior(
     problem.integral.begin_with(fit.beliefs)
     problem.integrate(fit.state, hopeless=fit.beliefs.reversed == 0.0)
     curvature = problem.curvature(fit.state)
-    if problem.rows.n_items <= MOST_DENSE:
-        matrix, stiffness = _dense(fit, problem, curvature)
-        covariance: Covariance = DenseCovariance(matrix)
-        known = matrix
+    n = problem.rows.n_items
+    covariance: Covariance | None = None
+    if n > ALWAYS_DENSE:
+        covariance = _matrix_free(fit, problem, curvature, likelihood, seed)
+    if covariance is None:
+        known, stiffness = _dense(fit, problem, curvature)
+        covariance = DenseCovariance(known)
     else:
-        covariance = _matrix_free(fit, curvature, likelihood, seed)
         stiffness, known = _stiffness(fit, curvature), covariance.variances
     own, logits = _annotators(fit, problem, curvature, known)
     if logits is None:
@@ -102,16 +104,28 @@ def _stiffness(fit: MarginalFit, curvature: Curvature) -> float:
 
 
 def _matrix_free(
-    fit: MarginalFit, curvature: Curvature, likelihood: Objective, seed: int
-) -> Covariance:
-    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
+    fit: MarginalFit,
+    problem: MarginalProblem,
+    curvature: Curvature,
+    likelihood: Objective,
+    seed: int,
+) -> Covariance | None:
+    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held.
+
+    None where a matrix should be worked out instead.
+    """
     information = information_of(likelihood, fit.scores, fit.beliefs.reliability)
     information.constraints.append(curvature.unit)
-    found, _ = laplace(information, seed=seed, probes=_PROBES)
-    if not isinstance(found, MatrixFreeCovariance):  # pragma: no cover  # there are too many items
-        raise TypeError("the covariance is a matrix")
+    information.fix_location()
+    n = information.n_items
+    found = matrix_free(information, seed=seed, probes=probes_for(n, _PROBES))
+    if found.tangled:
+        return None
     own = np.maximum(curvature.exact_diagonal(), curvature.precision)
-    return found.scaled(information.diagonal() / own)
+    exactly = None
+    if n <= MOST_DENSE:
+        exactly = lambda: DenseCovariance(_dense(fit, problem, curvature)[0])  # noqa: E731
+    return found.covariance.scaled(information.diagonal() / own, exactly)
 
 
 def _annotators(

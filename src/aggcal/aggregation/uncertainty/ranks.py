@@ -15,6 +15,7 @@ from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.aggregation.uncertainty.draw_sums import drawn_apart
 from aggcal.aggregation.uncertainty.shape import Shaped, rank_quantiles, sorted_ranks
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
@@ -137,7 +138,10 @@ def drawn_scores(
     random: np.random.Generator,
 ) -> FloatArray:
     """Draw all scores: normal ones, and of a shape as large a share as that shape is probable."""
-    apart = covariance.draws(_DRAWS, random)
+    if covariance.item_by_item:
+        apart = drawn_apart(_DRAWS, np.sqrt(covariance.variances), random)
+    else:
+        apart = covariance.draws(_DRAWS, random)
     if shape is not None:
         shaped = round(shape.share * _DRAWS)
         return np.concatenate([shape.drawn(apart[:shaped]), scores + apart[shaped:]])

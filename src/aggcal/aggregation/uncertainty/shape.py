@@ -14,6 +14,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit, ndtr
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal._core.unmasked import median
@@ -21,8 +22,13 @@ from aggcal.aggregation.uncertainty.draw_sums import ranks_in_draws, shape_steps
 
 _GRID = 201
 _STEPS = 400
+_SHAPED = 1000
+"""Items that the shape is estimated from at most, evenly spaced in their order: more hardly change
+it, and take longer."""
 _BASE = 0.2
 """Items that the normal prior counts as: keeps the whole grid possible."""
+_COLUMNS = 64
+"""Items whose ranks are sorted by one thread at a time."""
 _PAIRS = 4096
 """Pairs worked out at a time."""
 _FURTHEST = 6.0
@@ -87,7 +93,11 @@ class Shaped:
         likelihood = np.exp(-0.5 * np.minimum(precision, step**-2)[:, None] * off**2)
         base = np.exp(-0.5 * (grid / sd) ** 2)
         base /= base.sum()
-        prior = shape_steps(likelihood, base, _BASE, _STEPS)
+        some = likelihood
+        if len(seen) > _SHAPED:
+            chosen = (np.arange(_SHAPED) + 0.5) * len(seen) / _SHAPED
+            some = likelihood[np.argsort(seen, kind="stable")[chosen.astype(np.int64)]]
+        prior = shape_steps(some, base, _BASE, _STEPS)
         below = np.cumsum(likelihood * prior, axis=1)
         below /= below[:, -1:]
         with np.errstate(divide="ignore"):
@@ -166,7 +176,9 @@ def sorted_ranks(drawn: FloatArray) -> IntArray:
     >>> sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])).tolist()
     [[1, 1], [1, 2], [2, 2]]
     """
-    return np.sort(ranks_in_draws(drawn), axis=0)
+    ranks = ranks_in_draws(drawn)
+    each_range(lambda begin, end: ranks[:, begin:end].sort(axis=0), even(ranks.shape[1], _COLUMNS))
+    return ranks
 
 
 def rank_quantiles(ranks: IntArray, level: float) -> tuple[IntArray, IntArray]:

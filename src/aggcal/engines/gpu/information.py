@@ -95,10 +95,10 @@ class DeviceInformation(Information):
         )  # fmt: skip
         return np.asarray((out / scale).get())
 
-    def curvature_diagonal(self) -> FloatArray:
-        """Return the diagonal of the judgments' part of S: that of A less Σ_u B_iu²/D_u."""
+    def curvature_diagonal(self, *, held: bool = False) -> FloatArray:
+        """Return the diagonal of A, and unless annotators are held less Σ_u B_iu²/D_u."""
         total = self._held.diagonal()
-        if self.heterogeneous:
+        if self.heterogeneous and not held:
             total = total - self._shared_squares()
         return np.asarray(total.get())
 

@@ -1,0 +1,164 @@
+"""The covariance of many scores, without ever writing it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    about_means,
+)
+from aggcal.aggregation.uncertainty.gap_bounds import GapBounds
+
+_FEW_PAIRS = 32
+"""Pairs for which a linear system each takes less time than a matrix."""
+
+
+class MatrixFreeCovariance(Covariance):
+    """The inverse of a matrix that is known by its products only.
+
+    Parameters
+    ----------
+    variances
+        The diagonal of the covariance.
+    solve
+        Multiplies a vector by it.
+    bounds
+        Two of them bound the variance of a gap (see `gap_bounds`); None where nothing is known.
+    exactly
+        Works it out as a matrix, for whoever needs all of it; None for too many scores.
+    """
+
+    item_by_item = True
+
+    def __init__(
+        self,
+        variances: FloatArray,
+        solve: Callable[[FloatArray], FloatArray],
+        *,
+        bounds: FloatArray | None = None,
+        exactly: Callable[[], DenseCovariance] | None = None,
+    ) -> None:
+        n = len(variances)
+        shared = solve(np.full(n, 1.0 / n))
+        self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
+        self._solve = solve
+        # Nothing is above (se_i + se_j)², which is at most this.
+        self._bounds = 2.0 * self.variances if bounds is None else bounds
+        self._exactly = exactly
+
+    def scaled(
+        self, factors: FloatArray, exactly: Callable[[], DenseCovariance] | None = None
+    ) -> MatrixFreeCovariance:
+        """Return it with every score's standard error multiplied by the root of a factor."""
+        root, solve = np.sqrt(factors), self._solve
+        found = MatrixFreeCovariance.__new__(MatrixFreeCovariance)
+        found.variances = frozen(factors * self.variances)
+        found._solve = lambda vector: root * solve(root * vector)  # noqa: SLF001
+        found._bounds, found._exactly = factors * self._bounds, exactly  # noqa: SLF001
+        return found
+
+    def dense(self) -> DenseCovariance | None:
+        """Return it as a matrix; None for too many scores."""
+        return self._dense
+
+    @cached_property
+    def _dense(self) -> DenseCovariance | None:
+        return None if self._exactly is None else self._exactly()
+
+    @cached_property
+    def gap_bounds(self) -> GapBounds:
+        """What the variances of gaps are at most."""
+        return GapBounds.of(self._bounds)
+
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions: a linear system each, of few pairs."""
+        i, j = np.broadcast_arrays(i, j)
+        exact = self.dense() if i.size > _FEW_PAIRS else None
+        if exact is not None:
+            return exact.gap_variance(i, j)
+        found = np.empty(len(i))
+        for k, (one, other) in enumerate(zip(i, j, strict=True)):
+            contrast = np.zeros(len(self.variances))
+            contrast[one] += 1.0
+            contrast[other] -= 1.0
+            found[k] = contrast @ self._solve(contrast)
+        return found
+
+    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return what the variance of a difference is at most (see `gap_bounds`).
+
+        As far as random vectors tell it: few pairs have one that is a few percent too small.
+        """
+        return self.gap_bounds.between(i, j)
+
+    def contrast_variance(self, contrast: FloatArray) -> float:
+        """Variance of a sum of the scores with these factors: one linear system."""
+        return float(contrast @ self._solve(contrast))
+
+    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
+        """Draw normal deviations, item by item: among so many, correlations hardly count."""
+        deviations = random.standard_normal((number, len(self.variances)))
+        deviations *= np.sqrt(self.variances)
+        return deviations
+
+    def gain(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return K·residual and the diagonal of K, by the diagonal of V."""
+        wide = slope**2 * self.variances + crowd
+        kept = wide / (wide + noise)
+        return (kept * residual.T).T, kept
+
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores."""
+        n, solve = len(self.variances), self._solve
+
+        def product(vector: FloatArray) -> FloatArray:
+            whole = np.zeros(n)
+            whole[positions] = vector
+            return np.asarray(solve(whole)[positions])
+
+        bounds = self._bounds[positions]
+        return MatrixFreeCovariance(self.variances[positions], product, bounds=bounds)
+
+    def within(self, component: IntArray) -> Covariance:
+        """Return that about the mean of each component, where it is none between components."""
+        n, solve, size = len(self.variances), self._solve, np.bincount(component)[component]
+        shared, own = solve(np.full(n, 1.0 / n)), solve(1.0 / size)
+        mean = own - about_means(own, component)
+        # Those of the scores themselves, before they were taken about the mean of all.
+        whole = self.variances + 2.0 * shared - shared.mean()
+        about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
+        return MatrixFreeCovariance(
+            about,
+            lambda v: about_means(solve(about_means(v, component)), component),
+            bounds=self._bounds,
+        )
+
+    def times(self, factor: float) -> Covariance:
+        """Return it multiplied by a factor."""
+        solve = self._solve
+        return MatrixFreeCovariance(
+            factor * self.variances, lambda v: factor * solve(v), bounds=factor * self._bounds
+        )
+
+
+def independent(sd: FloatArray) -> Covariance:
+    """Return the covariance of scores of which only standard errors are known.
+
+    Examples
+    --------
+    >>> independent(np.ones(4)).variances
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    variances = np.square(sd)
+    if len(sd) <= MOST_DENSE:
+        return DenseCovariance(np.diag(variances))
+    return MatrixFreeCovariance(variances, lambda vector: variances * vector, bounds=variances)
