@@ -149,6 +149,13 @@ def test_without_a_matrix_nearly_as_much_is_certified(
     np.testing.assert_allclose(found.se, exact.se, rtol=0.03)
     assert 0.93 < found.certified().count / exact.certified().count <= 1.0
     assert (np.abs(found.rank_low - exact.rank_low) < 40).all()
+    widths = [
+        known.reliability_high - known.reliability_low
+        for known in (found, exact)
+        if known.reliability_low is not None and known.reliability_high is not None
+    ]
+    assert len(widths) == 2
+    np.testing.assert_allclose(widths[0], widths[1], rtol=0.03)
     # Whoever asks for all of it gets the same matrix.
     matrix = found.covariance.dense()
     assert matrix is not None

@@ -13,6 +13,7 @@ uncertain is so within the unit.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -50,8 +51,9 @@ class Curvature(UnitHeld):
         # Where the annotators' part exceeds the items' own the matrix is not definite.
         return np.maximum(found + self.precision + np.square(self.unit), self.precision)
 
+    @cached_property
     def exact_diagonal(self) -> FloatArray:
-        """Return its diagonal."""
+        """Its diagonal."""
         return self.integral.diagonal() + self.precision + np.square(self.unit)
 
     def inverse(self) -> FloatArray:

@@ -28,6 +28,8 @@ _WIDER = 1.05
 """What standard errors of reliabilities are multiplied by: they take the spread of the
 reliabilities and its shape as known, and probabilities as having a Beta distribution. Without it a
 nominal 90% covers 84 to 89%."""
+_LEAST_LEFT = 0.2
+"""Smallest part of a parameter's precision that unknown scores are taken to leave."""
 _PROBES = 8
 """Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
@@ -121,11 +123,31 @@ def _matrix_free(
     found = matrix_free(information, seed=seed, probes=probes_for(n, _PROBES))
     if found.tangled:
         return None
-    own = np.maximum(curvature.exact_diagonal(), curvature.precision)
+    own = np.maximum(curvature.exact_diagonal, curvature.precision)
     exactly = None
     if n <= MOST_DENSE:
         exactly = lambda: DenseCovariance(_dense(fit, problem, curvature)[0])  # noqa: E731
     return found.covariance.scaled(information.diagonal() / own, exactly)
+
+
+def _forms(
+    curvature: Curvature, values: FloatArray, own: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the forms of `variances_of`, of a diagonal covariance; None where it is a matrix.
+
+    With A the curvature with the annotators held, and x = b'A⁻¹b of what moves an annotator's
+    parameter, whose variance is v with the scores held: as that parameter is free, the curvature
+    lacks bb'/v, and b'Cb = x/(1 − x/v). A diagonal does not know of it.
+    """
+    if variances.ndim > 1:
+        return None
+    free = np.maximum(curvature.exact_diagonal, curvature.precision)
+    held = curvature.integral.held_diagonal + curvature.precision + np.square(curvature.unit)
+    carried = curvature.carried(variances)
+    square, along = curvature.integral.forms(
+        values, variances * np.minimum(free / held, 1.0), carried
+    )
+    return square / np.maximum(1.0 - square / own, _LEAST_LEFT), along
 
 
 def _annotators(
@@ -136,12 +158,19 @@ def _annotators(
         together = beliefs.covariance * problem.shares
         off, own = beliefs.reliability_off, beliefs.reliability_variance
         with named("standard errors of the reliabilities"):
-            found = curvature.variances_of(weights * off, own, together, covariance)
+            found = curvature.variances_of(
+                weights * off,
+                own,
+                together,
+                covariance,
+                _forms(curvature, weights * off, own, covariance),
+            )
         return _WIDER**2 * found, None
 
     def variances(off: FloatArray) -> FloatArray:
         own = np.asarray((weights * off**2).sum(axis=1))
-        return curvature.variances_of(weights * off, own, np.zeros(len(own)), covariance)
+        forms = _forms(curvature, weights * off, own, covariance)
+        return curvature.variances_of(weights * off, own, np.zeros(len(own)), covariance, forms)
 
     logits = beliefs.logit, variances(beliefs.logits - beliefs.logit[:, None])
     return variances(beliefs.reliability_off), logits
