@@ -183,18 +183,17 @@ class Information:
             total += fixed * fixed
         return total
 
-    def held_diagonal(self) -> tuple[FloatArray, FloatArray]:
-        """Return the diagonal of A, and the part of it that constraints add.
+    def held_diagonal(self) -> FloatArray:
+        """Return the diagonal of A, constraints added: how precise a score is given all else."""
+        own = self.curvature_diagonal(held=True) if self.heterogeneous else self._own_diagonal
+        return own + self.prior + self.fixed_diagonal()
 
-        That is how precisely each score is known given all others and the annotators' parameters.
-        """
-        added_by = np.zeros(self.n_items)
+    def fixed_diagonal(self) -> FloatArray:
+        """Return the part of the diagonal that constraints add."""
+        total = np.zeros(self.n_items)
         for fixed in self.constraints:
-            added_by += fixed * fixed
-        own = self._own_diagonal
-        if self.heterogeneous:
-            own = self.curvature_diagonal(held=True)
-        return own + self.prior + added_by, added_by
+            total += fixed * fixed
+        return total
 
     @cached_property
     def _own_diagonal(self) -> FloatArray:

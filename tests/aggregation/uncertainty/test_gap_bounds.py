@@ -69,7 +69,9 @@ def test_no_gap_varies_more_than_its_bound(design: str, people: int, sd: float) 
     variances = np.diag(covariance)
     exact = variances[:, None] + variances - 2.0 * covariance
     every = np.arange(len(variances))
-    bounds = GapBounds.of(bounded(variances, *information.held_diagonal()))
+    bounds = GapBounds.of(
+        bounded(variances, information.held_diagonal(), information.fixed_diagonal())
+    )
     found = bounds.between(every[:, None], every)
     other = ~np.eye(len(every), dtype=bool)
     assert (found[other] >= exact[other] * (1.0 - 1e-9)).all()
@@ -85,7 +87,9 @@ def test_conventions_that_outweigh_judgments_leave_the_bound_true() -> None:
         variances = np.diag(covariance)
         exact = variances[:, None] + variances - 2.0 * covariance
         every = np.arange(40)
-        found = GapBounds.of(bounded(variances, *information.held_diagonal()))
+        found = GapBounds.of(
+            bounded(variances, information.held_diagonal(), information.fixed_diagonal())
+        )
         other = ~np.eye(40, dtype=bool)
         assert (found.between(every[:, None], every) >= exact * (1.0 - 1e-9))[other].all()
 
@@ -95,10 +99,9 @@ def test_the_diagonal_with_annotators_held_is_that_of_the_joint_information() ->
     schur, carried = information.dense()
     assert carried is not None
     joint = schur + carried.toarray() @ (carried.toarray() * information.inner).T
-    precision, held = information.held_diagonal()
-    np.testing.assert_allclose(precision, np.diag(joint), rtol=1e-5)
+    np.testing.assert_allclose(information.held_diagonal(), np.diag(joint), rtol=1e-5)
     expected = sum(np.square(fixed) for fixed in information.constraints)
-    np.testing.assert_allclose(held, expected)
+    np.testing.assert_allclose(information.fixed_diagonal(), expected)
 
 
 @pytest.mark.parametrize("pieces", [1, 3])

@@ -56,6 +56,11 @@ class Curvature(UnitHeld):
         """Its diagonal."""
         return self.integral.diagonal() + self.precision + np.square(self.unit)
 
+    @property
+    def held_diagonal(self) -> FloatArray:
+        """The same with the reliabilities held."""
+        return self.integral.held_diagonal + self.precision + np.square(self.unit)
+
     def inverse(self) -> FloatArray:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
         whole, held = self.integral.dense()

@@ -219,6 +219,7 @@ def matrix_free(
     information: Information,
     *,
     unit: FloatArray | None = None,
+    stiffer: FloatArray | None = None,
     seed: int = 0,
     probes: int = _PROBES,
     on_draw: Callable[[int, int], None] | None = None,
@@ -227,7 +228,8 @@ def matrix_free(
 
     For y of covariance S⁻¹ and r = S y, Var(s_i) = 1/S_ii + E(y_i − r_i/S_ii)²: the first part,
     nearly all of it, is exact, and only the second is estimated. The same holds for annotators.
-    Conventions are held already; parameters are as those of `laplace`.
+    Conventions are held already; parameters are as those of `laplace`, and ``stiffer`` is how many
+    times as precisely each score is known if the annotators' parameters are, where that is known.
     """
     random = np.random.default_rng(seed)
     diagonal = information.diagonal()
@@ -250,13 +252,14 @@ def matrix_free(
     rest /= probes
     variances = 1.0 / diagonal + rest
     most = variances + _SURE * np.sqrt(2.0 / probes) * rest
+    held = information.held_diagonal() if stiffer is None else stiffer * diagonal
     exactly = None
     if information.n_items <= MOST_DENSE:
         exactly = lambda: _dense(information, unit)[0]  # noqa: E731
     covariance = MatrixFreeCovariance(
         variances,
         solve,
-        bounds=bounded(most, *information.held_diagonal()),
+        bounds=bounded(most, held, information.fixed_diagonal()),
         exactly=exactly,
     )
     tangled = exactly is not None and (

@@ -120,10 +120,12 @@ def _matrix_free(
     information.constraints.append(curvature.unit)
     information.fix_location()
     n = information.n_items
-    found = matrix_free(information, seed=seed, probes=probes_for(n, _PROBES))
+    own = np.maximum(curvature.exact_diagonal, curvature.precision)
+    stiffer = np.maximum(curvature.held_diagonal / own, 1.0)
+    probes = probes_for(n, _PROBES)
+    found = matrix_free(information, stiffer=stiffer, seed=seed, probes=probes)
     if found.tangled:
         return None
-    own = np.maximum(curvature.exact_diagonal, curvature.precision)
     exactly = None
     if n <= MOST_DENSE:
         exactly = lambda: DenseCovariance(_dense(fit, problem, curvature)[0])  # noqa: E731
@@ -142,10 +144,9 @@ def _forms(
     if variances.ndim > 1:
         return None
     free = np.maximum(curvature.exact_diagonal, curvature.precision)
-    held = curvature.integral.held_diagonal + curvature.precision + np.square(curvature.unit)
     carried = curvature.carried(variances)
     square, along = curvature.integral.forms(
-        values, variances * np.minimum(free / held, 1.0), carried
+        values, variances * np.minimum(free / curvature.held_diagonal, 1.0), carried
     )
     return square / np.maximum(1.0 - square / own, _LEAST_LEFT), along
 
