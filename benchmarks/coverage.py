@@ -243,6 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=40)
     parser.add_argument("--cells", default="", help="only those whose name has this in it")
+    parser.add_argument("--many", action="store_true", help="only those of more than 400 items")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", default="", help="file for the table")
@@ -258,7 +259,7 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     with ProcessPoolExecutor(options.processes) as pool:
         for cell in cells():
-            if options.cells not in cell.name:
+            if options.cells not in cell.name or (options.many and cell.items <= 400):
                 continue
             tasks = [(cell, 1000 * options.seed + k) for k in range(options.studies)]
             found = np.array(list(pool.map(measured, tasks)))

@@ -1,20 +1,27 @@
 """What standard errors cost beside the fit, whether they are right, and those of hra-g over btl's.
 
     python benchmarks/standard_errors.py [ITEMS JUDGMENTS ANNOTATORS] [--estimator mode]
+    python benchmarks/standard_errors.py --every [--output FILE]
     python benchmarks/standard_errors.py --alike [--studies 10] [--output FILE]
 
 The first fits a simulated study and works out the standard errors of all scores and reliabilities
-in one run; it prints both times, their ratio, and how many of the true scores the 90% intervals
-hold. Scores are in the unit in which the typical annotator has reliability 1: the truth is the
-simulated scores times the annotators' mean reliability, by how much each of them judged.
+in one run, rank intervals included; it prints both times, their ratio, and how many of the true
+scores the 90% intervals hold. Scores are in the unit in which the typical annotator has reliability
+1: the truth is the simulated scores times the annotators' mean reliability, by how much each of
+them judged.
 
-The second simulates annotators of exactly equal reliability, where hra-g has nothing to gain over
+The second writes a table of such ratios at many sizes: the median of five, after one that warms up
+(of three beyond a million judgments).
+
+The third simulates annotators of exactly equal reliability, where hra-g has nothing to gain over
 btl: its standard errors should be of the same size, and both should cover.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import time
 from pathlib import Path
 
@@ -27,8 +34,22 @@ from aggcal.data.judgments import Judgments
 from aggcal.simulation import Simulation, simulate
 
 LEVEL = 0.9
+MANY = 1_000_000  # judgments
 ALIKE = ((20, 5, 600), (50, 20, 2000), (60, 100, 1000), (200, 50, 4000), (1000, 50, 20_000))
 """Items, annotators and judgments of the studies in which annotators are alike."""
+SIZES = (
+    (100, 2_000, 20), (200, 13_000, 30), (300, 10_000, 30), (400, 8_000, 50), (500, 10_000, 50),
+    (1_000, 20_000, 50), (1_000, 100_000, 100), (2_000, 20_000, 50), (2_000, 100_000, 100),
+    (3_000, 60_000, 100), (10_000, 100_000, 1_000), (10_000, 1_000_000, 10_000),
+    (100_000, 10_000_000, 10_000),
+)  # fmt: skip
+"""Items, judgments and annotators of the studies whose errors are timed."""
+EVERY_HEAD = """\
+What standard errors take beside the fit, at many sizes, in seconds and in fits; {cores} cores,
+{machine}. Pairs are drawn at random. Written by `python benchmarks/standard_errors.py --every`.
+
+| items | judgments | annotators | fit | errors | fits | by the mode: fit | errors | fits |
+|---|---|---|---|---|---|---|---|---|"""
 HEAD = """\
 Standard errors of hra-g over btl's where all annotators are exactly alike, and how often their
 intervals (nominal {level:g}) hold the true score; {studies} simulated studies a row, written by
@@ -79,6 +100,34 @@ def one(items: int, judgments: int, annotators: int, estimator: Estimator) -> No
     )
 
 
+def timed(rows: Judgments, estimator: Estimator) -> tuple[float, float]:
+    """Return the median seconds of a fit and of its errors."""
+    found = []
+    for _ in range(6 if rows.n_judgments <= MANY else 4):
+        began = time.perf_counter()
+        consensus = aggcal.aggregate(rows, estimator=estimator, warn=False)
+        fitted = time.perf_counter()
+        consensus.quantify(level=LEVEL)
+        found.append((fitted - began, time.perf_counter() - fitted))
+    fit, errors = np.median(found[1:], axis=0).tolist()
+    return fit, errors
+
+
+def every() -> str:
+    """Return the table of what errors take at many sizes."""
+    lines = [EVERY_HEAD.format(cores=os.cpu_count(), machine=platform.machine())]
+    for items, judgments, annotators in SIZES:
+        study = simulate(items=items, annotators=annotators, judgments=judgments)
+        rows = sorted_by_annotator(study)
+        cells = [f"{items:,}", f"{judgments:,}", f"{annotators:,}"]
+        for estimator in ("marginal", "mode"):
+            fit, errors = timed(rows, estimator)
+            cells += [f"{fit:.3f}", f"{errors:.3f}", f"{errors / fit:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
 def alike(studies: int) -> str:
     """Return the table of standard errors where annotators are alike."""
     lines = [HEAD.format(level=LEVEL, studies=studies)]
@@ -118,15 +167,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=float, default=[100_000, 10_000_000, 10_000])
     parser.add_argument("--estimator", default="marginal")
+    parser.add_argument("--every", action="store_true", help="a table of many sizes")
     parser.add_argument("--alike", action="store_true", help="hra-g beside btl, annotators alike")
     parser.add_argument("--studies", type=int, default=10)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    if not options.alike:
+    if not options.alike and not options.every:
         items, judgments, annotators = (int(size) for size in options.sizes)
         one(items, judgments, annotators, options.estimator)
         return
-    found = alike(options.studies)
+    found = every() if options.every else alike(options.studies)
     if options.output is not None:
         options.output.write_text(found + "\n", encoding="utf-8")
 

@@ -8,6 +8,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
@@ -105,10 +106,9 @@ class Beliefs:
         scores_now = consensus.scores
         positions, prior_variances, placed = _expected(scores_now, consensus, model)
         matrix = None
-        exact = known.covariance.dense()
-        if exact is not None:
+        if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
-            matrix[:old, :old] = exact.matrix
+            matrix[:old, :old] = known.covariance.matrix
             matrix[np.arange(old, n), np.arange(old, n)] = prior_variances
         pieces = judgments.graph.component
         apart = int(pieces.max()) + 1 + np.arange(n - old)

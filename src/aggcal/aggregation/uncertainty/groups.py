@@ -40,10 +40,10 @@ _NAMED = 5
 """Pairs named at most."""
 _SURE_OF_NONE, _NEAR = 1.03, 1e-2
 """Margin for the second eigenvalue, and how near it is worked out."""
-_STEPS, _FEW_STEPS, _EVERY, _TINY = 200, 30, 10, 1e-10
-"""Steps at most, after how many only every so many are looked at, and what is left of a vector when
-all directions were taken: more steps look longer where other eigenvalues must be worked out
-anyway."""
+_STEPS, _FEW_STEPS, _OFTEN, _EVERY, _TINY = 200, 30, 3, 10, 1e-10
+"""Steps at most, every how many are looked at up to so many and after them, and what is left of a
+vector when all directions were taken: more steps look longer where other eigenvalues must be worked
+out anyway."""
 _ROOM = 20_000_000
 """Numbers that are kept at most: for very many items there are fewer steps."""
 _ENOUGH = 30
@@ -290,7 +290,8 @@ def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: 
         diagonal[step] = basis[step] @ vector
         vector -= (basis[: step + 1] @ vector) @ basis[: step + 1]
         size = beside[step] = float(np.sqrt(vector @ vector))
-        if step > _FEW_STEPS and step % _EVERY and step < steps - 1 and size > _TINY:
+        every = _EVERY if step > _FEW_STEPS else _OFTEN
+        if step % every and step < steps - 1 and size > _TINY:
             continue
         small = np.diag(diagonal[: step + 1])
         small += np.diag(beside[:step], 1) + np.diag(beside[:step], -1)
