@@ -46,9 +46,9 @@ standard error given all others, vary by so much or more, and how many of them a
 pairs are drawn at random the third is at 1.4 to 1.9, in blocks, chains and where items meet others
 of about their level at 2.7 to 6: errors that neighbours share do not average out. The first is the
 scale of all scores."""
-_SURE = 1.0
-"""Standard errors of what probes tell that bounds on gaps allow for. These count that part twice
-where scores hardly depend on each other, so they hold where probes tell a third of it, too."""
+_SURE, _TWICE = 2.0, 0.5
+"""Standard errors of what probes tell that bounds on gaps allow for, and the share of it that they
+can spare: they count it twice where scores hardly depend on each other."""
 _FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
@@ -251,7 +251,7 @@ def matrix_free(
             on_draw(k + LANES, probes)
     rest /= probes
     variances = 1.0 / diagonal + rest
-    most = variances + _SURE * np.sqrt(2.0 / probes) * rest
+    most = variances + max(_SURE * np.sqrt(2.0 / probes) - _TWICE, 0.0) * rest
     held = information.held_diagonal() if stiffer is None else stiffer * diagonal
     exactly = None
     if information.n_items <= MOST_DENSE:
