@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -163,6 +165,8 @@ def test_without_a_matrix_nearly_as_much_is_certified(
     matrix = found.covariance.dense()
     assert matrix is not None
     np.testing.assert_allclose(matrix.matrix, exact.covariance.matrix, atol=1e-9)
+    again = pickle.loads(pickle.dumps(found)).covariance  # noqa: S301
+    np.testing.assert_allclose(again.dense().matrix, matrix.matrix)
     some = np.arange(100)
     np.testing.assert_allclose(
         found.order_probability(some, some + 1), exact.order_probability(some, some + 1), atol=0.03

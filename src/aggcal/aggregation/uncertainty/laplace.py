@@ -8,6 +8,7 @@ the published Lemma 3.1 imposes the first only, and has no inverse without prior
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
 only the few percent of a variance that the diagonal does not: a quarter fewer products for 3e-4 of
 a standard error (1M judgments of 10,000 items)."""
 _MORE_PROBES = 32
-"""The same where a matrix could be had: they should leave little to want."""
+"""Random vectors where a matrix could be had: they should leave little to want."""
 _TANGLED = 0.1
 """Share of the variances that comes from other scores, from which a matrix is worth its time: .02
 to .06 where pairs are drawn at random, .13 in blocks of 50 items, .26 where everybody meets their
@@ -122,6 +123,10 @@ def _dense(
         own = own - own * unit * share
     found = DenseCovariance(covariance, overwrite=True)
     return found, np.maximum(own + carried_variance, 0.0)
+
+
+def _exactly(information: Information, unit: FloatArray | None) -> DenseCovariance:
+    return _dense(information, unit)[0]
 
 
 def inverse(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray:
@@ -255,7 +260,7 @@ def matrix_free(
     held = information.held_diagonal() if stiffer is None else stiffer * diagonal
     exactly = None
     if information.n_items <= MOST_DENSE:
-        exactly = lambda: _dense(information, unit)[0]  # noqa: E731
+        exactly = partial(_exactly, information, unit)
     covariance = MatrixFreeCovariance(
         variances,
         solve,

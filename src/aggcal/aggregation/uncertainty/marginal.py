@@ -6,6 +6,8 @@ scores, where it was estimated, is part of them.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
@@ -100,6 +102,10 @@ def _dense(
     return matrix + np.outer(push, push) / information, stiffness
 
 
+def _exactly(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> DenseCovariance:
+    return DenseCovariance(_dense(fit, problem, curvature)[0])
+
+
 def _stiffness(fit: MarginalFit, curvature: Curvature) -> float:
     """Return the curvature of c·ŝ in c."""
     return dot(fit.scores, curvature.product(fit.scores))
@@ -128,7 +134,7 @@ def _matrix_free(
         return None
     exactly = None
     if n <= MOST_DENSE:
-        exactly = lambda: DenseCovariance(_dense(fit, problem, curvature)[0])  # noqa: E731
+        exactly = partial(_exactly, fit, problem, curvature)
     return found.covariance.scaled(information.diagonal() / own, exactly)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -57,10 +57,9 @@ class MatrixFreeCovariance(Covariance):
         self, factors: FloatArray, exactly: Callable[[], DenseCovariance] | None = None
     ) -> MatrixFreeCovariance:
         """Return it with every score's standard error multiplied by the root of a factor."""
-        root, solve = np.sqrt(factors), self._solve
         found = MatrixFreeCovariance.__new__(MatrixFreeCovariance)
         found.variances = frozen(factors * self.variances)
-        found._solve = lambda vector: root * solve(root * vector)  # noqa: SLF001
+        found._solve = partial(_scaled, self._solve, np.sqrt(factors))  # noqa: SLF001
         found._bounds, found._exactly = factors * self._bounds, exactly  # noqa: SLF001
         return found
 
@@ -118,13 +117,7 @@ class MatrixFreeCovariance(Covariance):
 
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
-        n, solve = len(self.variances), self._solve
-
-        def product(vector: FloatArray) -> FloatArray:
-            whole = np.zeros(n)
-            whole[positions] = vector
-            return np.asarray(solve(whole)[positions])
-
+        product = partial(_some, self._solve, len(self.variances), positions)
         bounds = self._bounds[positions]
         return MatrixFreeCovariance(self.variances[positions], product, bounds=bounds)
 
@@ -136,18 +129,37 @@ class MatrixFreeCovariance(Covariance):
         # Those of the scores themselves, before they were taken about the mean of all.
         whole = self.variances + 2.0 * shared - shared.mean()
         about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
-        return MatrixFreeCovariance(
-            about,
-            lambda v: about_means(solve(about_means(v, component)), component),
-            bounds=self._bounds,
-        )
+        product = partial(_within, solve, component)
+        return MatrixFreeCovariance(about, product, bounds=self._bounds)
 
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
-        solve = self._solve
-        return MatrixFreeCovariance(
-            factor * self.variances, lambda v: factor * solve(v), bounds=factor * self._bounds
-        )
+        product = partial(_scaled, self._solve, np.sqrt(factor))
+        bounds = factor * self._bounds
+        return MatrixFreeCovariance(factor * self.variances, product, bounds=bounds)
+
+
+# Products with a part of a covariance: unlike functions within others, these can be pickled.
+
+
+def _scaled(
+    solve: Callable[[FloatArray], FloatArray], root: FloatArray | float, vector: FloatArray
+) -> FloatArray:
+    return np.asarray(root * solve(root * vector))
+
+
+def _some(
+    solve: Callable[[FloatArray], FloatArray], n: int, positions: IntArray, vector: FloatArray
+) -> FloatArray:
+    whole = np.zeros(n)
+    whole[positions] = vector
+    return np.asarray(solve(whole)[positions])
+
+
+def _within(
+    solve: Callable[[FloatArray], FloatArray], component: IntArray, vector: FloatArray
+) -> FloatArray:
+    return about_means(solve(about_means(vector, component)), component)
 
 
 def independent(sd: FloatArray) -> Covariance:
@@ -161,4 +173,4 @@ def independent(sd: FloatArray) -> Covariance:
     variances = np.square(sd)
     if len(sd) <= MOST_DENSE:
         return DenseCovariance(np.diag(variances))
-    return MatrixFreeCovariance(variances, lambda vector: variances * vector, bounds=variances)
+    return MatrixFreeCovariance(variances, partial(np.multiply, variances), bounds=variances)
