@@ -387,9 +387,12 @@ class Quantify:
             return None
         if len(consensus.scores) > _MOST_COMPARED or self.judgments.local is None:
             return found
-        matrix, alike = known.covariance.dense(), own.alike(self.judgments, consensus)
+        matrix = known.covariance.dense()
+        if matrix is None:
+            return found
+        alike = own.alike(self.judgments, consensus)
         plain = alike.quantify(_FIXED).uncertainty
         other = None if plain is None else plain.covariance.dense()
-        if matrix is None or other is None:
+        if other is None:
             return found
         return found | relative_variances(known.scores, matrix.matrix, alike.scores, other.matrix)
