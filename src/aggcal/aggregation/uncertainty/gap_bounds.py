@@ -9,11 +9,13 @@ by A_i x²/(1 − x²). So
 
 A judgment of i and j makes H_ij smaller and the last term negative: it is left out. Only what holds
 a convention, a vector c whose cc' is added to H, can make H_ij positive. With T_i the sum of their
-c_i² it is at most √(T_i T_j); where T_i ≤ H_ii/4, −x is at most 1/4, and the last term at most
-2 Q_i Q_j with Q_i² = 16/15 T_i A_i². As 2ab ≤ a² + b²,
+c_i² it is at most √(T_i T_j); where T_i ≤ H_ii/4 and T_j ≤ H_jj/4, −x is at most 1/4, and the last
+term at most 2 Q_i Q_j with Q_i² = 16/15 T_i A_i². As 2ab ≤ a² + b²,
 
-    Var(s_i − s_j) ≤ W_i + W_j,   W_i = A_i + 2 R_i² + Q_i²:
+    Var(s_i − s_j) ≤ W_i + W_j,   W_i = A_i + 2 R_i² + Q_i².
 
+Where T_j is larger, A_j and Q_j count as 0 and R_j² as Var(s_j): what s_i varies by given all else
+is independent of s_j, so that −2 Cov(s_i, s_j) ≤ 2 R_i sd(s_j) ≤ R_i² + Var(s_j). The bound is
 hardly more than the sum of their variances, where R_i² is a small part of either.
 """
 
