@@ -1,7 +1,7 @@
 """What standard errors cost beside the fit, whether they are right, and those of hra-g over btl's.
 
     python benchmarks/standard_errors.py [ITEMS JUDGMENTS ANNOTATORS] [--estimator mode]
-    python benchmarks/standard_errors.py --every [--output FILE]
+    python benchmarks/standard_errors.py --every [--engine gpu] [--output FILE]
     python benchmarks/standard_errors.py --alike [--studies 10] [--output FILE]
 
 The first fits a simulated study and works out the standard errors of all scores and reliabilities
@@ -11,7 +11,8 @@ scores the 90% intervals hold. Scores are in the unit in which the typical annot
 them judged.
 
 The second writes a table of such ratios at many sizes: the median of five, after one that warms up
-(of three beyond a million judgments).
+(of three beyond a million judgments). On a graphics card, which fits by the mode, rows are moved
+before the clock starts.
 
 The third simulates annotators of exactly equal reliability, where hra-g has nothing to gain over
 btl: its standard errors should be of the same size, and both should cover.
@@ -30,7 +31,10 @@ import numpy as np
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.methods import Estimator
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.engines import prepare
+from aggcal.registry import LOCAL
 from aggcal.simulation import Simulation, simulate
 
 LEVEL = 0.9
@@ -44,12 +48,18 @@ SIZES = (
     (100_000, 10_000_000, 10_000),
 )  # fmt: skip
 """Items, judgments and annotators of the studies whose errors are timed."""
+MOST = (100_000, 100_000_000, 100_000)
+"""The same on a graphics card."""
 EVERY_HEAD = """\
 What standard errors take beside the fit, at many sizes, in seconds and in fits; {cores} cores,
 {machine}. Pairs are drawn at random. Written by `python benchmarks/standard_errors.py --every`.
-
+"""
+ESTIMATED_HEAD = """\
 | items | judgments | annotators | fit | errors | fits | by the mode: fit | errors | fits |
 |---|---|---|---|---|---|---|---|---|"""
+CARD_HEAD = """\
+| items | judgments | annotators | fit | errors | fits |
+|---|---|---|---|---|---|"""
 HEAD = """\
 Standard errors of hra-g over btl's where all annotators are exactly alike, and how often their
 intervals (nominal {level:g}) hold the true score; {studies} simulated studies a row, written by
@@ -100,7 +110,7 @@ def one(items: int, judgments: int, annotators: int, estimator: Estimator) -> No
     )
 
 
-def timed(rows: Judgments, estimator: Estimator) -> tuple[float, float]:
+def timed(rows: AnyJudgments, estimator: Estimator | None) -> tuple[float, float]:
     """Return the median seconds of a fit and of its errors."""
     found = []
     for _ in range(6 if rows.n_judgments <= MANY else 4):
@@ -113,14 +123,16 @@ def timed(rows: Judgments, estimator: Estimator) -> tuple[float, float]:
     return fit, errors
 
 
-def every() -> str:
+def every(engine: str | None) -> str:
     """Return the table of what errors take at many sizes."""
     lines = [EVERY_HEAD.format(cores=os.cpu_count(), machine=platform.machine())]
-    for items, judgments, annotators in SIZES:
+    lines.append(ESTIMATED_HEAD if engine is None else CARD_HEAD)
+    estimators: tuple[Estimator | None, ...] = ("marginal", "mode") if engine is None else (None,)
+    for items, judgments, annotators in (*SIZES, *(() if engine is None else (MOST,))):
         study = simulate(items=items, annotators=annotators, judgments=judgments)
-        rows = sorted_by_annotator(study)
+        rows = prepare(sorted_by_annotator(study), engine or LOCAL)
         cells = [f"{items:,}", f"{judgments:,}", f"{annotators:,}"]
-        for estimator in ("marginal", "mode"):
+        for estimator in estimators:
             fit, errors = timed(rows, estimator)
             cells += [f"{fit:.3f}", f"{errors:.3f}", f"{errors / fit:.1f}"]
         lines.append(f"| {' | '.join(cells)} |")
@@ -168,6 +180,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=float, default=[100_000, 10_000_000, 10_000])
     parser.add_argument("--estimator", default="marginal")
     parser.add_argument("--every", action="store_true", help="a table of many sizes")
+    parser.add_argument("--engine", choices=["gpu"], help="with --every")
     parser.add_argument("--alike", action="store_true", help="hra-g beside btl, annotators alike")
     parser.add_argument("--studies", type=int, default=10)
     parser.add_argument("--output", type=Path)
@@ -176,7 +189,7 @@ def main() -> None:
         items, judgments, annotators = (int(size) for size in options.sizes)
         one(items, judgments, annotators, options.estimator)
         return
-    found = every() if options.every else alike(options.studies)
+    found = every(options.engine) if options.every else alike(options.studies)
     if options.output is not None:
         options.output.write_text(found + "\n", encoding="utf-8")
 

@@ -343,7 +343,7 @@ def test_damaged_files_are_read_or_refused_alike(
 def test_too_many_outcomes_are_left_to_the_general_reader(
     tmp_path: Path, readers: Readers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbering, "_MOST_OUTCOMES", 3)
+    monkeypatch.setattr(numbering, "MOST_OUTCOMES", 3)
     table = study(50)
     table["outcome"] = [k / 50 for k in range(50)]
     readers.agree(write_parquet(table, tmp_path))

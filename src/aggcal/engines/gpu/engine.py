@@ -7,12 +7,14 @@ from typing import Any
 
 from aggcal._core.kernels.threads import begun
 from aggcal.data.judgments import Judgments
+from aggcal.engines.gpu.columns import card
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows, compiled
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.io import read_judgments
+from aggcal.io.quick.carded import on_card
 from aggcal.models.compiled import thurstone
 from aggcal.models.information import information
 from aggcal.models.rows import rows_of
@@ -44,7 +46,8 @@ class GpuEngine:
         """Read judgments, and move their rows to the device."""
         # A new machine has the kernels compiled first, which takes seconds and one core.
         ready = begun(compiled)
-        judgments = read_judgments(path, on_progress=on_progress, **options)
+        with on_card(card()):
+            judgments = read_judgments(path, on_progress=on_progress, **options)
         ready()
         return self.distribute(judgments)
 

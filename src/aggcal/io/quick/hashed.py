@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 _HASH = "hash({})"
 _NESTED = ("STRUCT", "MAP", "UNION")
-_EXACT = ("DOUBLE", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+EXACT = ("DOUBLE", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types of which every number is one of double precision."""
 _FEW_IDS = 1 << 15
 """Ids whose hashes are tried with 32 bits, which take half the memory on the way out of DuckDB; of
 more ids two would have the same ones soon."""
-_MOST_WEIGHTS = 1 << 12
+MOST_WEIGHTS = 1 << 12
 """Different weights that have codes in keys; more would widen keys by more than they save."""
-_NUMBERS = (*_EXACT, "FLOAT", "BIGINT", "UBIGINT")
+_NUMBERS = (*EXACT, "FLOAT", "BIGINT", "UBIGINT")
 
 
 class _Table(NamedTuple):
@@ -134,8 +134,8 @@ class Hashed:
                 said = Outcomes.of(self.connection, labels, self._text("outcome"), code)
             codes, weights = Codes(found, annotators, said), None
             if self._weight:
-                measured = held("weights", self._cells("weight"), _MOST_WEIGHTS + 1)
-                if self._number(measured) <= _MOST_WEIGHTS:
+                measured = held("weights", self._cells("weight"), MOST_WEIGHTS + 1)
+                if self._number(measured) <= MOST_WEIGHTS:
                     weights = Weights.of(self.connection, measured, self._text("weight"), code)
                     codes = codes.with_weights(weights.values)
                     self.weights_as_written = weights.as_written
@@ -185,7 +185,7 @@ class Hashed:
         if self._weight and not coded:
             kind, weight = self._kind("weight"), self._cell("weight")
             text = trimmed(text_of(weight, kind))
-            cells.append(f"{weight}::DOUBLE" if kind in _EXACT else f"try_cast({text} AS DOUBLE)")
+            cells.append(f"{weight}::DOUBLE" if kind in EXACT else f"try_cast({text} AS DOUBLE)")
             kinds += "g"
         cells += [more] if more else []
         return f"SELECT {', '.join(cells)} FROM {self.table.relation}", kinds + "L" * bool(more)

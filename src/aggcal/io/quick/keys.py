@@ -96,6 +96,7 @@ class Keys:
         self.scratch = Scratch() if scratch is None else scratch
         self._aside: list[tuple[int, CodeArray]] = []
         self._seen: list[FloatArray] = []
+        self._sorted = False
 
     def fill(
         self,
@@ -132,6 +133,15 @@ class Keys:
         if number:
             self._aside.append((begin, aside[:number].copy()))
 
+    def take_sorted(self, key: KeyArray, aside: CodeArray) -> None:
+        """Take the sorted keys of all rows, and those rows that are not fitted, as `fill` has them.
+
+        Weights have codes in these keys.
+        """
+        self.key, self._sorted = key, True
+        if len(aside):
+            self._aside.append((0, aside))
+
     def merged(self, threads: int | None = None) -> Merged:
         """Sort and merge the rows that are fitted."""
         if self.weighted and self.codes.weights is None:
@@ -141,7 +151,9 @@ class Keys:
                 raise NotPlain
         fitted = len(self.key) - sum(len(rows) for _, rows in self._aside)
         key, weight, self.key, self.weight = self.key, self.weight, self.key[:0], None
-        key, weight, rooms = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
+        rooms: list[FloatArray] = []
+        if not self._sorted:
+            key, weight, rooms = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
         said, codes = self.codes.outcomes, self.codes
         return merged_rows(
             self.kernels,

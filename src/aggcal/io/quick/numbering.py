@@ -25,7 +25,7 @@ _STRENGTHS = {"left": 1.0, "right": 0.0, "tie": 0.5}
 _REASONS = ("skip", "failed", NOT_ANSWERED)
 _LIGHTEST, _HEAVIEST, WIDEST = 1e-9, 1e9, 1e12
 """Weights, and the heaviest over the lightest, that are read; as in `aggcal.io.row_checks`."""
-_MOST_OUTCOMES = 1 << 20
+MOST_OUTCOMES = 1 << 20
 """Different outcomes: more are measurements, which take the bits of a key that ids need."""
 _FEW = 10_000
 """Different cells that Python puts in order: of more, DuckDB's threads are quicker than its start
@@ -144,10 +144,10 @@ class Outcomes:
         """Say what the outcomes of a relation of different cells mean; see `Ids.of`."""
         found = connection.execute(
             f"SELECT lower(said) AS label, {number_or_nan('said')} AS number, c FROM "
-            f"(SELECT {trimmed(text)} AS said, {cell} AS c FROM {cells}) LIMIT {_MOST_OUTCOMES + 1}"
+            f"(SELECT {trimmed(text)} AS said, {cell} AS c FROM {cells}) LIMIT {MOST_OUTCOMES + 1}"
         ).fetchnumpy()
         label: TextArray = np.array(found["label"], dtype=object)
-        if len(label) > _MOST_OUTCOMES:
+        if len(label) > MOST_OUTCOMES:
             raise NotPlain
         label[getattr(found["label"], "mask", [])] = None
         return cls._meaning(label, np.array(found["number"]), np.asarray(found["c"]))
