@@ -40,6 +40,7 @@ from aggcal.aggregation.start import (
     Start,
     check_estimator,
     divided,
+    many_against,
     not_converged,
     refuse_auto,
     start_reliabilities,
@@ -132,7 +133,10 @@ class ThurstoneAggregator:
             return alike_consensus(self, wider, fit.scores, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
-        said += [*divided(fit.objective, fit.rival), *not_converged(self.name, fit.convergence)]
+        torn = divided(fit.objective, fit.rival)
+        if self.heterogeneous and not torn:
+            torn = many_against(fit.reliabilities, rows.given)
+        said += [*torn, *not_converged(self.name, fit.convergence)]
         unit = 1.0
         if self.heterogeneous and prior is not None:
             # The likelihood does not change along (c·s, γ/c): the unit is a convention.
