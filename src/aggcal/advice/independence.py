@@ -17,8 +17,10 @@ SIGNS = {
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
     "circular": "more triples of items are cycles than chance explains",
+    "paired-by-level": "pairs seem to have been chosen by a level that was known beforehand",
 }
-"""Codes of the findings that contradict independent answers, and what they say."""
+"""Codes of the findings that contradict independent answers, or pairs that were chosen without
+knowledge of the scores, and what they say."""
 
 _LOOKED_FOR = ("copied answers", "opposing groups", "independent answers")
 """How those entries of a check's ``not_checked`` begin that concern independence."""

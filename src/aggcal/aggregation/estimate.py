@@ -258,7 +258,8 @@ class Quantify:
         curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
         sd = None if consensus.prior is None else consensus.prior.score_sd
         local, component = self.judgments.local, self._component()
-        return claimed_groups(local, component, covariance or curved, sd, warnings)
+        known, scores = covariance or curved, consensus.scores
+        return claimed_groups(local, component, known, sd, warnings, scores=scores)
 
     def _information(
         self, own: Curved, consensus: Consensus, rows: Rows, *, observed: bool = False

@@ -28,6 +28,7 @@ The tree::
     ├── SeparationWarning       items that never win or never lose
     ├── DisconnectedWarning     a comparison graph in several pieces
     ├── WeaklyJoinedWarning     groups of items that too few judgments join
+    ├── PairedByLevelWarning    items compared with others of a level that was known beforehand
     ├── ReversedWarning         annotators with a negative reliability
     ├── DividedWarning          two opposite orders fit the judgments about as well
     ├── UnmatchedItemsWarning   items in only one of the two tables
@@ -299,6 +300,12 @@ class WeaklyJoinedWarning(AggcalWarning):
     """Groups of items that too few judgments join for their order to be known."""
 
     code = "weakly-joined"
+
+
+class PairedByLevelWarning(AggcalWarning):
+    """Items that were compared with others of their own level, by what is not in the answers."""
+
+    code = "paired-by-level"
 
 
 class ReversedWarning(AggcalWarning):

@@ -45,7 +45,7 @@ from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
-from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
+from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
 
@@ -194,10 +194,10 @@ def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Preci
 
 
 def _weakly_joined(fitted: Fitted) -> list[Finding]:
-    """Return what the uncertainty of the fit found: groups that too few judgments connect."""
+    """Return what the uncertainty of the fit found: where the prior puts items in order."""
     known = fitted.consensus.uncertainty
     said = () if known is None else known.warnings
-    weak = [w for w in said if w.code == WeaklyJoinedWarning.code]
+    weak = [w for w in said if isinstance(w, WeaklyJoinedWarning | PairedByLevelWarning)]
     return [Finding.of_warning(w, judgments=fitted.judgments) for w in weak]
 
 

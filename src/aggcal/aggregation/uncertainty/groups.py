@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import exp, sqrt
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.paired_by_level import level_warnings, slow_directions
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
 from aggcal.models.weighted_pairs import WeightedPairs
@@ -64,6 +65,19 @@ class Groups(TypedDict):
     warnings: tuple[AggcalWarning, ...]
 
 
+class Spectrum(NamedTuple):
+    """What is known of the comparison graph of a component."""
+
+    own: IntArray
+    """Its items."""
+    values: FloatArray
+    vectors: FloatArray
+    """The lowest eigenvalues and eigenvectors of the normalised Laplacian; none where these would
+    show no groups."""
+    slow: FloatArray
+    """Its slow directions, a column each."""
+
+
 @in_one_thread
 def claimed_groups(
     judgments: Judgments | None,
@@ -71,6 +85,8 @@ def claimed_groups(
     covariance: Callable[[], Covariance | None],
     prior_sd: float | None,
     warnings: tuple[AggcalWarning, ...],
+    *,
+    scores: FloatArray,
 ) -> Groups:
     """Return the component of each item, split where groups are weakly joined, and warnings.
 
@@ -79,8 +95,14 @@ def claimed_groups(
     """
     if component is None or prior_sd is None or judgments is None:
         return {"component": component, "warnings": warnings}
-    label = weak_groups(judgments, component, covariance, prior_sd)
+    spectra = _spectra(judgments, component)
+    label = weak_groups(judgments, component, covariance, prior_sd, spectra)
     said = weak_warnings(judgments, component, label)
+    if spectra and not said:
+        largest = max(spectra, key=lambda each: len(each.own))
+        known = covariance() if largest.slow.shape[1] else None
+        if known is not None:
+            said = level_warnings(judgments, largest.own, largest.slow, scores, (known, prior_sd))
     return {"component": label, "warnings": (*warnings, *said)}
 
 
@@ -89,6 +111,7 @@ def weak_groups(
     component: IntArray,
     covariance: Callable[[], Covariance | None],
     prior_sd: float,
+    spectra: list[Spectrum] | None = None,
 ) -> IntArray:
     """Split connected components where two groups are joined so weakly that the prior decides.
 
@@ -107,6 +130,8 @@ def weak_groups(
         Works out that of the scores; asked only where there are groups.
     prior_sd
         Spread of their prior.
+    spectra
+        Of the components, where they are known already.
 
     Examples
     --------
@@ -119,9 +144,9 @@ def weak_groups(
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     label, known = np.array(component, dtype=np.int64), None
-    for piece in np.flatnonzero(np.bincount(label) > 3):  # noqa: PLR2004  # two groups of two
-        own = np.flatnonzero(component == piece)
-        for groups in _levels(judgments, own):
+    for found in _spectra(judgments, component) if spectra is None else spectra:
+        own = found.own
+        for groups in _levels(found):
             known = covariance() if known is None else known
             if known is None:
                 return label
@@ -195,28 +220,34 @@ def _weak(own: IntArray, inside: BoolArray, covariance: Covariance, prior_sd: fl
     return prior_sd * kept > _BIAS * typical
 
 
-def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
+def _levels(found: Spectrum) -> list[IntArray]:
     """Return the clear partitions of a component's items, the coarsest first."""
-    values, vectors = _spectrum(judgments, own)
+    values, vectors = found.values, found.vectors
     k = np.arange(2, len(values))
     wider = values[k] / np.maximum(values[k - 1], 1e-12)
     clear = k[wider > _CLEAR * (k / (k - 1)) ** 2]
     return [_groups(vectors[:, :number]) for number in clear.tolist()]
 
 
-def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
+def _spectra(judgments: Judgments, component: IntArray) -> list[Spectrum]:
+    """Look at each component that may fall into two groups of two or more."""
+    pieces = np.flatnonzero(np.bincount(component) > 3)  # noqa: PLR2004
+    return [_spectrum(judgments, np.flatnonzero(component == piece)) for piece in pieces]
+
+
+def _spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
+    """Look at the comparison graph of a component."""
     n = len(own)
     step = len(judgments.count) // (_ENOUGH * judgments.n_items)
     if step > 1 and n > _DENSE:
         # Fewer comparisons join items less evenly: where some show no groups, all have none.
         left, right, given, degree = _pairs(judgments, own, step)
         if degree.all() and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
-            return np.zeros(0), np.zeros((n, 0))
+            return _even(own)
     left, right, given, degree = _pairs(judgments, own)
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n > _QUICKLY and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
-        return np.zeros(0), np.zeros((n, 0))
+        return _even(own)
     if n <= _DENSE:
         half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
         values, vectors = np.linalg.eigh(half + half.T)
@@ -230,9 +261,16 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
         try:
             values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
         except ArpackError:
-            return np.zeros(0), np.zeros((n, 0))
+            return _even(own)
     order = np.argsort(-values)[:number]
-    return 1.0 - values[order], vectors[:, order]
+    values, vectors = 1.0 - values[order], vectors[:, order]
+    return Spectrum(own, values, vectors, slow_directions(values, vectors, degree))
+
+
+def _even(own: IntArray) -> Spectrum:
+    """Return what is known of items that are evenly joined: no groups, and nothing slow."""
+    none = np.zeros((len(own), 0))
+    return Spectrum(own, np.zeros(0), none, none)
 
 
 def _pairs(
