@@ -1,6 +1,6 @@
 """What pairs chosen by level do to a fit, and whether the warning of them is given where it should.
 
-    python benchmarks/paired_by_level.py [--studies 32] [--processes 2] [--output FILE]
+    python benchmarks/paired_by_level.py [--studies 40] [--processes 2] [--output FILE]
 
 Studies of normal scores and log-normal reliabilities; who is compared with whom is decided by a
 guess of the level that is not in the answers (items within so many places of each other, a share of
@@ -29,12 +29,13 @@ from aggcal.aggregation.consensus import Consensus
 
 CODE = "paired-by-level"
 HEAD = """\
-Studies of which each row has {studies}: how often the warning `paired-by-level` is given, and what
-share of 90% intervals holds the true score (and how scores correlate with it). Written by
-`python benchmarks/paired_by_level.py`.
+Studies of which each row has {studies}: how often the warning `paired-by-level` is given, by the
+answers alone and where a guess of the scores (the one that chose the pairs, if one did; else with
+noise 0.5) is the model that Stage 2 calibrates, and what share of 90% intervals holds the true
+score (and how scores correlate with it). Written by `python benchmarks/paired_by_level.py`.
 
-| pairs | items | judgments each | warned | default | btl without a prior |
-|---|---|---|---|---|---|"""
+| pairs | items | judgments each | warned | with the guess as the model | default | btl, no prior |
+|---|---|---|---|---|---|---|"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ KINDS = (
     Kind("level", 600, 30, 40, 0.5, 0.1),
     Kind("random", 60, 40),
     Kind("random", 60, 14),
+    Kind("random", 20, 8),
+    Kind("random", 40, 6),
     Kind("random", 12, 20),
     Kind("random", 200, 12),
     Kind("chain", 60, 40, 3),
@@ -88,7 +91,9 @@ KINDS = (
 )
 
 
-def pairs_of(kind: Kind, scores: FloatArray, random: np.random.Generator) -> tuple[IntArray, ...]:
+def pairs_of(
+    kind: Kind, scores: FloatArray, guess: FloatArray, random: np.random.Generator
+) -> tuple[IntArray, ...]:
     """Choose pairs before anybody has answered."""
     n, rows = kind.items, kind.items * kind.each // 2
     left = np.concatenate([np.arange(n), random.integers(0, n, rows - n)])
@@ -99,9 +104,7 @@ def pairs_of(kind: Kind, scores: FloatArray, random: np.random.Generator) -> tup
         right = left // 10 * 10 + random.integers(0, 10, rows)
         mixed = (random.random(rows) < 0.1) | (right == left)
         return left, np.where(mixed, anyone, right)
-    known = kind.how == "level"
-    guess = scores + kind.noise * random.standard_normal(n) if known else np.arange(n)
-    order = np.argsort(guess)
+    order = np.argsort(guess if kind.how == "level" else np.arange(n))
     place = np.argsort(order)[left]
     step = random.integers(1, kind.within + 1, rows) * random.choice([-1, 1], rows)
     inside = (place + step >= 0) & (place + step < n)
@@ -109,11 +112,13 @@ def pairs_of(kind: Kind, scores: FloatArray, random: np.random.Generator) -> tup
     return left, np.where(random.random(rows) < kind.at_random, anyone, right)
 
 
-def study(kind: Kind, seed: int) -> tuple[aggcal.Judgments, FloatArray]:
-    """Return judgments, and the true scores in the unit of the fit."""
+def study(kind: Kind, seed: int) -> tuple[aggcal.Judgments, FloatArray, FloatArray]:
+    """Return judgments, the true scores in the unit of the fit, and a guess of them."""
     random = np.random.default_rng([seed, kind.items, kind.each])
     n, people = kind.items, max(kind.items // 10, 10)
     scores, slopes = random.standard_normal(n), np.exp(0.4 * random.standard_normal(people))
+
+    guess = scores + (kind.noise or 0.5) * random.standard_normal(n)
 
     def first_wins(one: IntArray, other: IntArray, who: IntArray) -> np.ndarray:
         chance = 1.0 / (1.0 + np.exp(-slopes[who] * (scores[one] - scores[other])))
@@ -130,7 +135,7 @@ def study(kind: Kind, seed: int) -> tuple[aggcal.Judgments, FloatArray]:
             won += np.bincount(rounds[-1][1], minlength=n)
         columns = [np.concatenate(column) for column in zip(*rounds, strict=True)]
     else:
-        one, other = pairs_of(kind, scores, random)
+        one, other = pairs_of(kind, scores, guess, random)
         who = random.integers(0, people, len(one))
         up = first_wins(one, other, who)
         columns = [who, np.where(up, one, other), np.where(up, other, one)]
@@ -139,7 +144,7 @@ def study(kind: Kind, seed: int) -> tuple[aggcal.Judgments, FloatArray]:
     rows = [codes, *(column[by_annotator] for column in columns[1:])]
     typical = float(np.bincount(columns[0], minlength=people) @ slopes) / len(columns[0])
     judgments = aggcal.Judgments.of_codes(*(column.astype(np.int32) for column in rows))
-    return judgments, typical * (scores - scores.mean())
+    return judgments, typical * (scores - scores.mean()), guess
 
 
 def held(consensus: Consensus, truth: FloatArray) -> tuple[float, float]:
@@ -153,18 +158,20 @@ def held(consensus: Consensus, truth: FloatArray) -> tuple[float, float]:
 
 def looked_at(kind: Kind, seed: int) -> list[float]:
     """Return whether it was warned of, and how both fits did."""
-    judgments, truth = study(kind, seed)
+    judgments, truth, guess = study(kind, seed)
     usual = aggcal.aggregate(judgments, warn=False).quantify(level=0.9)
     said = () if usual.uncertainty is None else usual.uncertainty.warnings
     plain = aggcal.aggregate(judgments, "btl", prior=None, warn=False)
-    warned = float(any(warning.code == CODE for warning in said))
-    return [warned, *held(usual, truth), *held(plain, truth)]
+    model = {"item": usual.item_ids, "score": guess}
+    more = aggcal.calibrate(model, usual, warn=False).warnings
+    warned = [any(w.code == CODE for w in some) for some in (said, (*said, *more))]
+    return [*map(float, warned), *held(usual, truth), *held(plain, truth)]
 
 
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=32)
+    parser.add_argument("--studies", type=int, default=40)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
@@ -172,9 +179,9 @@ def main() -> None:
     with ProcessPoolExecutor(asked.processes) as pool:
         for kind in KINDS:
             found = list(pool.map(partial(looked_at, kind), range(asked.studies)))
-            warned, inside, close, inside_2, close_2 = np.mean(found, axis=0)
+            warned, with_model, inside, close, inside_2, close_2 = np.mean(found, axis=0)
             lines.append(
-                f"| {kind.name} | {kind.items} | {kind.each} | {warned:.2f} "
+                f"| {kind.name} | {kind.items} | {kind.each} | {warned:.2f} | {with_model:.2f} "
                 f"| {inside:.2f} ({close:.2f}) | {inside_2:.2f} ({close_2:.2f}) |"
             )
             print(lines[-1], flush=True)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aggcal._core.records import dataclass
+from aggcal.errors import PairedByLevelWarning
 
+PAIRED = PairedByLevelWarning.code
 SIGNS = {
     "copies": "some annotators' answers match far more often than independent ones would",
     "divided": "groups of annotators prefer different orders",
@@ -17,7 +19,7 @@ SIGNS = {
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
     "circular": "more triples of items are cycles than chance explains",
-    "paired-by-level": "pairs seem to have been chosen by a level that was known beforehand",
+    PAIRED: "pairs seem to have been chosen by a level that was known beforehand",
 }
 """Codes of the findings that contradict independent answers, or pairs that were chosen without
 knowledge of the scores, and what they say."""

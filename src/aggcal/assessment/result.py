@@ -13,7 +13,7 @@ from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
-from aggcal.advice.independence import Independence
+from aggcal.advice.independence import PAIRED, Independence
 from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
@@ -128,7 +128,8 @@ class Assessment:
         if self.advice is None:
             return guarantees(self.consensus, self.calibration)
         looked = self.advice.check
-        known = Independence.of((f.code for f in looked.findings), looked.not_checked)
+        paired = (w.code for w in self.warnings if w.code == PAIRED)
+        known = Independence.of((*(f.code for f in looked.findings), *paired), looked.not_checked)
         return guarantees(self.consensus, self.calibration, known)
 
     def item_columns(self) -> Columns:

@@ -149,6 +149,7 @@ def calibrated(
     said = (
         *matching_warnings(order.item_ids, found.both, given.scores.item_ids[found.unjudged]),
         *direction_warnings(inputs.consensus, inputs.model, inputs.component),
+        *order.level_warnings(found.both, inputs.model),
         *found.warnings,
         *ends.warnings,
         *calibrator.recommendations(inputs, ends.gain),

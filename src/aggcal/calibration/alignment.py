@@ -17,6 +17,7 @@ from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty import Covariance, Uncertainty
 from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.matrix_free import independent
+from aggcal.aggregation.uncertainty.paired_by_level import model_level_warnings
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
@@ -27,6 +28,7 @@ from aggcal.errors import (
     AggcalWarning,
     AnchorsWarning,
     OptionError,
+    PairedByLevelWarning,
     TooLittleDataError,
     count,
     some,
@@ -93,6 +95,12 @@ class Order:
             return None if self.sd is None else independent(self.sd[both])
         found = known.covariance if both.all() else known.covariance.of(np.flatnonzero(both))
         return found if component is None else found.within(component)
+
+    def level_warnings(self, both: BoolArray, model: FloatArray) -> tuple[AggcalWarning, ...]:
+        """Warn of a model whose scores seem to have decided who was compared, if nothing did."""
+        known = self.uncertainty
+        told = known is None or any(isinstance(w, PairedByLevelWarning) for w in known.warnings)
+        return () if told or known is None else model_level_warnings(known.slow, both, model)
 
     def components(self, both: BoolArray) -> IntArray | None:
         """Return the connected component of each of these items; None where all are in one."""

@@ -73,7 +73,7 @@ def warned(judgments: aggcal.Judgments) -> bool:
     return any(warning.code == CODE for warning in known.warnings)
 
 
-@pytest.mark.parametrize(("n", "each", "within"), [(60, 40, 12), (200, 30, 20)])
+@pytest.mark.parametrize(("n", "each", "within"), [(60, 40, 12), (200, 30, 30)])
 def test_pairs_by_a_guess_of_the_level_are_told(n: int, each: int, within: int) -> None:
     studies = [next_to_each_other(n, each, within, 0.5, seed) for seed in range(6)]
     assert sum(warned(judgments) for judgments, _ in studies) >= 5
@@ -85,10 +85,30 @@ def test_pairs_by_a_guess_of_the_level_are_told(n: int, each: int, within: int) 
         assert correlations[1] > max(correlations[0] + 0.02, 0.8)
 
 
+def test_a_model_that_chose_the_pairs_is_told_where_the_answers_do_not_tell() -> None:
+    told = {"guess": 0, "answers": 0, "other": 0}
+    for seed in range(8):
+        judgments, scores = next_to_each_other(60, 40, 3, 0.3, seed)
+        random = np.random.default_rng(seed)
+        random.standard_normal(60)
+        guess = scores + 0.3 * random.standard_normal(60)
+        fit = aggcal.aggregate(judgments, warn=False).quantify()
+        told["answers"] += any(warning.code == CODE for warning in fit.warnings)
+        other = np.random.default_rng(99 + seed).standard_normal(60)
+        for name, model in (("guess", guess), ("other", other)):
+            scored = {"item": judgments.item_ids, "score": model}
+            found = aggcal.calibrate(scored, fit, warn=False)
+            told[name] += any(warning.code == CODE for warning in (*found.warnings, *fit.warnings))
+    assert told["guess"] == 8
+    assert told["other"] == told["answers"] < 8
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_other_designs_are_not(seed: int) -> None:
     assert not warned(at_random(60, 14, seed)[0])
     assert not warned(at_random(12, 20, seed)[0])
+    assert not warned(at_random(20, 6, seed)[0])
+    assert not warned(at_random(40, 6, seed)[0])
     assert not warned(next_to_each_other(60, 40, 3, None, seed)[0])
     assert not warned(next_to_each_other(200, 30, 5, None, seed)[0])
     assert not warned(swiss(60, 20, seed)[0])

@@ -20,7 +20,11 @@ from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.uncertainty.covariance import Covariance
-from aggcal.aggregation.uncertainty.paired_by_level import level_warnings, slow_directions
+from aggcal.aggregation.uncertainty.paired_by_level import (
+    level_warnings,
+    slow_directions,
+    suspect_directions,
+)
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
 from aggcal.models.weighted_pairs import WeightedPairs
@@ -63,6 +67,7 @@ class Groups(TypedDict):
 
     component: IntArray | None
     warnings: tuple[AggcalWarning, ...]
+    slow: FloatArray | None
 
 
 class Spectrum(NamedTuple):
@@ -94,16 +99,18 @@ def claimed_groups(
     judgments here) are not looked at.
     """
     if component is None or prior_sd is None or judgments is None:
-        return {"component": component, "warnings": warnings}
+        return {"component": component, "warnings": warnings, "slow": None}
     spectra = _spectra(judgments, component)
     label = weak_groups(judgments, component, covariance, prior_sd, spectra)
     said = weak_warnings(judgments, component, label)
+    slow = None
     if spectra and not said:
         largest = max(spectra, key=lambda each: len(each.own))
-        known = covariance() if largest.slow.shape[1] else None
-        if known is not None:
-            said = level_warnings(judgments, largest.own, largest.slow, scores, (known, prior_sd))
-    return {"component": label, "warnings": (*warnings, *said)}
+        slow = suspect_directions(judgments, largest.own, largest.slow, scores)
+        known = None if slow is None else covariance()
+        if slow is not None and known is not None:
+            said = level_warnings(scores, slow, known, prior_sd)
+    return {"component": label, "warnings": (*warnings, *said), "slow": slow}
 
 
 def weak_groups(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, picked
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, picked, ranks
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, PairedByLevelWarning
@@ -29,8 +29,12 @@ _ALIKE = 0.65
 """Mean squared difference of compared items over that of any two, from which they are taken for no
 more alike than any two. It is .25 to .6 in Swiss tournaments of ten rounds and more, up to .7 in
 shorter ones, and .6 to 1.1 where something else decided."""
-_LEAST_KNOWN = 1e-4
-"""Share of a direction's variance that judgments are taken to tell at least."""
+_LEAST_KNOWN = 0.02
+"""Share of a direction's variance that judgments are taken to tell at least: standard errors allow
+for what is not known of the spread, which with few judgments exceeds what is known."""
+_FEWEST, _SPREAD_UNKNOWN = 15, 20.0
+"""Items that a spread is estimated from at least, and what its own error multiplies the limits by:
+1 + so much over the number of items times the squared share of their variance that is known."""
 _ROWS = 1_000_000  # that are looked at; more tell the same
 
 
@@ -63,11 +67,13 @@ def against_the_prior(
 
     With x a direction, Var(x'ŝ) = σ² − x'Cx where scores do not depend on who was compared.
     """
-    total = 0.0
+    variance, total = prior_sd**2, 0.0
     for direction in slow.T:
-        known = 1.0 - covariance.contrast_variance(direction) / prior_sd**2
-        total += float(direction @ scores) ** 2 / (prior_sd**2 * max(known, _LEAST_KNOWN))
-    return total > _CONFLICT[slow.shape[1] - 1]
+        known = 1.0 - covariance.contrast_variance(direction) / variance
+        total += float(direction @ scores) ** 2 / (variance * max(known, _LEAST_KNOWN))
+    usual = max(1.0 - float(covariance.variances.mean()) / variance, _LEAST_KNOWN)
+    limit = _CONFLICT[slow.shape[1] - 1] * (1.0 + _SPREAD_UNKNOWN / (len(scores) * usual**2))
+    return len(scores) >= _FEWEST and total > limit
 
 
 def differ_like_any(judgments: Judgments, own: IntArray, scores: FloatArray) -> bool:
@@ -86,32 +92,60 @@ def differ_like_any(judgments: Judgments, own: IntArray, scores: FloatArray) -> 
     return compared > _ALIKE * any_two
 
 
+def suspect_directions(
+    judgments: Judgments, own: IntArray, slow: FloatArray, scores: FloatArray
+) -> FloatArray | None:
+    """Return the slow directions of a component, among all items, if they may be of a level.
+
+    None where there are none, and where compared items are so alike that their own answers tell it.
+    """
+    if not slow.shape[1] or not differ_like_any(judgments, own, scores):
+        return None
+    whole = np.zeros((len(scores), slow.shape[1]))
+    whole[own] = slow
+    return whole
+
+
 def level_warnings(
-    judgments: Judgments,
-    own: IntArray,
-    slow: FloatArray,
-    scores: FloatArray,
-    known: tuple[Covariance, float],
+    scores: FloatArray, slow: FloatArray, covariance: Covariance, prior_sd: float
 ) -> tuple[AggcalWarning, ...]:
-    """Warn where levels that somebody knew beforehand seem to have decided who was compared.
+    """Warn where levels that somebody knew beforehand seem to have decided who was compared."""
+    return _told() if against_the_prior(scores, slow, covariance, prior_sd) else ()
+
+
+def model_level_warnings(
+    slow: FloatArray | None, both: BoolArray, model: FloatArray
+) -> tuple[AggcalWarning, ...]:
+    """Warn where a model's scores go with who was compared with whom: perhaps they decided it.
 
     Parameters
     ----------
-    judgments
-        Who was compared with whom.
-    own, slow
-        The items of a component, and its slow directions.
-    scores
-        Of all items.
-    known
-        Their covariance, and the spread of their prior.
+    slow
+        What `suspect_directions` returns.
+    both
+        Which items have a score of the model.
+    model
+        Those scores.
+
+    Examples
+    --------
+    >>> along = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> every, random = np.ones(50, dtype=bool), np.random.default_rng(0)
+    >>> [found] = model_level_warnings(along, every, along[:, 0] + random.normal(0.0, 0.3, 50))
+    >>> found.code, model_level_warnings(along, every, random.normal(size=50))
+    ('paired-by-level', ())
     """
-    if not slow.shape[1]:
+    if slow is None:
         return ()
-    whole = np.zeros((len(scores), slow.shape[1]))
-    whole[own] = slow
-    if not against_the_prior(scores, whole, *known) or not differ_like_any(judgments, own, scores):
-        return ()
+    place = ranks(model).astype(np.float64)
+    place -= place.mean()
+    about = slow[both] - slow[both].mean(axis=0)
+    about = about / np.maximum(np.sqrt(np.square(about).sum(axis=0)), 1e-300)
+    total = float(np.square(about.T @ place).sum()) / max(float(place.var(ddof=1)), 1e-300)
+    return _told() if total > _CONFLICT[slow.shape[1] - 1] else ()
+
+
+def _told() -> tuple[AggcalWarning, ...]:
     title = "Items were mostly compared with others of about their own level"
     why = (
         "If that level was known from elsewhere than these answers (marks, a model's scores), the "

@@ -61,6 +61,8 @@ class Uncertainty:
     """Seed of these draws."""
     scale: Scale | None = field(default=None, repr=False)
     """What the scale of all scores adds to ``covariance``; no order depends on it."""
+    slow: FloatArray | None = field(default=None, repr=False)
+    """Directions along which a level that was known beforehand would show, if any."""
 
     __repr__ = brief
 
@@ -82,6 +84,7 @@ class Uncertainty:
         prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
         component: IntArray | None = None,
+        slow: FloatArray | None = None,
         seed: int = 0,
     ) -> Uncertainty:
         """Derive intervals from a covariance.
@@ -108,6 +111,8 @@ class Uncertainty:
         component
             Label of each item's connected component, or of its weakly joined group: nothing is
             claimed across them.
+        slow
+            Directions along which a level that was known beforehand would show.
         seed
             Seed for the draws that give the rank intervals.
 
@@ -157,6 +162,7 @@ class Uncertainty:
             found.draws,
             seed,
             scale,
+            slow,
         )
 
     @property
