@@ -5,7 +5,8 @@
 Studies of normal scores and log-normal reliabilities; who is compared with whom is decided by a
 guess of the level that is not in the answers (items within so many places of each other, a share of
 the pairs at random), at random, along a chain that has nothing to do with the level, within blocks,
-or by earlier answers (a Swiss tournament, the first rounds at random). Shares of 90% intervals that
+or by earlier answers (a Swiss tournament, the first rounds at random; or an order that the first
+rounds gave, once for all). Shares of 90% intervals that
 hold the true score, and correlations with it: of the default fit, and of btl without a prior.
 """
 
@@ -58,8 +59,10 @@ class Kind:
         if self.how == "level":
             mixed = f", {self.at_random:.0%} at random" if self.at_random else ""
             return f"within {self.within} places by a guess (noise {self.noise:g}){mixed}"
-        if self.how == "swiss":
+        if self.how in ("swiss", "sorted"):
             rounds = "round" if self.at_random == 1 else f"{self.at_random:.0f} rounds"
+            if self.how == "sorted":
+                return f"sorted once after {rounds} at random, then within {self.within} places"
             return f"Swiss, first {rounds} at random"
         return {"random": "at random", "chain": "along a chain", "blocks": "in tens"}[self.how]
 
@@ -88,6 +91,8 @@ KINDS = (
     Kind("swiss", 60, 8, at_random=2),
     Kind("swiss", 200, 30, at_random=1),
     Kind("swiss", 20, 40, at_random=1),
+    Kind("sorted", 60, 16, 3, at_random=4),
+    Kind("sorted", 100, 24, 10, at_random=4),
 )
 
 
@@ -124,12 +129,19 @@ def study(kind: Kind, seed: int) -> tuple[aggcal.Judgments, FloatArray, FloatArr
         chance = 1.0 / (1.0 + np.exp(-slopes[who] * (scores[one] - scores[other])))
         return np.asarray(random.random(len(one)) < chance)
 
-    if kind.how == "swiss":
-        won, rounds = np.zeros(n), []
+    if kind.how in ("swiss", "sorted"):
+        won, rounds, order = np.zeros(n), [], np.arange(n)
         for k in range(kind.each):
             blind = k < kind.at_random
-            order = random.permutation(n) if blind else np.argsort(won + 0.01 * random.random(n))
+            if blind:
+                order = random.permutation(n)
+            elif kind.how == "swiss" or k == kind.at_random:
+                order = np.argsort(won + 0.01 * random.random(n))
             one, other, who = order[0::2], order[1::2], random.integers(0, people, n // 2)
+            if not blind and kind.how == "sorted":
+                place = random.integers(0, n - kind.within, n // 2)
+                apart = random.integers(1, kind.within + 1, n // 2)
+                one, other = order[place], order[place + apart]
             up = first_wins(one, other, who)
             rounds.append((who, np.where(up, one, other), np.where(up, other, one)))
             won += np.bincount(rounds[-1][1], minlength=n)

@@ -19,7 +19,7 @@ SIGNS = {
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
     "circular": "more triples of items are cycles than chance explains",
-    PAIRED: "pairs seem to have been chosen by a level that was known beforehand",
+    PAIRED: "pairs may have been chosen by a level that was known beforehand",
 }
 """Codes of the findings that contradict independent answers, or pairs that were chosen without
 knowledge of the scores, and what they say."""

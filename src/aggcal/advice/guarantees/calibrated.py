@@ -183,7 +183,7 @@ def _withdrawn_interval(independence: Independence, gaps: str) -> Guarantee:
     return Guarantee(
         "interval",
         "The intervals",
-        f"Not claimed, because the intervals are too narrow: {independence.note}.{gaps}",
+        f"Not claimed, because the intervals may be too narrow: {independence.note}.{gaps}",
         "consensus",
         "estimate",
         {"level": None},

@@ -139,7 +139,7 @@ class OrderClaims:
                 "allows every position among the items of the others."
             )
         if self._withdrawn:
-            says = f"Not claimed, because the intervals are too narrow: {self._withdrawn}."
+            says = f"Not claimed, because the intervals may be too narrow: {self._withdrawn}."
             claim = "No probability is claimed for the rank intervals."
         values: dict[str, float | int | None] = {"level": None if self._withdrawn else level}
         return self._claim("rank_intervals", "Rank intervals", says, values, claim)

@@ -7,8 +7,9 @@ the twelve next to it by a guess that correlates .9 with the truth, scores corre
 
 Two things tell. Along the slowest directions of the comparison graph, in which neighbours hardly
 differ, the scores vary more than the prior allows; and compared items differ about as much as any
-two. Where earlier answers decided who is compared, as in a Swiss tournament, the first is so, too,
-but compared items differ much less than any two: such studies are fitted as they should be.
+two. Where earlier answers decided who is compared the fit is right, and the first is so, too. In a
+Swiss tournament compared items differ much less than any two; where items were sorted once, in a
+quick sort or in leagues they do not, so that such studies are warned of as well.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def suspect_directions(
 def level_warnings(
     scores: FloatArray, slow: FloatArray, covariance: Covariance, prior_sd: float
 ) -> tuple[AggcalWarning, ...]:
-    """Warn where levels that somebody knew beforehand seem to have decided who was compared."""
+    """Warn where levels that somebody knew beforehand may have decided who was compared."""
     return _told() if against_the_prior(scores, slow, covariance, prior_sd) else ()
 
 
@@ -135,7 +136,7 @@ def model_level_warnings(
     >>> found.code, model_level_warnings(along, every, random.normal(size=50))
     ('paired-by-level', ())
     """
-    if slow is None:
+    if slow is None or len(model) < _FEWEST:
         return ()
     place = ranks(model).astype(np.float64)
     place -= place.mean()
@@ -146,18 +147,18 @@ def model_level_warnings(
 
 
 def _told() -> tuple[AggcalWarning, ...]:
-    title = "Items were mostly compared with others of about their own level"
+    title = "Pairs may have been chosen by a level that was known beforehand"
     why = (
-        "If that level was known from elsewhere than these answers (marks, a model's scores), the "
-        "prior draws the ends of the scale together: distances are too small, and orders of items "
-        "that were not compared, certified ones too, may be wrong. If pairs were chosen by earlier "
-        "answers, nothing is wrong."
+        "Scores go with who was compared with whom more than chance explains. If marks or a "
+        "model's scores chose the pairs, the prior draws the ends of the scale together: distances "
+        "are too small, and orders of items that were not compared may be wrong. If earlier "
+        "answers chose them (a tournament, sorting, 'aggcal suggest'), the fit is right."
     )
     return (
         PairedByLevelWarning(
             f"{title}. {why}",
-            "If the level was known from elsewhere, fit with --method btl --prior none, and have "
-            "items of different levels compared.",
+            "If marks or a model's scores chose them, fit with --method btl --prior none, and have "
+            "items of different levels compared; if earlier answers did, do not.",
             title=title,
             why=why,
         ),
