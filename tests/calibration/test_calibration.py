@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.calibration.atc import project
-from aggcal.errors import OptionError, TooLittleDataError, UnmatchedItemsWarning
+from aggcal.errors import OptionError, ScoreError, TooLittleDataError, UnmatchedItemsWarning
 
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 3))
 
@@ -118,3 +118,23 @@ def test_bad_options_are_refused() -> None:
         aggcal.calibrate([("a", 1.0), ("b", 1.0)], {"a": 1.0, "b": 2.0}, weights={"a": 1.0})
     with pytest.raises(OptionError, match="not positive"):
         aggcal.calibrate([("a", 1.0)], {"a": 1.0}, weights={"a": 0.0})
+
+
+@pytest.mark.parametrize("power", [-500, -160, 60, 160])
+def test_the_unit_of_the_model_changes_nothing(power: int) -> None:
+    random = np.random.default_rng(11)
+    ids = [f"i{k}" for k in range(12)]
+    pairs = [random.choice(12, 2, replace=False).tolist() for _ in range(200)]
+    rows = [("ann" if k % 3 else "bob", ids[max(p)], ids[min(p)]) for k, p in enumerate(pairs)]
+    consensus = aggcal.aggregate(rows, warn=False)
+    model = dict(zip(ids, (np.arange(12) + 3.0 * random.normal(size=12)).tolist(), strict=True))
+    unit = 2.0**power  # exact: no digit is lost
+    one = aggcal.calibrate(model, consensus)
+    other = aggcal.calibrate({item: unit * score for item, score in model.items()}, consensus)
+    for name in ("calibrated", "low", "high"):
+        np.testing.assert_array_equal(getattr(other, name), unit * getattr(one, name))
+
+
+def test_scores_beyond_what_can_be_squared_are_refused() -> None:
+    with pytest.raises(ScoreError, match="the score of 'a' is too large; give numbers of up to"):
+        aggcal.calibrate({"a": 1e60, "b": 1.0, "c": 2.0}, {"a": 1.0, "b": 2.0, "c": 3.0})

@@ -97,10 +97,11 @@ class Order:
         return found if component is None else found.within(component)
 
     def level_warnings(self, both: BoolArray, model: FloatArray) -> tuple[AggcalWarning, ...]:
-        """Warn of a model whose scores seem to have decided who was compared, if nothing did."""
+        """Warn of a model whose scores may have chosen the pairs, unless that is said already."""
         known = self.uncertainty
-        told = known is None or any(isinstance(w, PairedByLevelWarning) for w in known.warnings)
-        return () if told or known is None else model_level_warnings(known.slow, both, model)
+        if known is None or any(isinstance(w, PairedByLevelWarning) for w in known.warnings):
+            return ()
+        return model_level_warnings(known.slow, both, model)
 
     def components(self, both: BoolArray) -> IntArray | None:
         """Return the connected component of each of these items; None where all are in one."""

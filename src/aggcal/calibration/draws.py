@@ -391,7 +391,7 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     rest = model - slope * estimate
     if slope <= 0.0:
         return False
-    distance = float(rest @ rest) / slope**2
+    distance = float(np.square(rest / slope).sum())
     return (
         distance < _NEAR * degrees_of_freedom
         and float(chdtr(degrees_of_freedom, distance)) < _BY_CHANCE

@@ -11,6 +11,9 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.errors import ScoreError, UnknownItemError, count, some
 
+LARGEST = 1e50
+"""In size; beyond it squares and sums would overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -62,6 +65,11 @@ class Scores:
             raise ScoreError(
                 f"{self.source}: the score of {some(self.item_ids[bad])} is not a finite number; "
                 "give a number or leave the item out."
+            )
+        if len(large := self.item_ids[np.abs(self.values) > LARGEST]):
+            raise ScoreError(
+                f"{self.source}: the score of {some(large)} is too large; "
+                f"give numbers of up to {LARGEST:g}, or leave the item out."
             )
         if len(set(self.item_ids)) != len(self.item_ids):
             seen: set[str] = set()

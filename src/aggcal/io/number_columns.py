@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal.data.scores import LARGEST
 from aggcal.errors import FeatureError, TableError, TooLittleDataError
-from aggcal.io.per_item import LARGEST, fetch, numbers, refuse_numbers
+from aggcal.io.per_item import fetch, numbers, refuse_numbers
 from aggcal.io.tables.numerals import plain_numbers
 from aggcal.io.tables.source import Source
 

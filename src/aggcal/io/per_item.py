@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal.data.scores import LARGEST
 from aggcal.errors import InputError, ScoreError, TableError, count
 from aggcal.io.formats._synonyms import ITEM, PER_ITEM
 from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.source import Source, cell, number_or_nan, quoted
-
-LARGEST = 1e50
-"""In size; beyond it squares and sums would overflow."""
-
 
 OTHERS = {name: f"item_{k}" for k, name in enumerate((*ITEM, *PER_ITEM)) if k}
 """What the column of items may be called beside ``item``, and our own names of such columns."""

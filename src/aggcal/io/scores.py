@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal.data.scores import Scores
+from aggcal.data.scores import LARGEST, Scores
 from aggcal.errors import (
     OptionError,
     ScoreError,
@@ -24,7 +24,6 @@ from aggcal.io.formats._base import Blank, check_blank
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sheets import SUMMARIES, is_summary
 from aggcal.io.per_item import (
-    LARGEST,
     OTHERS,
     fetch,
     ids,

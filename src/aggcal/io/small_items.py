@@ -9,8 +9,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import as_text
+from aggcal.data.scores import LARGEST
 from aggcal.io.formats._sheets import SUMMARIES
-from aggcal.io.per_item import LARGEST
 from aggcal.io.tables.cells import PLAIN_NUMBER, Cells, small_cells
 
 

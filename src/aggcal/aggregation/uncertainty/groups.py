@@ -101,7 +101,7 @@ def claimed_groups(
     if component is None or prior_sd is None or judgments is None:
         return {"component": component, "warnings": warnings, "slow": None}
     spectra = _spectra(judgments, component)
-    label = weak_groups(judgments, component, covariance, prior_sd, spectra)
+    label = weak_groups(component, spectra, covariance, prior_sd)
     said = weak_warnings(judgments, component, label)
     slow = None
     if spectra and not said:
@@ -114,11 +114,10 @@ def claimed_groups(
 
 
 def weak_groups(
-    judgments: Judgments,
     component: IntArray,
+    spectra: list[Spectrum],
     covariance: Callable[[], Covariance | None],
     prior_sd: float,
-    spectra: list[Spectrum] | None = None,
 ) -> IntArray:
     """Split connected components where two groups are joined so weakly that the prior decides.
 
@@ -129,16 +128,14 @@ def weak_groups(
 
     Parameters
     ----------
-    judgments
-        Who was compared with whom.
     component
         Label of each item's connected component.
+    spectra
+        What is known of the comparison graphs of these.
     covariance
         Works out that of the scores; asked only where there are groups.
     prior_sd
         Spread of their prior.
-    spectra
-        Of the components, where they are known already.
 
     Examples
     --------
@@ -151,7 +148,7 @@ def weak_groups(
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     label, known = np.array(component, dtype=np.int64), None
-    for found in _spectra(judgments, component) if spectra is None else spectra:
+    for found in spectra:
         own = found.own
         for groups in _levels(found):
             known = covariance() if known is None else known

@@ -20,7 +20,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import InputError
 from aggcal.errors.voice import spoken
 from aggcal.io.formats._base import Choices, TableFormat
-from aggcal.io.quick.carded import parquet_reader
+from aggcal.io.quick.carded import Carded
 from aggcal.io.quick.frames import Frame
 from aggcal.io.quick.hashed import Hashed
 from aggcal.io.quick.keys import Keys, judgments_of
@@ -102,8 +102,7 @@ def _reader(kernels: Any, brought: Brought, names: Mapping[str, str]) -> _Reader
     head = b"PAR1" if given.is_folder else peek(given.path, given.name)
     if head.startswith(b"PAR1"):
         table = described_parquet(connection, given.path, given.name, names, brought.scratch)
-        files = [exactly(part, brought.scratch) for part in parts_of(given.path)]
-        return parquet_reader(kernels, connection, table, _check_columns(table.present), files)
+        return Carded(kernels, connection, table, _check_columns(table.present))
     if is_json(head):
         raise NotPlain
     if QUALTRICS in head:

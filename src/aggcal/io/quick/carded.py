@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,11 +21,6 @@ from aggcal.io.quick.keys import Codes, Keys
 from aggcal.io.quick.merging import KeyArray
 from aggcal.io.quick.numbering import MOST_OUTCOMES, Ids, Outcomes, Weights, numbered
 from aggcal.io.quick.streams import NotPlain
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from aggcal.io.tables.parquet import Described
 
 FEWEST = 20_000_000
 """Rows from which a card reads: of fewer, to load its library takes longer than to read them."""
@@ -75,42 +70,15 @@ def on_card(card: Card | None) -> Iterator[None]:
         _CARD.reset(before)
 
 
-def parquet_reader(
-    kernels: Any,
-    connection: duckdb.DuckDBPyConnection,
-    table: Described,
-    pair: tuple[str, str],
-    files: Sequence[str],
-) -> Hashed:
-    """Return what reads a table of Parquet: by a card where one is to be used."""
-    card = _CARD.get()
-    if card is None:
-        return Hashed(kernels, connection, table, pair)
-    return Carded(kernels, connection, table, pair, card=card, files=files)
-
-
 class Carded(Hashed):
-    """A table of Parquet that a card reads."""
-
-    def __init__(
-        self,
-        kernels: Any,
-        connection: duckdb.DuckDBPyConnection,
-        table: Described,
-        pair: tuple[str, str],
-        *,
-        card: Card,
-        files: Sequence[str],
-    ) -> None:
-        super().__init__(kernels, connection, table, pair)
-        self._card, self._files = card, files
+    """A table of Parquet that a card reads, where there is one (see `on_card`)."""
 
     def keys(self, threads: int | None = None) -> Keys:
         """Read the rows, by the processors where the card does not."""
-        rows = self.rows()
-        if rows >= FEWEST and self._readable():
+        card, rows = _CARD.get(), self.rows()
+        if card is not None and rows >= FEWEST and self._readable():
             try:
-                return self._by_card(rows)
+                return self._by_card(card, rows)
             except driver().InterruptException:
                 raise
             except Exception:  # noqa: BLE001, S110 - whatever a card or its library lacks
@@ -128,8 +96,9 @@ class Carded(Hashed):
     def _names(self) -> list[str]:
         return [self.table.found[self.table.present[column]] for column in self.columns]
 
-    def _by_card(self, rows: int) -> Keys:
-        found = dict(zip(self.columns, self._card.columns(self._files, self._names), strict=True))
+    def _by_card(self, card: Card, rows: int) -> Keys:
+        columns = card.columns(self.table.files, self._names)
+        found = dict(zip(self.columns, columns, strict=True))
         if any(len(column.code) != rows for column in found.values()):
             raise NotPlain
         who, left, right = (found[name] for name in self.columns[:3])
@@ -153,9 +122,9 @@ class Carded(Hashed):
             self.weights_as_written = weights.as_written
             lists.append(weights.by_cell)
         keys = Keys(self.kernels, codes, 0, weighted=self._weight)
-        moved = [self._card.arrays.asarray(each) for each in lists]
-        each = zip(found.values(), moved, strict=True)
-        keys.take_sorted(*self._sorted(codes, [known[column.code] for column, known in each]))
+        moved = [card.arrays.asarray(each) for each in lists]
+        coded = [known[column.code] for column, known in zip(columns, moved, strict=True)]
+        keys.take_sorted(*self._sorted(card, codes, coded))
         return keys
 
     def _items(self, left: TextArray, right: TextArray) -> tuple[Ids, CodeArray, CodeArray]:
@@ -175,12 +144,12 @@ class Carded(Hashed):
             raise NotPlain
         return numbered(self.connection, Weights, weight.texts())
 
-    def _sorted(self, codes: Codes, columns: list[Any]) -> tuple[KeyArray, CodeArray]:
+    def _sorted(self, card: Card, codes: Codes, columns: list[Any]) -> tuple[KeyArray, CodeArray]:
         """Make and sort keys; return them, and the rows that are not fitted, from the card.
 
         This is what the kernel ``aggcal_keys`` does, and a sort.
         """
-        layout, xp, back = codes.layout, self._card.arrays, self._card.back
+        layout, xp, back = codes.layout, card.arrays, card.back
         who, left, right, *others = columns
         said = others.pop(0) if self._outcome else None
         key = who.astype(np.uint64) << np.uint64(layout.annotator)

@@ -31,7 +31,7 @@ def look_at_parquet(
 ) -> Sample:
     """Look at the first rows, lists and structures as they are; ``known`` columns are wanted."""
     with _in_words(name):
-        relation = _relation(path, scratch)
+        relation = _relation(_files(path, scratch))
         first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
         names = [str(column[0]) for column in first.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in first.fetchall()]
@@ -44,11 +44,17 @@ def look_at_parquet(
 class Described:
     """Parquet as a relation of DuckDB: its columns, their types, and which are wanted."""
 
-    relation: str
+    files: tuple[str, ...]
+    """Its parts, by names that DuckDB takes as they are."""
     found: tuple[str, ...]
     kinds: tuple[str, ...]
     present: Mapping[str, int]
     """Where each wanted column stands."""
+
+    @property
+    def relation(self) -> str:
+        """The SQL of it."""
+        return _relation(self.files)
 
     @property
     def everything(self) -> str:
@@ -64,13 +70,13 @@ def described_parquet(
     scratch: Path,
 ) -> Described:
     """Look at the columns of a file or a folder."""
-    relation = _relation(path, scratch)
+    files = _files(path, scratch)
     with _in_words(name):
-        described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        described = connection.execute(f"DESCRIBE SELECT * FROM {_relation(files)}").fetchall()
         found = tuple(str(row[0]) for row in described)
         _refuse_partitions(path, name, {column.strip().lower() for column in found}, names)
         present = present_columns(found, names, name)
-    return Described(relation, found, tuple(str(row[1]) for row in described), present)
+    return Described(files, found, tuple(str(row[1]) for row in described), present)
 
 
 def load_parquet(
@@ -103,7 +109,7 @@ def parquet_rows(
     connection: duckdb.DuckDBPyConnection, path: Path, name: str, scratch: Path
 ) -> Iterator[dict[str, Any]]:
     """Go through the rows, lists and structures as they are."""
-    relation = _relation(path, scratch)
+    relation = _relation(_files(path, scratch))
     with _in_words(name):
         found = connection.cursor().execute(f"SELECT * FROM {relation}")
         names = [str(column[0]) for column in found.description or ()]
@@ -134,12 +140,15 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(p for p in path.rglob("*.parquet") if p.is_file()) if path.is_dir() else [path]
 
 
-def _relation(path: Path, scratch: Path) -> str:
+def _files(path: Path, scratch: Path) -> tuple[str, ...]:
     parts = parts_of(path)
     if not parts:
         raise FileError(f"{path}: is a directory without Parquet files; give the file in it.")
-    literal = ", ".join(quoted(exactly(part, scratch)) for part in parts)
-    return f"read_parquet([{literal}], hive_partitioning=false)"
+    return tuple(exactly(part, scratch) for part in parts)
+
+
+def _relation(files: tuple[str, ...]) -> str:
+    return f"read_parquet([{', '.join(map(quoted, files))}], hive_partitioning=false)"
 
 
 def _refuse_partitions(path: Path, name: str, found: set[str], names: Mapping[str, str]) -> None:
