@@ -12,7 +12,9 @@ from test_sharded import by_mode
 import aggcal
 from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.engines.gpu.layout import _units
+from aggcal.engines.gpu.pairs import DevicePairs
 from aggcal.errors import NoGpuWarning
+from aggcal.models.weighted_pairs import WeightedPairs
 from aggcal.simulation import simulate
 
 REASON = missing()
@@ -74,7 +76,13 @@ def test_kernels_are_compiled_while_a_file_is_read(monkeypatch: pytest.MonkeyPat
     assert found is read
 
 
+@pytest.fixture
+def always_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggcal.engines.gpu.engine.FEW", 0)
+
+
 @on_a_gpu
+@pytest.mark.usefixtures("always_on_the_card")
 @pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
@@ -114,6 +122,48 @@ def test_the_same_bits_every_time() -> None:
 
 
 @on_a_gpu
+@pytest.mark.parametrize("method", ["hra-g", "btl"])
+def test_processors_work_out_the_errors_of_few_rows(method: str) -> None:
+    judgments = study(600, 50, 20_000, weighted=True)
+    here = by_mode(judgments, method)
+    there = aggcal.aggregate(judgments, method, engine="gpu", warn=False)
+    # The same draws: what is left is how near the two optima are.
+    np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=1e-5)
+
+
+@on_a_gpu
+def test_pairs_are_multiplied_as_on_this_machine() -> None:
+    random = np.random.default_rng(8)
+    left, right = (random.integers(0, 700, 20_000).astype(np.int32) for _ in range(2))
+    weight = random.exponential(size=20_000)
+    here, there = (each.of(left, right, weight, 700) for each in (WeightedPairs, DevicePairs))
+    for vector in (random.normal(size=700), np.ones(700), np.zeros(700), -1e-200 * np.ones(700)):
+        size = np.abs(vector).max()
+        np.testing.assert_allclose(
+            there.neighbours(vector), here.neighbours(vector), atol=1e-4 * size
+        )
+        np.testing.assert_array_equal(there.neighbours(vector), there.neighbours(vector))
+
+
+@on_a_gpu
+@pytest.mark.usefixtures("always_on_the_card")
+def test_weakly_joined_groups_are_found() -> None:
+    random = np.random.default_rng(9)
+    half = random.integers(0, 2, 20_000)
+    left, right = (random.integers(0, 300, 20_000) for _ in range(2))
+    right = np.where(left == right, (right + 1) % 300, right)
+    rows = [("ann", f"{h}-{i}", f"{h}-{j}") for h, i, j in zip(half, left, right, strict=True)]
+    judgments = aggcal.read_judgments([*rows, ("bob", "0-1", "1-1"), ("bob", "1-2", "0-2")])
+    here, there = by_mode(judgments), aggcal.aggregate(judgments, engine="gpu", warn=False)
+    for found in (here, there):
+        known = found.quantify().uncertainty
+        assert known is not None
+        assert known.component is not None
+        assert len(np.unique(known.component)) == 2
+
+
+@on_a_gpu
+@pytest.mark.usefixtures("always_on_the_card")
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation

@@ -257,9 +257,8 @@ class Quantify:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
         curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
         sd = None if consensus.prior is None else consensus.prior.score_sd
-        local, component = self.judgments.local, self._component()
-        known, scores = covariance or curved, consensus.scores
-        return claimed_groups(local, component, known, sd, warnings, scores=scores)
+        known, scores, component = covariance or curved, consensus.scores, self._component()
+        return claimed_groups(self.judgments, component, known, sd, warnings, scores=scores)
 
     def _information(
         self, own: Curved, consensus: Consensus, rows: Rows, *, observed: bool = False

@@ -15,7 +15,7 @@ once serves all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, singledispatch
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, each_range, in_turn
+from aggcal._core.kernels.threads import added, each_range, even, in_turn
 from aggcal._core.triangles import add_squares
 from aggcal.models.borders import Part, border_of, eliminated
 from aggcal.models.coins import LANES, coins_of, signs
@@ -154,10 +154,17 @@ class Information:
     def products(self, vectors: SingleArray) -> SingleArray:
         """Multiply `LANES` vectors by S, a column each, in single precision."""
         found = self.curvature_products(vectors)
-        found += self.prior.astype(np.float32)[:, None] * vectors
-        for fixed in self.constraints:
-            single = fixed.astype(np.float32)
-            found += single[:, None] * (single @ vectors)
+        prior = self.prior.astype(np.float32)
+        fixed = [each.astype(np.float32) for each in self.constraints]
+        along = [each @ vectors for each in fixed]
+
+        def add(begin: int, end: int) -> None:
+            part = slice(begin, end)
+            found[part] += prior[part, None] * vectors[part]
+            for each, size in zip(fixed, along, strict=True):
+                found[part] += each[part, None] * size
+
+        each_range(add, even(len(found)))
         return found
 
     def product_of_ones(self) -> FloatArray:
@@ -244,7 +251,8 @@ class Information:
         """Multiply `LANES` vectors by the judgments' part of S."""
         kernels = library()
         if kernels is None:
-            return by_column(self.curvature_product, vectors)
+            found = [self.curvature_product(column.astype(np.float64)) for column in vectors.T]
+            return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
         vectors = np.ascontiguousarray(vectors)
 
         def work(begin: int, end: int) -> SingleArray:
@@ -390,9 +398,3 @@ def information(
 ) -> Information:
     """Return the Fisher information of a problem at some scores and annotators' parameters."""
     return Information(problem, scores, theta, observed=observed)
-
-
-def by_column(product: Callable[[FloatArray], FloatArray], vectors: SingleArray) -> SingleArray:
-    """Multiply one vector after the other."""
-    found = [product(column.astype(np.float64)) for column in vectors.T]
-    return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Protocol, TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,8 +13,21 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, balanced, each_range
 from aggcal._core.records import dataclass
+from aggcal.data.base import AnyJudgments
 
 _TOGETHER = 2048  # pairs that the kernel takes at once: they stay in the cache
+_LEAST = 100_000  # pairs of a thread: fewer take less time than to wake one
+
+
+class Pairs(Protocol):
+    """The edges of a graph of items."""
+
+    def neighbours(self, vector: FloatArray, /) -> FloatArray:
+        """Return, for each item, the weighted sum of a vector over the items it is paired with."""
+
+
+MakePairs: TypeAlias = Callable[[CodeArray, CodeArray, FloatArray, int], Pairs]
+"""Takes the two ends of each pair, their weights, and how many items there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,4 +81,10 @@ class WeightedPairs:
             return out
 
         # The kernel multiplies by the Laplacian: degrees less neighbours.
-        return self.degree * given - added(each_range(work, balanced(self.starts)))
+        return self.degree * given - added(each_range(work, balanced(self.starts, _LEAST)))
+
+
+@singledispatch
+def pairs_of(judgments: AnyJudgments) -> MakePairs:  # noqa: ARG001
+    """Return what makes pairs of these judgments; an engine registers where it is quicker."""
+    return WeightedPairs.of

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.uncertainty import groups
+from aggcal.models.weighted_pairs import WeightedPairs
+
+
+def pairs(left: IntArray, right: IntArray, given: FloatArray, n: int) -> WeightedPairs:
+    return WeightedPairs.of(left.astype(np.int32), right.astype(np.int32), given, n)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +32,7 @@ def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across
     values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
     k = np.arange(2, len(values))
     clear = values[k] / values[k - 1] > groups._CLEAR * (k / (k - 1)) ** 2
-    even = groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))
+    even = groups._evenly_joined(pairs(left, right, given, n), degree)
     assert not (even and clear.any())
     assert even == (each >= 20 and across == 1.0) or 0.02 < across < 1.0
     if across == 0.02:
@@ -50,14 +56,14 @@ def test_chains_and_blocks_are_not_called_even_where_eigenvalues_show_groups(
         right.append(other[kept])
         given.append(np.where(inside[kept], 10.0, 0.3))
     ends, times = (np.concatenate(left), np.concatenate(right)), np.concatenate(given)
-    degree = np.bincount(np.concatenate(ends), np.tile(times, 2), n)
+    degree = np.bincount(np.concatenate(ends), np.tile(times, 2), n).astype(float)
     weight = times / np.sqrt(degree[ends[0]] * degree[ends[1]])
     whole = np.zeros((n, n))
     np.add.at(whole, ends, weight)
     values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
     k = np.arange(2, len(values))
     clear = values[k] / np.maximum(values[k - 1], 1e-12) > groups._CLEAR * (k / (k - 1)) ** 2
-    even = groups._evenly_joined(*ends, weight, np.sqrt(degree / degree.sum()))
+    even = groups._evenly_joined(pairs(*ends, weight, n), degree)
     assert not (even and clear.any())
     if blocks > 1 and reach > 1:
         assert clear.any()
@@ -77,4 +83,4 @@ def test_a_group_among_many_items_is_not_missed(size: int, across: float) -> Non
     left, right = left[left != right], right[left != right]
     degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
     given = 1.0 / np.sqrt(degree[left] * degree[right])
-    assert not groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))
+    assert not groups._evenly_joined(pairs(left, right, given, n), degree)

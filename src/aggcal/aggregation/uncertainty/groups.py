@@ -17,7 +17,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, picked, sums
 from aggcal._core.blas import in_one_thread
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.kernels.threads import added, each_range, even
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.paired_by_level import (
@@ -25,9 +25,10 @@ from aggcal.aggregation.uncertainty.paired_by_level import (
     slow_directions,
     suspect_directions,
 )
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
-from aggcal.models.weighted_pairs import WeightedPairs
+from aggcal.models.weighted_pairs import MakePairs, Pairs, pairs_of
 
 _MOST_GROUPS = 40
 """Groups looked for at most: more take longer, and few studies have so many."""
@@ -85,7 +86,7 @@ class Spectrum(NamedTuple):
 
 @in_one_thread
 def claimed_groups(
-    judgments: Judgments | None,
+    held: AnyJudgments,
     component: IntArray | None,
     covariance: Callable[[], Covariance | None],
     prior_sd: float | None,
@@ -95,12 +96,13 @@ def claimed_groups(
 ) -> Groups:
     """Return the component of each item, split where groups are weakly joined, and warnings.
 
-    Without a prior nothing but judgments says how far apart groups are. Rows on an engine (no
-    judgments here) are not looked at.
+    Without a prior nothing but judgments says how far apart groups are. Rows that are on
+    other machines only are not looked at.
     """
+    judgments = held.local
     if component is None or prior_sd is None or judgments is None:
         return {"component": component, "warnings": warnings, "slow": None}
-    spectra = _spectra(judgments, component)
+    spectra = _spectra(judgments, component, pairs_of(held))
     label = weak_groups(component, spectra, covariance, prior_sd)
     said = weak_warnings(judgments, component, label)
     slow = None
@@ -233,24 +235,24 @@ def _levels(found: Spectrum) -> list[IntArray]:
     return [_groups(vectors[:, :number]) for number in clear.tolist()]
 
 
-def _spectra(judgments: Judgments, component: IntArray) -> list[Spectrum]:
+def _spectra(judgments: Judgments, component: IntArray, make: MakePairs) -> list[Spectrum]:
     """Look at each component that may fall into two groups of two or more."""
     pieces = np.flatnonzero(np.bincount(component) > 3)  # noqa: PLR2004
-    return [_spectrum(judgments, np.flatnonzero(component == piece)) for piece in pieces]
+    return [_spectrum(judgments, np.flatnonzero(component == piece), make) for piece in pieces]
 
 
-def _spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
+def _spectrum(judgments: Judgments, own: IntArray, make: MakePairs) -> Spectrum:
     """Look at the comparison graph of a component."""
     n = len(own)
     step = len(judgments.count) // (_ENOUGH * judgments.n_items)
     if step > 1 and n > _DENSE:
         # Fewer comparisons join items less evenly: where some show no groups, all have none.
         left, right, given, degree = _pairs(judgments, own, step)
-        if degree.all() and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
+        if degree.all() and _evenly_joined(make(left, right, given, n), degree):
             return _even(own)
     left, right, given, degree = _pairs(judgments, own)
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
-    if n > _QUICKLY and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
+    if n > _QUICKLY and _evenly_joined(make(left, right, given, n), degree):
         return _even(own)
     if n <= _DENSE:
         half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
@@ -304,7 +306,7 @@ def _pairs(
     return left, right, given, degree
 
 
-def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: FloatArray) -> bool:
+def _evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
     """Tell without the eigenvectors that there are no groups, if that can be told.
 
     None of the lowest eigenvalues is wider than in a chain of items (see `_levels`) where the
@@ -316,8 +318,8 @@ def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: 
     left where it has settled, or where a lower one would have shown. The others are never above
     what the method gives for them.
     """
+    first = np.sqrt(degree / degree.sum())
     n, most = len(first), _MOST_GROUPS
-    graph = WeightedPairs.of(left, right, given, n)
     k = np.arange(2, most + 1)
     wider = _CLEAR * (k / (k - 1)) ** 2 / _SURE_OF_NONE
     vector = np.random.default_rng(0).standard_normal(n)
@@ -330,7 +332,7 @@ def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: 
         vector = graph.neighbours(basis[step])
         vector -= (first @ vector) * first
         diagonal[step] = basis[step] @ vector
-        vector -= (basis[: step + 1] @ vector) @ basis[: step + 1]
+        _take_out(basis[: step + 1], vector)
         size = beside[step] = float(np.sqrt(vector @ vector))
         every = _EVERY if step > _FEW_STEPS else _OFTEN
         if step % every and step < steps - 1 and size > _TINY:
@@ -352,6 +354,17 @@ def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: 
         if size <= _TINY:
             return second < limit
     return False
+
+
+def _take_out(basis: FloatArray, vector: FloatArray) -> None:
+    """Take all directions of a basis, a row each, out of a vector."""
+    ranges = even(len(vector))
+    along = added(each_range(lambda a, b: np.asarray(basis[:, a:b] @ vector[a:b]), ranges))
+
+    def work(begin: int, end: int) -> None:
+        vector[begin:end] -= along @ basis[:, begin:end]
+
+    each_range(work, ranges)
 
 
 def _apart(values: FloatArray, off: FloatArray) -> bool:

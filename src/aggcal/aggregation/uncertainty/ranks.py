@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.kernels.threads import each_range, even, in_turn
 from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
@@ -162,19 +163,30 @@ def _by_expectation(
     widths = distinct(quantiles(se, np.linspace(0.0, 1.0, 33)))
     which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
     position = np.rint((scores - grid[0]) / step).astype(np.int64)
-    above = np.zeros(_GRID)
     reachable = np.arange(-_GRID + 1, _GRID) * step
-    for k, width in enumerate(widths):
+
+    def of_width(k: int) -> FloatArray | None:
         counts = np.bincount(position[which == k], minlength=_GRID)
-        if counts.any():
-            smear = ndtr(reachable / max(width, step))
-            flipped = np.fft.rfft(counts[::-1], _FOURIER) * np.fft.rfft(smear, _FOURIER)
-            above += np.fft.irfft(flipped, _FOURIER)[_GRID - 1 : 2 * _GRID - 1][::-1]
-    low = 1.0 + np.interp(scores + critical_value * se, grid, above)
-    high = 1.0 + np.interp(scores - critical_value * se, grid, above)
-    n = len(scores)
-    ends = (np.clip(np.floor(low), 1, n), np.clip(np.ceil(high), 1, n))
-    return _around(scores, ends[0].astype(np.int64), ends[1].astype(np.int64))
+        if not counts.any():
+            return None
+        smear = ndtr(reachable / max(widths[k], step))
+        flipped = np.fft.rfft(counts[::-1], _FOURIER) * np.fft.rfft(smear, _FOURIER)
+        return np.asarray(np.fft.irfft(flipped, _FOURIER)[_GRID - 1 : 2 * _GRID - 1][::-1])
+
+    above, n = np.zeros(_GRID), len(scores)
+    for part in in_turn(of_width, range(len(widths))):
+        above += 0.0 if part is None else part
+    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+
+    def find(begin: int, end: int) -> None:
+        part = slice(begin, end)
+        reach = critical_value * se[part]
+        best = 1.0 + np.interp(scores[part] + reach, grid, above)
+        worst = 1.0 + np.interp(scores[part] - reach, grid, above)
+        low[part], high[part] = np.clip(np.floor(best), 1, n), np.clip(np.ceil(worst), 1, n)
+
+    each_range(find, even(n))
+    return _around(scores, low, high)
 
 
 def _around(scores: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:

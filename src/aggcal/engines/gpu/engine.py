@@ -5,24 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels.threads import begun
 from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.columns import card
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows, compiled
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
+from aggcal.engines.gpu.pairs import DevicePairs
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.io import read_judgments
 from aggcal.io.quick.carded import on_card
 from aggcal.models.compiled import thurstone
-from aggcal.models.information import information
+from aggcal.models.information import Information, information
 from aggcal.models.rows import rows_of
 from aggcal.models.thurstone import likelihood
+from aggcal.models.weighted_pairs import MakePairs, WeightedPairs, pairs_of
 
 thurstone.register(DeviceRows, DeviceThurstone)
 likelihood.register(DeviceRows, DeviceLikelihood)
-information.register(DeviceLikelihood, DeviceInformation)
+
+FEW = 1 << 20
+"""Rows up to which the processors are quicker than a card at all that follows a fit: small sums,
+and hundreds of them."""
+
+
+@information.register
+def _information(
+    problem: DeviceLikelihood, scores: FloatArray, theta: FloatArray, *, observed: bool = False
+) -> Information:
+    if len(problem.rows) > FEW:
+        return DeviceInformation(problem, scores, theta, observed=observed)
+    precisions = problem.score_precision, problem.reliability_precision
+    here = likelihood(problem.rows.here(), problem.link, *precisions)
+    return Information(here, scores, theta, observed=observed)
+
+
+@pairs_of.register
+def _pairs_of(judgments: RemoteJudgments) -> MakePairs:
+    on_card = isinstance(judgments.rows, DeviceRows) and len(judgments.rows) > FEW
+    return DevicePairs.of if on_card else WeightedPairs.of
 
 
 class GpuEngine:

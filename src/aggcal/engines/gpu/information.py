@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, SingleArray
 from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
 from aggcal.engines.gpu.objective import CODES, Curvature
-from aggcal.models.information import Information, by_column
+from aggcal.models.information import Information
 
 _CHUNK = 1 << 27  # entries: more take more of the card's memory, fewer more launches
 _APART = 0xD1342543DE82EF95  # between the keys of random vectors; no small multiple of rows' steps
@@ -56,7 +56,11 @@ class DeviceInformation(Information):
 
     def curvature_products(self, vectors: SingleArray) -> SingleArray:
         """Multiply some vectors by the judgments' part of S, one after the other."""
-        return by_column(self.curvature_product, vectors)
+        import cupy
+
+        columns = cupy.asarray(np.ascontiguousarray(vectors.T))
+        found = [self._held.curvature_product(column) for column in columns]
+        return np.asarray(cupy.stack(found, axis=1).astype(cupy.float32).get())
 
     def borders(self, vectors: SingleArray) -> FloatArray:
         """Return B'v of some vectors: a row per annotator, a column per vector."""

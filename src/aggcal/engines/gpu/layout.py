@@ -74,6 +74,12 @@ def compiled() -> None:
     _kernel("products.cu", "sort_key")
 
 
+def each_of(number: int, name: str, *arguments: Any) -> None:
+    """Run a kernel of products.cu for each of so many rows."""
+    kernel = _kernel("products.cu", name)
+    kernel((-(-number // 256),), (256,), (np.int64(number), *arguments))
+
+
 class Layout:
     """Rows sorted by tile and annotator: 8 bytes each, and 8 if they are weighted.
 
@@ -101,9 +107,9 @@ class Layout:
             )
         keys = cupy.empty(self.n_rows, dtype=cupy.uint64)
         columns = (to_device(column, np.int32) for column in (rows.winner, rows.loser))
-        self._each_row(
-            "sort_key", *columns, starts, np.int32(self.n_annotators), np.int32(self.span),
-            np.uint64(side), np.int32(bits), keys,
+        each_of(
+            self.n_rows, "sort_key", *columns, starts, np.int32(self.n_annotators),
+            np.int32(self.span), np.uint64(side), np.int32(bits), keys,
         )  # fmt: skip
         self.weight = None
         if weight is None:
@@ -117,7 +123,7 @@ class Layout:
         tiles[-1] = self.n_rows  # the last edge may lie beyond 64 bits
         # Threads read four rows at a time, also at the end.
         self.pair, self.annotator = (self.column(cupy.uint32) for _ in range(2))
-        self._each_row("split", keys, np.uint64((1 << bits) - 1), self.pair, self.annotator)
+        each_of(self.n_rows, "split", keys, np.uint64((1 << bits) - 1), self.pair, self.annotator)
         del keys
         cupy.get_default_memory_pool().free_all_blocks()
         cupy.get_default_pinned_memory_pool().free_all_blocks()
@@ -156,10 +162,6 @@ class Layout:
         import cupy
 
         return cupy.zeros(self.n_rows + 4, dtype=kind)
-
-    def _each_row(self, name: str, *arguments: Any) -> None:
-        kernel = _kernel("products.cu", name)
-        kernel((-(-self.n_rows // 256),), (256,), (np.int64(self.n_rows), *arguments))
 
     def _degrees(self, weight: Any, scale: float) -> Any:
         import cupy
@@ -233,13 +235,16 @@ class DeviceRows(Rows):
         given = np.asarray(self.layout.given.get())
         return given if self.n_annotators == self.layout.n_annotators else given.sum(keepdims=True)
 
+    def here(self) -> Rows:
+        """Return the rows for the processors of this machine."""
+        return Rows(self.winner, self.loser, self.weight, self.starts, self.n_items)
+
     def turned(self, annotator: int) -> Rows:
         """Return the rows with one annotator's answers turned round, on this machine.
 
         The layout has them as they were; this is asked of small studies only.
         """
-        rows = Rows(self.winner, self.loser, self.weight, self.starts, self.n_items)
-        return rows.turned(annotator)
+        return self.here().turned(annotator)
 
     def pooled(self) -> Rows:
         """Forget who judged; the layout serves both."""

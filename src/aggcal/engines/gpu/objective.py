@@ -11,7 +11,6 @@ from aggcal.engines.gpu.layout import ROOM, DeviceRows, Layout, pointer
 from aggcal.models.compiled import thurstone as on_this_machine
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
-from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
 from aggcal.registry import LINKS, NORMAL
 
@@ -232,9 +231,9 @@ class DeviceThurstone(DeviceLikelihood):
 
     def dense_curvature(self) -> Any:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
-        rows = self.rows
-        host = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items)
-        problem = on_this_machine(host, self.link, self.score_precision, self.reliability_precision)
+        problem = on_this_machine(
+            self.rows.here(), self.link, self.score_precision, self.reliability_precision
+        )
         problem.evaluate(self.fetch(self._last))
         return problem.dense_curvature()
 

@@ -72,6 +72,17 @@ degrees(const Unit *units, const u32 *pair, const double *weight, int span, doub
     }
 }
 
+/* For each item, the weighted sum of a vector over the items it is paired with, times a scale. */
+extern "C" __global__ void neighbours(i64 pairs, const int *left, const int *right, const float *weight,
+                                      const double *vector, double scale, i64 *total)
+{
+    const i64 k = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+    if (k >= pairs) return;
+    const int i = left[k], j = right[k];
+    add(total + i, weight[k] * vector[j] * scale);
+    add(total + j, weight[k] * vector[i] * scale);
+}
+
 /* The numbers of each row's items in the whole study. */
 extern "C" __global__ void items_of(const Unit *units, const u32 *pair, u32 *winner, u32 *loser)
 {
