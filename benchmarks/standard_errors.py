@@ -52,8 +52,10 @@ MOST = (100_000, 100_000_000, 100_000)
 """The same on a graphics card."""
 EVERY_HEAD = """\
 What standard errors take beside the fit, at many sizes, in seconds and in fits; {cores} cores,
-{machine}. Pairs are drawn at random. Written by `python benchmarks/standard_errors.py --every`.
+{machine}{card}. Pairs are drawn at random. Written by
+`python benchmarks/standard_errors.py --every{engine}`.
 """
+ON_CARD = ", a graphics card, rows on it before the clock starts"
 ESTIMATED_HEAD = """\
 | items | judgments | annotators | fit | errors | fits | by the mode: fit | errors | fits |
 |---|---|---|---|---|---|---|---|---|"""
@@ -125,7 +127,10 @@ def timed(rows: AnyJudgments, estimator: Estimator | None) -> tuple[float, float
 
 def every(engine: str | None) -> str:
     """Return the table of what errors take at many sizes."""
-    lines = [EVERY_HEAD.format(cores=os.cpu_count(), machine=platform.machine())]
+    said = {"card": "", "engine": ""}
+    if engine is not None:
+        said = {"card": ON_CARD, "engine": f" --engine {engine}"}
+    lines = [EVERY_HEAD.format(cores=os.cpu_count(), machine=platform.machine(), **said)]
     lines.append(ESTIMATED_HEAD if engine is None else CARD_HEAD)
     estimators: tuple[Estimator | None, ...] = ("marginal", "mode") if engine is None else (None,)
     for items, judgments, annotators in (*SIZES, *(() if engine is None else (MOST,))):
