@@ -148,6 +148,15 @@ def command(tmp_path: Path, fork_server: ForkServer) -> Command:
     return run
 
 
+@pytest.fixture
+def small_files_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """What keeps the files that a new process writes below 1 KB, as a full disk would."""
+    resource = pytest.importorskip("resource")
+    # Python would leave modules that it compiles half-written, for all processes to come.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
 def table(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -25,7 +25,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.paper.reproduce import reproduce
 from aggcal.report.html import render
-from aggcal.report.listing import STATIC_ROWS
+from aggcal.report.listing import static_rows
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 from conftest import MadeOnce
@@ -229,6 +229,7 @@ def test_rows_that_the_script_builds_are_those_that_python_writes(
         written = {table: page.locator(f"#{table}").evaluate(rows) for table in TABLES}
     for module in ("listing", "rows", "annotators"):
         monkeypatch.setattr(f"aggcal.report.{module}.STATIC_ROWS", 1)
+    monkeypatch.setattr("aggcal.report.listing.FIRST_ROWS", 1)
     bare = tmp_path / "report.html"
     bare.write_text(result.with_advice().report(), encoding="utf-8")
     with open_page(bare) as page:
@@ -446,7 +447,8 @@ def test_the_answer_is_there_without_javascript(
     name: str, open_page: Open, request: pytest.FixtureRequest
 ) -> None:
     report: Path = request.getfixturevalue(name)
-    rows = read(report)[:STATIC_ROWS]
+    rows = read(report)
+    rows = rows[: static_rows(len(rows))]
     with open_page(report, java_script_enabled=False) as page:
         bodies = page.locator("#items tbody")
         assert bodies.count() == len(rows)

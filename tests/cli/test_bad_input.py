@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import gzip
 import os
-import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -191,11 +191,9 @@ def test_output_that_is_a_file(tmp_path: Path, command: Command) -> None:
     assert (tmp_path / "scores.csv").read_text() == GOOD_SCORES
 
 
-def small_files_only() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-
-
-def test_disk_full_while_writing(tmp_path: Path, command: Command) -> None:
+def test_disk_full_while_writing(
+    tmp_path: Path, command: Command, small_files_only: Callable[[], None]
+) -> None:
     """A limit on the size of files stops the report half-way, as a full disk would."""
     place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
     done = command("run", "judgments.csv", "scores.csv", "-o", "out", preexec_fn=small_files_only)

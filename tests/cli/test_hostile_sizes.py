@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -148,11 +148,9 @@ def test_convert_keeps_within_its_memory(tmp_path: Path) -> None:
     assert most - least < 110, "rows as Python objects would take more"
 
 
-def small_files_only() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-
-
-def test_no_room_for_what_comes_through_a_pipe(tmp_path: Path, command: Command) -> None:
+def test_no_room_for_what_comes_through_a_pipe(
+    tmp_path: Path, command: Command, small_files_only: Callable[[], None]
+) -> None:
     """A limit on the size of files stops the copy of standard input, as a full disk would."""
     text = GOOD + "u,a,b\n" * 1000
     done = command("aggregate", "-", "-o", "out", input=text, preexec_fn=small_files_only)

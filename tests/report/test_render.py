@@ -16,7 +16,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
 from aggcal.report.html import render
-from aggcal.report.listing import MOST_ROWS, STATIC_ROWS
+from aggcal.report.listing import FIRST_ROWS, MOST_ROWS
 from aggcal.simulation import simulate
 
 HOSTILE = [
@@ -153,9 +153,9 @@ def test_the_script_gets_every_row_and_the_page_itself_the_first() -> None:
     np.testing.assert_allclose(scores["values"], columns["calibrated"], atol=0.06)
     np.testing.assert_allclose(scores["low"], columns["calibrated_low"], atol=0.06)
     text = page.text
-    for k, name in enumerate(columns["item"][: STATIC_ROWS + 1]):
-        assert (f"{name}" in text) or k == STATIC_ROWS
-    assert f"The first {STATIC_ROWS} of 300" in text
+    for k, name in enumerate(columns["item"][: FIRST_ROWS + 1]):
+        assert (f"{name}" in text) or k == FIRST_ROWS
+    assert f"The first {FIRST_ROWS} of 300" in text
 
 
 def test_a_thousand_items_take_less_than_a_megabyte() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.records import dataclass
 from aggcal.errors import count
-from aggcal.report.listing import STATIC_ROWS, Listing, Numbers
+from aggcal.report.listing import STATIC_ROWS, Listing, Numbers, static_rows
 from aggcal.report.scale import Axis
 
 KINDS = {
@@ -108,7 +108,7 @@ class AnnotatorRows:
     @property
     def static(self) -> list[dict[str, Any]]:
         """The rows of the page itself, for a reader without scripts."""
-        return [self.row(k) for k in range(min(self.n, STATIC_ROWS))]
+        return [self.row(k) for k in range(static_rows(self.n))]
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from aggcal.report.numerals import decimals_for, number_text, span
 from aggcal.report.numerals import signed as with_sign
 from aggcal.report.script_data import array_json, object_json, script_json
 
-STATIC_ROWS = 200
-"""Rows that stand in the page itself, for a reader without scripts."""
+STATIC_ROWS, FIRST_ROWS = 200, 100
+"""Rows up to which all of them stand in the page itself, for a reader without scripts, and how many
+of more do: the first of the pages that the script makes of them."""
 MOST_ROWS = 200_000
 """Rows that the script gets: more would make the page too heavy to open."""
 LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
@@ -29,6 +30,17 @@ _MANY = 10_000  # rows that are worth waking threads for
 _EXACT = 2.0**53
 """Up to here every whole number is one of floating point."""
 _ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
+
+
+def static_rows(number: int) -> int:
+    """Return how many of so many rows stand in the page itself.
+
+    Examples
+    --------
+    >>> static_rows(200), static_rows(201)
+    (200, 100)
+    """
+    return number if number <= STATIC_ROWS else FIRST_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +234,7 @@ class Listing:
     @property
     def n_static(self) -> int:
         """How many of them stand in the page itself."""
-        return min(self.n_rows, STATIC_ROWS)
+        return static_rows(self.n_rows)
 
     @property
     def n_listed(self) -> int:

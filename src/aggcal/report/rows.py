@@ -14,7 +14,7 @@ from aggcal._core.arrays import IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
 from aggcal.registry import SCALES, WIN
-from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
+from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers, static_rows
 from aggcal.report.numerals import percent
 from aggcal.report.parts import Part
 from aggcal.report.scale import Axis
@@ -281,7 +281,7 @@ class ItemRows:
     def static(self) -> list[dict[str, Any]]:
         """The rows of the page itself, for a reader without scripts."""
         heads = {part.rows[0]: part for part in self.parts}
-        return [self.row(k) | {"part": heads.get(k)} for k in self.order[:STATIC_ROWS]]
+        return [self.row(k) | {"part": heads.get(k)} for k in self.order[: static_rows(self.n)]]
 
     @cached_property
     def order(self) -> list[int]:
