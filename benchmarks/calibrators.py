@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal import datasets
@@ -395,7 +395,7 @@ def main() -> None:
     little = [(n, options.seed + k) for n in SMALL for k in range(each)]
     cells = [(*design, shape) for design in DESIGNS for shape in SHAPES]
     covered = [(*cell, options.seed + k) for cell in cells for k in range(options.coverage)]
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with on_one_core_each(options.jobs) as pool:
         rows = [row for found in pool.map(errors_of, jobs, chunksize=5) for row in found]
         lesser = [row for found in pool.map(errors_of, little, chunksize=5) for row in found]
         inside = list(pool.map(coverage_of, covered, chunksize=20))

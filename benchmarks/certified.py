@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray
@@ -134,7 +134,7 @@ def main(studies: int) -> None:
         "| pair effects found | copies found |"
     )
     print("|---|---|---|---|---|---|---|")
-    with ProcessPoolExecutor(int(os.environ.get("WORKERS", "2"))) as pool:
+    with on_one_core_each(int(os.environ.get("WORKERS", "2"))) as pool:
         for k, scenario in enumerate(SCENARIOS):
             seeds = range(FIRST_SEED + 100_000 * k, FIRST_SEED + 100_000 * k + studies)
             total: Counter[str] = Counter()

@@ -17,7 +17,7 @@ import json
 import os
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from one_core import on_one_core_each
 from scipy.special import expit
 
 import aggcal
@@ -395,7 +396,7 @@ def run(options: argparse.Namespace, done: dict[tuple[str, int], dict[str, int]]
         and (key_of(scenario), k) not in done
         and (scenario.shape[1] < 600 or k % 4 == 0)
     ]
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         waiting = {
             pool.submit(_numbered, row, seed, quick=options.quick): key for key, row, seed in jobs
         }

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
@@ -192,7 +192,7 @@ def main() -> None:
         "| study | method | as it is | each alone | one order | covered | expected |\n"
         "|---|---|---|---|---|---|---|"
     )
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with on_one_core_each(options.jobs) as pool:
         for name, kind in KINDS.items():
             if not any(word in name for word in options.only):
                 continue

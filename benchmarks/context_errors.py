@@ -15,11 +15,11 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal import datasets
@@ -72,7 +72,7 @@ def main() -> None:
         "|---|---|",
     ]
     seeds = range(FIRST_SEED, FIRST_SEED + options.splits)
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         for kind in KINDS:
             if options.kinds not in kind:
                 continue

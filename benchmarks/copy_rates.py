@@ -15,11 +15,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal.advice.check import check
@@ -160,7 +160,7 @@ def main() -> None:
         for k in range(number)
     ]
     total: dict[tuple[str, bool], Counter[str]] = {}
-    with ProcessPoolExecutor(int(os.environ.get("WORKERS", "2"))) as pool:
+    with on_one_core_each(int(os.environ.get("WORKERS", "2"))) as pool:
         for name, copied, tally in pool.map(one, jobs, chunksize=4):
             total.setdefault((name, copied), Counter()).update(tally)
     print("# Whom `aggcal check` calls copies\n")

@@ -18,11 +18,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 from scipy.special import expit, ndtr
 from scipy.stats import kendalltau
 
@@ -257,7 +257,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         for cell in cells():
             if options.cells not in cell.name or (options.many and cell.items <= 400):
                 continue

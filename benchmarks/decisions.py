@@ -28,7 +28,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +35,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from one_core import on_one_core_each
 from scipy.special import expit
 
 import aggcal
@@ -402,7 +402,7 @@ def main() -> None:
     ]
     print("\n".join(lines), flush=True)
     every: dict[str, list[Pairs]] = {kind: [] for kind in KINDS}
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with on_one_core_each(options.jobs) as pool:
         for cell in cells():
             if options.cells not in cell.name:
                 continue

@@ -18,11 +18,11 @@ import argparse
 import os
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtr
 
@@ -196,7 +196,7 @@ def main() -> None:
         "|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         for estimator, close in CLOSE.items():
             for method in METHODS:
                 if options.only not in estimator:

@@ -17,12 +17,12 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
     lines = [HEAD.format(studies=asked.studies)]
-    with ProcessPoolExecutor(asked.processes) as pool:
+    with on_one_core_each(asked.processes) as pool:
         for kind in KINDS:
             found = list(pool.map(partial(looked_at, kind), range(asked.studies)))
             warned, with_model, inside, close, inside_2, close_2 = np.mean(found, axis=0)

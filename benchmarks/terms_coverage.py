@@ -17,13 +17,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray
@@ -251,7 +251,7 @@ def main() -> None:
         "| study | " + " | ".join(COLUMNS) + " |",
         "|---" * (len(COLUMNS) + 1) + "|",
     ]
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         for k, (name, shape) in enumerate(SHAPES.items()):
             if options.shapes not in name:
                 continue

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal import datasets
@@ -145,11 +146,11 @@ def main() -> None:
     parser.add_argument("--lacking", action="store_true", help="these alone; nothing is written")
     options = parser.parse_args()
     if options.lacking:
-        with ProcessPoolExecutor(options.processes) as pool:
+        with on_one_core_each(options.processes) as pool:
             lacking(pool, options.studies)
         return
     tasks = list(product(FITS, UNITS, range(FOLDS)))
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         found = dict(zip(tasks, pool.map(held_out, tasks), strict=True))
     lines = [
         "# Held-out log-likelihood of a judgment on llmfao (decided answers alone)",
@@ -167,7 +168,7 @@ def main() -> None:
             cells.append(f"{np.average(every, weights=weight):.4f} ({alone:.4f})")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         lines += lacking(pool, options.studies)
     RESULTS.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

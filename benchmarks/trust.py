@@ -22,13 +22,13 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
@@ -411,7 +411,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     found: dict[str, Tally] = {}
-    with ProcessPoolExecutor(options.processes) as pool:
+    with on_one_core_each(options.processes) as pool:
         for k, shape in enumerate(SHAPES):
             if options.shapes not in shape.name:
                 continue

@@ -14,11 +14,11 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from one_core import on_one_core_each
 from scipy.special import expit
 
 import aggcal
@@ -80,7 +80,7 @@ def main() -> None:
         f"| weights | studies | accused | {' | '.join(CODES)} | pair-effects, if there are |",
         "|---" * 7 + "|",
     ]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with on_one_core_each(os.cpu_count()) as pool:
         for k, kind in enumerate(WEIGHTS):
             seeds = range(FIRST_SEED + 10_000 * k, FIRST_SEED + 10_000 * k + asked.studies)
             found = list(pool.map(partial(looked_at, kind, 0.0), seeds, chunksize=5))

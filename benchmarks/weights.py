@@ -16,11 +16,11 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", default=WEIGHTS, choices=WEIGHTS)
     parser.add_argument("--camps", action="store_true", help="look for camps, too")
     asked = parser.parse_args()
-    with ProcessPoolExecutor(asked.jobs) as pool:
+    with on_one_core_each(asked.jobs) as pool:
         print("| weights | ties | side, none there | side, there | scores covered | camps |")
         print("|---|---|---|---|---|---|")
         for kind in asked.weights:
