@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import os
 import shutil
 import subprocess
@@ -47,6 +48,12 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     """Let the first of several processes compile what the others then load."""
     with _in_turn() if _cold(session.config) else nullcontext():
         return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """Keep thousands of tests and modules from being looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _cold(config: pytest.Config) -> bool:

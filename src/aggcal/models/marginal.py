@@ -45,6 +45,7 @@ _FEWEST_ROWS = 5_000
 _CROWDED = 0.2
 """Share of the pairs of items, both judged by the same annotator, from which matrix products are
 quicker than going through those pairs: they take every pair, at a fifth of the time or less."""
+_FEW_ROWS = 10_000  # rows that are multiplied by all nodes at once; of more, it would take memory
 _BLOCK = 1 << 22
 """Numbers in a table of annotators by items that is made at once: 32 MB."""
 
@@ -253,10 +254,10 @@ class Integrated:
                 total += (part.T @ part).toarray() if dense else np.ravel(part.power(2).sum(axis=0))
             return total
         if dense and self._crowded:
-            total = np.zeros((n, n))
+            total, each = np.zeros((n, n)), np.eye(NODES)
             for k in range(NODES):
                 root = np.sqrt(weights[:, k])[:, None]
-                for who, table in self._tables(root * (np.eye(NODES)[k] - weights)):
+                for who, table in self._tables(root * (each[k] - weights)):
                     live = table[weights[who, k] > 0.0]
                     total += live.T @ live
             return total
@@ -295,9 +296,12 @@ class Integrated:
         for begin in range(0, m, each):
             who = slice(begin, min(m, begin + each))
             rows, sizes = slice(self._starts[begin], self._starts[who.stop]), self._sizes[who]
-            force = np.zeros(rows.stop - rows.start)
-            for k in range(NODES):
-                force += np.repeat(values[who, k], sizes) * self._pulls[k, rows]
+            if rows.stop - rows.start <= _FEW_ROWS:
+                force = (np.repeat(values[who], sizes, axis=0).T * self._pulls[:, rows]).sum(axis=0)
+            else:
+                force = np.zeros(rows.stop - rows.start)
+                for k in range(NODES):
+                    force += np.repeat(values[who, k], sizes) * self._pulls[k, rows]
             place = np.repeat(np.arange(0, len(sizes) * n, n), sizes)
             table = sums(place + self._winner[rows], force, len(sizes) * n)
             table -= sums(place + self._loser[rows], force, len(sizes) * n)

@@ -313,6 +313,7 @@ def at(*arrays: np.ndarray | None) -> list[int | None]:
 
 def _address(array: np.ndarray) -> int:
     """Return where an array is: small studies ask so often that NumPy's own way is felt."""
-    if array.flags.writeable and array.flags.c_contiguous and array.size:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    return array.ctypes.data
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # it is one
+    except (TypeError, ValueError):  # read-only, empty, or not in one piece
+        return array.ctypes.data

@@ -204,12 +204,10 @@ class CompiledSums(Sums):
         wide = weights.shape[1] - 1
         if self._crowded:
             total, nodes = np.zeros((size, size)), weights.shape[1]
-            for k in range(nodes):
-                root = np.sqrt(weights[:, k])[:, None]
-                live = np.flatnonzero(weights[:, k])
-                if len(live) == 0:
-                    continue
-                for _, table in self._tables(root * (np.eye(nodes)[k] - weights)):
+            each = np.eye(nodes)
+            root = np.sqrt(weights)
+            for k in np.flatnonzero(weights.any(axis=0)).tolist():
+                for _, table in self._tables(root[:, k, None] * (each[k] - weights)):
                     total += table.T @ table
             return total
         spare = np.empty_like(weights)

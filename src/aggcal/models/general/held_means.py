@@ -68,8 +68,9 @@ def _of_half(
     """Return the probability of some nodes, and what cubature gets wrong, by annotator."""
     share = chances.sum(axis=1)
     off = spots - np.einsum("t,utj->uj", rule, spots)[:, None]
-    normal = np.einsum("t,utj->uj", rule, off**2)
+    square = off**2
+    normal = np.einsum("t,utj->uj", rule, square)
     own = chances / np.where(share > 0.0, share, 1.0)[:, None]
-    found = np.einsum("ut,utj->uj", own, off**2) - np.einsum("ut,utj->uj", own, off) ** 2
+    found = np.einsum("ut,utj->uj", own, square) - np.einsum("ut,utj->uj", own, off) ** 2
     by_prior = np.clip(precision * normal, 0.0, 1.0)
     return share, precision**2 * by_prior * (found - normal)

@@ -11,6 +11,7 @@ the model of adjacent categories. `rao_kupper` is the other usual model of ties.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -225,6 +226,14 @@ def typical_readiness(
     >>> round(typical_readiness(1 / 3, adjacent, np.ones(1), 0.0, 0.0), 3)
     0.0
     """
+    return _typical(share, outcomes, tuple(grades.tolist()), gap_sd, sd)
+
+
+@lru_cache(maxsize=32)  # the same study is begun with several times
+def _typical(
+    share: float, outcomes: Outcomes, levels: tuple[float, ...], gap_sd: float, sd: float
+) -> float:
+    grades = np.array(levels)
     points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
     advantage, off = (each.ravel() for each in np.meshgrid(gap_sd * points, sd * points))
     chance = np.outer(weights, weights).ravel() / weights.sum() ** 2
