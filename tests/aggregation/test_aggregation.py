@@ -187,7 +187,7 @@ def test_reading_level_order_against_the_truth(
 
 
 # Few examples: each is several fits, and those of tiny studies take the longest to settle.
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(rows_strategy)
 def test_turning_every_judgment_round_negates_the_scores(
     rows: list[tuple[str, str, str, float]],
@@ -202,7 +202,7 @@ def test_turning_every_judgment_round_negates_the_scores(
     np.testing.assert_allclose(same.scores, one.scores, atol=1e-7)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(rows_strategy, st.permutations("abcde"), st.randoms(use_true_random=False))
 def test_relabelling_and_shuffling_change_nothing(
     rows: list[tuple[str, str, str, float]], names: list[str], shuffler: object

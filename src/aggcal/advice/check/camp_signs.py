@@ -24,6 +24,7 @@ _SURE = 3.0  # deviations of the null: lower ones accuse more clean studies
 _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
 _DENSE = 150  # annotators up to which all eigenvectors cost less than a few
+_SMALL = 20_000  # numbers in a table of annotators by items that is quicker than a sparse one
 _REVERSED = 2  # column of the shares of the kinds of annotators
 
 
@@ -167,12 +168,13 @@ class _Patterns:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""
         from aggcal._core.compiled_scipy import sparse
 
+        if self.m <= _DENSE and self.m * self.n <= _SMALL:
+            whole = np.zeros(self.m * self.n)
+            whole[self.codes] = data
+            return _first(whole.reshape(self.m, self.n) @ whole.reshape(self.m, self.n).T)
         table = sparse.csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:
-            gram = (table @ table.T).toarray()
-            np.fill_diagonal(gram, 0.0)
-            values, vectors = np.linalg.eigh(gram)
-            return float(values[-1]), vectors[:, -1]
+            return _first((table @ table.T).toarray())
         from scipy.sparse.linalg import LinearOperator, eigsh
 
         own = sums(self.codes // self.n, np.square(data), self.m)
@@ -198,6 +200,13 @@ class _Patterns:
             given = np.maximum(sums(self.owner, self.doubt, self.m), 1e-9)
             left -= self.doubt * (sums(self.owner, left, self.m) / given)[self.owner]
         return left
+
+
+def _first(agreements: FloatArray) -> tuple[float, FloatArray]:
+    """Return the largest eigenvalue and its vector, agreements with oneself left out."""
+    np.fill_diagonal(agreements, 0.0)
+    values, vectors = np.linalg.eigh(agreements)
+    return float(values[-1]), vectors[:, -1]
 
 
 def _deviations(value: float, drawn: Sequence[float]) -> float:
