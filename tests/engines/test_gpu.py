@@ -10,7 +10,7 @@ import pytest
 from test_sharded import by_mode
 
 import aggcal
-from aggcal.engines.gpu.engine import GpuEngine, missing
+from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.engines.gpu.pairs import DevicePairs
 from aggcal.errors import NoGpuWarning
@@ -129,6 +129,16 @@ def test_processors_work_out_the_errors_of_few_rows(method: str) -> None:
     there = aggcal.aggregate(judgments, method, engine="gpu", warn=False)
     # The same draws: what is left is how near the two optima are.
     np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=1e-5)
+
+
+def test_pairs_for_which_a_card_has_no_room_stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> DevicePairs:
+        raise MemoryError
+
+    monkeypatch.setattr(DevicePairs, "of", full)
+    ends = np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32)
+    found = _on_card_if_it_has_room(*ends, np.array([1.0, 2.0]), 3).neighbours(np.ones(3))
+    np.testing.assert_array_equal(found, [1.0, 3.0, 2.0])
 
 
 @on_a_gpu

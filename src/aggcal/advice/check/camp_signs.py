@@ -166,12 +166,12 @@ class _Patterns:
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""
+        if self.m <= _DENSE and self.m * self.n <= _SMALL:
+            whole = np.zeros((self.m, self.n))
+            whole.flat[self.codes] = data
+            return _first(whole @ whole.T)
         from aggcal._core.compiled_scipy import sparse
 
-        if self.m <= _DENSE and self.m * self.n <= _SMALL:
-            whole = np.zeros(self.m * self.n)
-            whole[self.codes] = data
-            return _first(whole.reshape(self.m, self.n) @ whole.reshape(self.m, self.n).T)
         table = sparse.csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:
             return _first((table @ table.T).toarray())

@@ -50,7 +50,7 @@ class Pairs:
     def of(cls, known: Uncertainty, prior_precision: float) -> Pairs:
         """Take the posterior of the scores, and the precision of their normal prior."""
         random = np.random.default_rng(0)
-        i, j = _chosen(known, random)
+        i, j, again = _chosen(known, random)
         gap = known.scores[i] - known.scores[j]
         if isinstance(known.covariance, MatrixFreeCovariance):
             # A linear system a pair would take too long; among many, correlations hardly count.
@@ -59,6 +59,8 @@ class Pairs:
         else:
             variance = known.covariance.gap_variance(i, j)
             ahead = known.order_probability(i, j)
+        i, j = np.tile(i, again), np.tile(j, again)
+        gap, variance, ahead = (np.tile(each, again) for each in (gap, variance, ahead))
         least = max(_LEAST_TOLD * prior_precision, 1e-12)
         variance = np.maximum(variance, 1e-300)
         told = np.maximum(1.0 / variance - 0.5 * prior_precision, least)
@@ -98,18 +100,17 @@ class Pairs:
         return normal if not self.share else normal + self.share * (right(self.clustered) - normal)
 
 
-def _chosen(known: Uncertainty, random: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Return pairs of positions: each as often as the others, or at random where there are many."""
+def _chosen(known: Uncertainty, random: np.random.Generator) -> tuple[IntArray, IntArray, int]:
+    """Return pairs of positions, at random where there are many, and how often to take each."""
     n = len(known.scores)
     if n * (n - 1) // 2 <= _PAIRS:
         i, j = np.triu_indices(n, 1)
         within = ~apart(known.component, i, j)
         i, j = i[within], j[within]
-        again = max(1, _PAIRS // max(1, len(i)))
-        return np.tile(i, again), np.tile(j, again)
+        return i, j, max(1, _PAIRS // max(1, len(i)))
     i, j = random.integers(n, size=(2, _PAIRS))
     within = (i != j) & ~apart(known.component, i, j)
-    return i[within], j[within]
+    return i[within], j[within], 1
 
 
 def items_differ(fitted: Fitted) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import CodeArray, FloatArray
 from aggcal._core.kernels.threads import begun
 from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.columns import card
@@ -44,8 +44,17 @@ def _information(
 
 @pairs_of.register
 def _pairs_of(judgments: RemoteJudgments) -> MakePairs:
-    on_card = isinstance(judgments.rows, DeviceRows) and len(judgments.rows) > FEW
-    return DevicePairs.of if on_card else WeightedPairs.of
+    many = isinstance(judgments.rows, DeviceRows) and len(judgments.rows) > FEW
+    return _on_card_if_it_has_room if many else WeightedPairs.of
+
+
+def _on_card_if_it_has_room(
+    left: CodeArray, right: CodeArray, weight: FloatArray, n: int
+) -> DevicePairs | WeightedPairs:
+    try:
+        return DevicePairs.of(left, right, weight, n)
+    except MemoryError:  # CuPy's is one
+        return WeightedPairs.of(left, right, weight, n)
 
 
 class GpuEngine:

@@ -16,7 +16,7 @@ _TINY = 1e-100  # keeps 0 out of a denominator
 
 @dataclass(frozen=True, eq=False)
 class DevicePairs:
-    """`WeightedPairs` in the memory of a GPU: the same sums, to the last digits but a few."""
+    """`WeightedPairs` in the memory of a GPU: the same sums but for rounding."""
 
     columns: tuple[Any, Any, Any]
     n_items: int
