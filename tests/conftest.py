@@ -56,6 +56,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let them go in the end, or DuckDB says that they leaked."""
+    gc.unfreeze()
+
+
 def _cold(config: pytest.Config) -> bool:
     """Whether several processes are about to compile all tests and what they import."""
     if not hasattr(config, "workerinput") or sys.dont_write_bytecode or os.name != "posix":
