@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
+from aggcal.engines.gpu.layout import ROOM, TINY, DeviceRows, pointer
 from aggcal.engines.gpu.objective import CODES, Curvature
 from aggcal.models.information import Information
 
 _CHUNK = 1 << 27  # entries: more take more of the card's memory, fewer more launches
 _APART = 0xD1342543DE82EF95  # between the keys of random vectors; no small multiple of rows' steps
-_TINY = 1e-100  # keeps 0 out of a denominator
 
 
 class DeviceInformation(Information):
@@ -28,7 +27,7 @@ class DeviceInformation(Information):
         self._held = held = Curvature(layout, free=self.heterogeneous)
         scores = cupy.asarray(self._scores, dtype=cupy.float64)
         theta = cupy.asarray(self._theta, dtype=cupy.float64)
-        reach = max(float(scores.max() - scores.min()), _TINY)
+        reach = max(float(scores.max() - scores.min()), TINY)
         # f²/(F(1 − F)) is at most 1 for all three links.
         most = layout.most_of_annotator * layout.largest_weight * reach**2
         total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
@@ -81,7 +80,7 @@ class DeviceInformation(Information):
         shares, most = None, float(np.sqrt(bounds[2]))
         if self.heterogeneous:
             total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
-            scale = ROOM / (layout.most_of_annotator * max(bounds[4], _TINY))
+            scale = ROOM / (layout.most_of_annotator * max(bounds[4], TINY))
             layout.launch(
                 "tossed_slopes", 0, layout.annotator, held.gap_curvature, held.cross_curvature,
                 np.uint64(key), np.float64(scale), total,
@@ -89,7 +88,7 @@ class DeviceInformation(Information):
             pulls = (total / scale + cupy.asarray(noise)) / held.inner
             shares = pulls.astype(cupy.float32)
             most += bounds[3] * float(cupy.abs(shares).max())
-        most = max(most, _TINY)
+        most = max(most, TINY)
         out = cupy.zeros(layout.n_items, dtype=cupy.int64)
         scale = ROOM / (layout.most_of_item * most)
         layout.launch(
@@ -115,7 +114,7 @@ class DeviceInformation(Information):
         layout.launch("items_of", 0, layout.pair, winner, loser)
         # Fixed point: whole numbers add up to the same in any order.
         diagonal = self._held.diagonal()
-        scale = ROOM / max(float(diagonal.max()), _TINY)
+        scale = ROOM / max(float(diagonal.max()), TINY)
         total = cupy.zeros(n, dtype=cupy.uint64)
         ends = np.asarray(cupy.cumsum(cupy.bincount(layout.annotator[: layout.n_rows])).get())
         first = 0

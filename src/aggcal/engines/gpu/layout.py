@@ -17,6 +17,7 @@ from aggcal.models.rows import Rows
 
 ROOM = float(1 << 61)
 """The largest total that the kernels' integer sums may reach."""
+TINY = 1e-100  # keeps 0 out of the denominators of their scales
 
 _SPAN = 7168
 """Items of a side of a tile at most: they fill the fast memory of a processor of an H200."""

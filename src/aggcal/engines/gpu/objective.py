@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.engines.gpu.layout import ROOM, DeviceRows, Layout, pointer
+from aggcal.engines.gpu.layout import ROOM, TINY, DeviceRows, Layout, pointer
 from aggcal.models.compiled import thurstone as on_this_machine
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
@@ -21,7 +21,6 @@ _TIGHT, _LOOSE = 1e-12, 1e-3  # of the gradient: exact steps pay only near the o
 _INNER_STEPS = 200  # far more than any study took
 _ROUNDING = 1e-9  # step from which only rounding is left
 _KEEP_DIAGONAL = 1e-3  # gradient below which the diagonal changes too little to make anew
-_TINY = 1e-100  # keeps 0 out of a denominator
 
 
 class Curvature:
@@ -181,7 +180,7 @@ class DeviceThurstone(DeviceLikelihood):
             self._slopes = self._eliminated(scores, reach)
         steepest = float(cupy.abs(self._slopes).max())
         pull = self._largest_pull(steepest * reach)
-        most = max(steepest * pull * layout.largest_weight, _TINY)
+        most = max(steepest * pull * layout.largest_weight, TINY)
         scale = ROOM / (layout.most_of_item * most)
         scales = self._slope_scales(pull, reach)
         loss = cupy.empty(layout.n_units)
@@ -252,7 +251,7 @@ class DeviceThurstone(DeviceLikelihood):
 
     def _slope_scales(self, pull: float, reach: float) -> tuple[np.float64, np.float64]:
         """Scale the annotators' sums so that none can overflow."""
-        layout, far = self._layout, max(reach, _TINY)
+        layout, far = self._layout, max(reach, TINY)
         most = layout.most_of_annotator * layout.largest_weight * far
         return np.float64(ROOM / (most * pull)), np.float64(ROOM / (most * far))
 

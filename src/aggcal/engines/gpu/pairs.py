@@ -9,9 +9,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray
 from aggcal._core.records import dataclass
 from aggcal.engines.gpu.copies import to_device
-from aggcal.engines.gpu.layout import ROOM, each_of
-
-_TINY = 1e-100  # keeps 0 out of a denominator
+from aggcal.engines.gpu.layout import ROOM, TINY, each_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,7 @@ class DevicePairs:
         import cupy
 
         left, right, weight = self.columns
-        scale = ROOM / max(1.1 * self.heaviest * float(np.abs(vector).max()), _TINY)
+        scale = ROOM / max(1.1 * self.heaviest * float(np.abs(vector).max()), TINY)
         total = cupy.zeros(self.n_items, dtype=cupy.int64)
         given = cupy.asarray(vector, dtype=cupy.float64)
         each_of(len(left), "neighbours", left, right, weight, given, np.float64(scale), total)
