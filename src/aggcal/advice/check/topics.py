@@ -37,7 +37,7 @@ TOPICS = {
     "perhaps-divided": "possible opposing groups",
     "perhaps-guessing": "possible guessing",
     "perhaps-reversed": "possibly reversed answers",
-    "paired-by-level": "pairs within a level",
+    "paired-by-level": "how pairs were chosen",
     "plugin": "faulty plugin",
     "pooled-criteria": "pooled criteria",
     "position-bias": "one-sided answers",
