@@ -10,6 +10,7 @@ import pytest
 from test_sharded import by_mode
 
 import aggcal
+from aggcal._core.elsewhere import beside, fetched
 from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.engines.gpu.pairs import DevicePairs
@@ -78,7 +79,8 @@ def test_kernels_are_compiled_while_a_file_is_read(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def always_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggcal.engines.gpu.engine.FEW", 0)
+    for name in ("FEW", "FEW_ITEMS"):
+        monkeypatch.setattr(f"aggcal.engines.gpu.engine.{name}", 0)
 
 
 @on_a_gpu
@@ -148,11 +150,10 @@ def test_pairs_are_multiplied_as_on_this_machine() -> None:
     weight = random.exponential(size=20_000)
     here, there = (each.of(left, right, weight, 700) for each in (WeightedPairs, DevicePairs))
     for vector in (random.normal(size=700), np.ones(700), np.zeros(700), -1e-9 * np.ones(700)):
-        size = np.abs(vector).max()
-        np.testing.assert_allclose(
-            there.neighbours(vector), here.neighbours(vector), atol=1e-4 * size
-        )
-        np.testing.assert_array_equal(there.neighbours(vector), there.neighbours(vector))
+        size, moved = np.abs(vector).max(), beside(vector, there.weight)
+        found = fetched(there.neighbours(moved))
+        np.testing.assert_allclose(found, here.neighbours(vector), atol=1e-4 * size)
+        np.testing.assert_array_equal(fetched(there.neighbours(moved)), found)
 
 
 @on_a_gpu
@@ -174,6 +175,32 @@ def test_weakly_joined_groups_are_found() -> None:
 
 @on_a_gpu
 @pytest.mark.usefixtures("always_on_the_card")
+def test_what_annotators_share_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One annotator makes half of the judgments, of few items: entries of very many rows."""
+    from aggcal.engines.gpu import information as module
+    from aggcal.models.information import information
+    from aggcal.models.links import link
+    from aggcal.models.rows import rows_of
+    from aggcal.models.thurstone import likelihood
+
+    few, many = (
+        simulate(items=items, annotators=annotators, judgments=30_000, seed=3).judgments
+        for items, annotators in ((5, 1), (900, 40))
+    )
+    judgments = aggcal.read_judgments({name: [*few[name], *many[name]] for name in few})
+    scores = np.random.default_rng(4).normal(size=judgments.n_items)
+    theta = np.linspace(0.5, 2.0, judgments.n_annotators)
+    found = []
+    for each in (rows_of(judgments), GpuEngine().distribute(judgments).rows):
+        problem = likelihood(each, link("logistic"), 1.0, 4.0)
+        found.append(information(problem, scores, theta).diagonal())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+    monkeypatch.setattr(module, "_CHUNK", 5_000)
+    np.testing.assert_array_equal(information(problem, scores, theta).diagonal(), found[1])
+
+
+@on_a_gpu
+@pytest.mark.usefixtures("always_on_the_card")
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
@@ -186,13 +213,13 @@ def test_standard_errors_of_many_items(method: str) -> None:
     judgments = study(9_000, 50, 60_000)
     precision = 4.0 if method == "hra-g" else None
     scores = np.random.default_rng(4).normal(size=judgments.n_items)
-    moved = GpuEngine().distribute(judgments).rows
-    found = []
-    for rows in (rows_of(judgments), moved):
+    on_card = GpuEngine().distribute(judgments).rows
+    both = []
+    for rows in (rows_of(judgments), on_card):
         used = rows if precision is not None else rows.pooled()
         theta = np.linspace(-0.5, 2.0, 50) if precision is not None else np.ones(1)
-        found.append(information(likelihood(used, link("logistic"), 1.0, precision), scores, theta))
-    here, there = found
+        both.append(information(likelihood(used, link("logistic"), 1.0, precision), scores, theta))
+    here, there = both
     assert isinstance(there, DeviceInformation)
     vector = np.random.default_rng(5).normal(size=judgments.n_items)
     np.testing.assert_allclose(there.inner, here.inner, rtol=1e-9)
@@ -201,15 +228,16 @@ def test_standard_errors_of_many_items(method: str) -> None:
     np.testing.assert_allclose(there.product(vector), here.product(vector), atol=1e-5 * size)
     if precision is not None:
         some = np.random.default_rng(7).normal(size=(judgments.n_items, LANES)).astype(np.float32)
+        moved = beside(some, there.probes(np.random.default_rng(8)))
         for name in ("products", "borders"):
-            expected = getattr(here, name)(some)
+            expected, found = getattr(here, name)(some), fetched(getattr(there, name)(moved))
             size = np.abs(expected).max()
-            np.testing.assert_allclose(getattr(there, name)(some), expected, atol=1e-5 * size)
+            np.testing.assert_allclose(found, expected, atol=1e-5 * size)
         ones = np.ones(len(here.inner))
         np.testing.assert_allclose(there.shared(ones), here.shared(ones), atol=1e-5)
     # Draws have the covariance S: along any vector v their variance is v'Sv.
     random = np.random.default_rng(6)
-    along = np.ravel([there.probes(random).T @ vector for _ in range(100)])
+    along = np.ravel([fetched(there.probes(random)).T @ vector for _ in range(100)])
     assert np.var(along) == pytest.approx(vector @ here.product(vector), rel=0.25)
 
 

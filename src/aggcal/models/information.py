@@ -174,8 +174,8 @@ class Information:
             total += fixed * fixed.sum()
         return total
 
-    def probes(self, random: np.random.Generator) -> SingleArray:
-        """Return `LANES` random vectors of mean 0 and covariance S, a column each."""
+    def probes(self, random: np.random.Generator, most: int = LANES) -> SingleArray:  # noqa: ARG002
+        """Return `LANES` random vectors of covariance S, a column each; ``most`` elsewhere."""
         prior = np.sqrt(self.prior)[:, None] * signs(random, self.n_items)
         noise = np.sqrt(self._annotator_prior)[:, None] * signs(random, len(self.inner))
         for fixed in self.constraints:

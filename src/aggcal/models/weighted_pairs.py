@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,13 @@ _LEAST = 100_000  # pairs of a thread: fewer take less time than to wake one
 
 
 class Pairs(Protocol):
-    """The edges of a graph of items."""
+    """The edges of a graph of items; vectors are where their weights are."""
 
-    def neighbours(self, vector: FloatArray, /) -> FloatArray:
+    @property
+    def weight(self) -> Any:
+        """The weights."""
+
+    def neighbours(self, vector: Any, /) -> Any:
         """Return, for each item, the weighted sum of a vector over the items it is paired with."""
 
 

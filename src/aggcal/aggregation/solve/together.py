@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.elsewhere import beside, is_here
+from aggcal._core.kernels.threads import added, each_range, even
 
 
 def solve_together(
@@ -18,7 +19,7 @@ def solve_together(
 ) -> SingleArray:
     """Solve a positive definite system for each column of targets, by conjugate gradients.
 
-    In single precision, which is enough for random targets.
+    In single precision, which is enough for random targets. Targets on a GPU are solved there.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def solve_together(
     array([[0.5 , 0.5 , 0.5 ],
            [0.25, 0.25, 0.25]], dtype=float32)
     """
-    inverse = (1.0 / diagonal).astype(np.float32)[:, None]
+    inverse = beside((1.0 / diagonal).astype(np.float32)[:, None], targets)
     found, residual = np.zeros_like(targets), targets.copy()
     direction = residual * inverse
     size = first = _dots(residual, direction)
@@ -68,6 +69,7 @@ def _move(  # noqa: PLR0917  # columns
     ``curved`` is not needed any more: it becomes what is left, over the diagonal.
     """
     far = step.astype(np.float32)
+    ranges = even(len(found)) if is_here(found) else [0, len(found)]
 
     def work(begin: int, end: int) -> FloatArray:
         part = slice(begin, end)
@@ -76,14 +78,17 @@ def _move(  # noqa: PLR0917  # columns
         np.multiply(residual[part], inverse[part], out=curved[part])
         return _dots(residual[part], curved[part])
 
-    return np.asarray(np.sum(each_range(work, even(len(found))), axis=0))
+    return added(each_range(work, ranges))
 
 
 def _dots(one: SingleArray, other: SingleArray) -> FloatArray:
     """Return the scalar product of each column with its like."""
+    if not is_here(one):
+        there: FloatArray = (one * other).sum(axis=0, dtype=np.float64)
+        return there
     return np.asarray(np.einsum("ik,ik->k", one, other, dtype=np.float64))
 
 
 def _over(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return a quotient, and 0 where a column is solved already."""
-    return np.divide(one, other, out=np.zeros_like(one), where=other > 0.0)
+    return one / np.where(other > 0.0, other, np.inf)

@@ -10,15 +10,20 @@ taken from who was compared with whom, never from the outcomes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, sqrt
+from math import sqrt
 from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, picked, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.blas import in_one_thread
-from aggcal._core.kernels.threads import added, each_range, even
 from aggcal._core.unmasked import distinct
+from aggcal.aggregation.uncertainty.comparison_graph import (
+    CLEAR,
+    MOST_GROUPS,
+    evenly_joined,
+    pairs_of_component,
+)
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.paired_by_level import (
     level_warnings,
@@ -28,36 +33,17 @@ from aggcal.aggregation.uncertainty.paired_by_level import (
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
-from aggcal.models.weighted_pairs import MakePairs, Pairs, pairs_of
+from aggcal.models.weighted_pairs import MakePairs, pairs_of
 
-_MOST_GROUPS = 40
-"""Groups looked for at most: more take longer, and few studies have so many."""
-_CLEAR = 1.5
-"""How much wider than in a chain of items the gap in the spectrum is where there are groups. In
-evenly joined designs of 12 items and more, the sparsest included, it was above this in 1 of about
-900 studies (1.52), of 5 to 8 items in 6 of 640; with classes of 8 or 10 items and up to a tenth of
-the judgments across them it was 1.3 to 19, and below 1.5 only where no certified pair was wrong. A
-higher number misses groups, a lower one splits designs that are only sparse."""
 _BIAS = 0.5
 """Share of a standard error by which the prior may move the gap of two items of groups that are one
 spread of the scores apart. A lower number withdraws claims that are right, a higher one leaves
 pairs certified that the prior put in order."""
 _NAMED = 5
 """Pairs named at most."""
-_SURE_OF_NONE, _NEAR = 1.03, 1e-2
-"""Margin for the second eigenvalue, and how near it is worked out."""
-_STEPS, _FEW_STEPS, _OFTEN, _EVERY, _TINY = 200, 30, 3, 10, 1e-10
-"""Steps at most, every how many are looked at up to so many and after them, and what is left of a
-vector when all directions were taken: more steps look longer where other eigenvalues must be worked
-out anyway."""
-_ROOM = 20_000_000
-"""Numbers that are kept at most: for very many items there are fewer steps."""
 _ENOUGH = 30
 """Rows for each item that are looked at first: of pairs drawn at random, half of them show that
 there are no groups. More take longer, fewer are more often in vain."""
-_MISSED = 1e-6
-"""Chance, at most, that an eigenvalue is missed, by Kuczyński and Woźniakowski's bound."""
-_FROM_RANDOM = 1.648  # its factor
 _QUICKLY, _DENSE = 150, 400
 """Up to so many items all eigenvalues are worked out at once, and up to so many if there may be
 groups; of more, the first ones only."""
@@ -161,7 +147,7 @@ def weak_groups(
                 inside = groups == g
                 if _weak(own, inside, known, prior_sd):
                     names[inside] = g + 1
-            label[own] = (len(label) + label[own]) * (_MOST_GROUPS + 2) + names
+            label[own] = (len(label) + label[own]) * (MOST_GROUPS + 2) + names
             label = np.unique(label, return_inverse=True)[1].astype(np.int64)
     sizes, first = np.bincount(label), np.unique(label, return_index=True)[1]
     place = np.argsort(np.lexsort((first, -sizes)))
@@ -231,7 +217,7 @@ def _levels(found: Spectrum) -> list[IntArray]:
     values, vectors = found.values, found.vectors
     k = np.arange(2, len(values))
     wider = values[k] / np.maximum(values[k - 1], 1e-12)
-    clear = k[wider > _CLEAR * (k / (k - 1)) ** 2]
+    clear = k[wider > CLEAR * (k / (k - 1)) ** 2]
     return [_groups(vectors[:, :number]) for number in clear.tolist()]
 
 
@@ -247,12 +233,12 @@ def _spectrum(judgments: Judgments, own: IntArray, make: MakePairs) -> Spectrum:
     step = len(judgments.count) // (_ENOUGH * judgments.n_items)
     if step > 1 and n > _DENSE:
         # Fewer comparisons join items less evenly: where some show no groups, all have none.
-        left, right, given, degree = _pairs(judgments, own, step)
-        if degree.all() and _evenly_joined(make(left, right, given, n), degree):
+        left, right, given, degree = pairs_of_component(judgments, own, step)
+        if degree.all() and evenly_joined(make(left, right, given, n), degree):
             return _even(own)
-    left, right, given, degree = _pairs(judgments, own)
-    number = min(n // 2 + 1, _MOST_GROUPS + 1)
-    if n > _QUICKLY and _evenly_joined(make(left, right, given, n), degree):
+    left, right, given, degree = pairs_of_component(judgments, own)
+    number = min(n // 2 + 1, MOST_GROUPS + 1)
+    if n > _QUICKLY and evenly_joined(make(left, right, given, n), degree):
         return _even(own)
     if n <= _DENSE:
         half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
@@ -277,101 +263,6 @@ def _even(own: IntArray) -> Spectrum:
     """Return what is known of items that are evenly joined: no groups, and nothing slow."""
     none = np.zeros((len(own), 0))
     return Spectrum(own, np.zeros(0), none, none)
-
-
-def _pairs(
-    judgments: Judgments, own: IntArray, step: int = 1
-) -> tuple[CodeArray, CodeArray, FloatArray, FloatArray]:
-    """Return the pairs of a component, in every so manieth row, by how often they were compared.
-
-    That is divided by the root of how often either item was compared, which comes last.
-    """
-    n = len(own)
-    at = np.arange(0, len(judgments.count), step)
-    left, right = picked(judgments.left, at), picked(judgments.right, at)
-    given = picked(judgments.count, at).astype(np.float64)
-    if n < judgments.n_items:
-        where = np.full(judgments.n_items, -1, dtype=np.int32)
-        where[own] = np.arange(n, dtype=np.int32)
-        mine = where[left] >= 0
-        left, right, given = where[left[mine]], where[right[mine]], given[mine]
-    degree = sums(left, given, n) + sums(right, given, n)
-    root = np.sqrt(degree)
-
-    def weigh(begin: int, end: int) -> None:
-        some = slice(begin, end)
-        given[some] /= root[left[some]] * root[right[some]]
-
-    each_range(weigh, even(len(given)))
-    return left, right, given, degree
-
-
-def _evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
-    """Tell without the eigenvectors that there are no groups, if that can be told.
-
-    None of the lowest eigenvalues is wider than in a chain of items (see `_levels`) where the
-    second is above what the k-th may be at most, over `_CLEAR` (k / (k − 1))², for all k up to the
-    most groups. They are below 1: with some thirty-five judgments an item at random, or more, that
-    is enough.
-
-    Lanczos' method from a random vector gives the second from above, closer with each step: it is
-    left where it has settled, or where a lower one would have shown. The others are never above
-    what the method gives for them.
-    """
-    first = np.sqrt(degree / degree.sum())
-    n, most = len(first), _MOST_GROUPS
-    k = np.arange(2, most + 1)
-    wider = _CLEAR * (k / (k - 1)) ** 2 / _SURE_OF_NONE
-    vector = np.random.default_rng(0).standard_normal(n)
-    vector -= (first @ vector) * first
-    steps = min(_STEPS, max(_FEW_STEPS, _ROOM // n))
-    basis, diagonal, beside = np.empty((steps, n)), np.empty(steps), np.empty(steps)
-    size = float(np.sqrt(vector @ vector))
-    for step in range(steps):
-        basis[step] = vector / size
-        vector = graph.neighbours(basis[step])
-        vector -= (first @ vector) * first
-        diagonal[step] = basis[step] @ vector
-        _take_out(basis[: step + 1], vector)
-        size = beside[step] = float(np.sqrt(vector @ vector))
-        every = _EVERY if step > _FEW_STEPS else _OFTEN
-        if step % every and step < steps - 1 and size > _TINY:
-            continue
-        small = np.diag(diagonal[: step + 1])
-        small += np.diag(beside[:step], 1) + np.diag(beside[:step], -1)
-        values, vectors = np.linalg.eigh(small)
-        above = np.ones(most + 1)
-        above[1 : step + 2] = np.minimum(1.0 - values[::-1][:most], 1.0)
-        limit, second = 1.0 - float(np.max(above[2:] / wider)), float(values[-1])
-        off = size * np.abs(vectors[-1, ::-1])
-        if second < limit:
-            room = (limit - second) / (limit - float(values[0]))
-            missed = _FROM_RANDOM * sqrt(n) * exp(-sqrt(room) * (2 * step + 1))
-            if missed <= _MISSED or off[0] <= _NEAR * second:
-                return True
-        elif _apart(above, off):
-            return False
-        if size <= _TINY:
-            return second < limit
-    return False
-
-
-def _take_out(basis: FloatArray, vector: FloatArray) -> None:
-    """Take all directions of a basis, a row each, out of a vector."""
-    ranges = even(len(vector))
-    along = added(each_range(lambda a, b: np.asarray(basis[:, a:b] @ vector[a:b]), ranges))
-
-    def work(begin: int, end: int) -> None:
-        vector[begin:end] -= along @ basis[:, begin:end]
-
-    each_range(work, ranges)
-
-
-def _apart(values: FloatArray, off: FloatArray) -> bool:
-    """Tell whether a clear gap is to be seen already between eigenvalues that have settled."""
-    settled = int(np.argmin(np.append(off <= _NEAR, False)))
-    k = np.arange(2, min(settled, len(values) - 1) + 1)
-    return bool((values[k] > _CLEAR * (k / (k - 1)) ** 2 * np.maximum(values[k - 1], 1e-12)).any())
 
 
 def _groups(vectors: FloatArray) -> IntArray:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
+from aggcal._core.elsewhere import beside, fetched
 from aggcal._core.triangles import inverse_of_factor
 from aggcal.aggregation.solve.lanczos import lowest_eigenvalues
 from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
@@ -27,7 +28,6 @@ from aggcal.aggregation.uncertainty.covariance import (
 from aggcal.aggregation.uncertainty.gap_bounds import bounded
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.models.borders import carried_variances
-from aggcal.models.coins import LANES
 from aggcal.models.information import Information
 
 _PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
@@ -195,7 +195,7 @@ class Solve:
     def together(self, vectors: SingleArray, close: float) -> SingleArray:
         """Multiply some random vectors by the inverse, a column each."""
         same = vectors.sum(axis=0, dtype=np.float64) / self._stiffness
-        rest = (vectors - np.outer(self._of_ones, same)).astype(np.float32)
+        rest = (vectors - np.outer(beside(self._of_ones, vectors), same)).astype(np.float32)
         found = solve_together(self._information.products, rest, self._diagonal, close)
         found += same.astype(np.float32)
         return found
@@ -220,6 +220,27 @@ def _far_reaching(information: Information) -> bool:
     return bool(found[-1] * _LONG < 1.0)
 
 
+def _carried(borders: FloatArray, own: FloatArray, unit: FloatArray | None) -> FloatArray:
+    """Return, summed over draws of the scores, the squares of what annotators' parameters follow.
+
+    Parameters
+    ----------
+    borders
+        B'y of each draw y, a column each.
+    own
+        Their own variances, 1/D.
+    unit
+        As in `laplace`.
+    """
+    own = beside(own, borders)
+    pulled = borders * own[:, None]
+    if unit is not None:
+        unit = beside(unit, borders)
+        share = own * unit / float(np.square(unit) @ own)
+        pulled -= np.outer(share, unit @ pulled)
+    return fetched(np.square(pulled).sum(axis=1))
+
+
 def matrix_free(
     information: Information,
     *,
@@ -239,21 +260,19 @@ def matrix_free(
     random = np.random.default_rng(seed)
     diagonal = information.diagonal()
     solve = solver(information, diagonal)
-    rest = np.zeros(information.n_items)
-    inner = information.inner
-    own, carried_variance = 1.0 / inner, np.zeros(len(inner))
-    for k in range(0, probes, LANES):
-        force = information.probes(random)
+    own = 1.0 / information.inner
+    rest, carried_variance = np.zeros(information.n_items), np.zeros(len(own))
+    drawn = 0
+    while drawn < probes:
+        force = information.probes(random, probes - drawn)
+        drawn += force.shape[1]
         draw = solve.together(force, _PROBE_CLOSE)
-        rest += np.square(draw - force / diagonal[:, None]).sum(axis=1)
+        spread = beside(diagonal[:, None], force)
+        rest += fetched(np.square(draw - force / spread).sum(axis=1))
         if information.heterogeneous:
-            pulled = information.borders(draw) * own[:, None]
-            if unit is not None:
-                share = own * unit / float(np.square(unit) @ own)
-                pulled -= np.outer(share, unit @ pulled)
-            carried_variance += np.square(pulled).sum(axis=1)
+            carried_variance += _carried(information.borders(draw), own, unit)
         if on_draw is not None:
-            on_draw(k + LANES, probes)
+            on_draw(drawn, probes)
     rest /= probes
     variances = 1.0 / diagonal + rest
     most = variances + max(_SURE * np.sqrt(2.0 / probes) - _TWICE, 0.0) * rest

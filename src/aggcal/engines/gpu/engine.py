@@ -26,9 +26,11 @@ from aggcal.models.weighted_pairs import MakePairs, WeightedPairs, pairs_of
 thurstone.register(DeviceRows, DeviceThurstone)
 likelihood.register(DeviceRows, DeviceLikelihood)
 
-FEW = 1 << 20
-"""Rows up to which the processors are quicker than a card at all that follows a fit: small sums,
-and hundreds of them."""
+FEW = 1 << 15
+"""Rows up to which the processors are quicker than a card at standard errors: small sums, and
+hundreds of them."""
+FEW_ITEMS = 1 << 12
+"""The same of items, in the search for groups of them: it looks at some thirty rows of each."""
 
 
 @information.register
@@ -44,7 +46,7 @@ def _information(
 
 @pairs_of.register
 def _pairs_of(judgments: RemoteJudgments) -> MakePairs:
-    many = isinstance(judgments.rows, DeviceRows) and len(judgments.rows) > FEW
+    many = isinstance(judgments.rows, DeviceRows) and judgments.n_items > FEW_ITEMS
     return _on_card_if_it_has_room if many else WeightedPairs.of
 
 

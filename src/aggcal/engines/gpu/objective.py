@@ -43,40 +43,50 @@ class Curvature:
         self.inner = cupy.ones(layout.n_annotators)
         """D."""
         self.bounds = cupy.zeros(8, dtype=cupy.float32)
-        """Largest sizes: of the vector, of the annotators' shares, of near, cross and b."""
+        """Largest sizes: of a vector, of the annotators' shares (each vector has a copy of its
+        own), of near, cross and b."""
 
     def curvature_product(self, vector: Any) -> Any:
         """Multiply by A − B D⁻¹ Bᵀ."""
-        single = self._single(vector)
-        return self._scatter(single, self._shares(self._border(single)) if self.free else None)
+        import cupy
+
+        return self.curvature_products(cupy.asarray(vector)[None])[0]
+
+    def curvature_products(self, vectors: Any) -> Any:
+        """Multiply vectors, a row each, by A − B D⁻¹ Bᵀ."""
+        singles, bounds = self._singles(vectors)
+        shares = self._shares(self._borders(singles, bounds), bounds) if self.free else None
+        return self._scattered(singles, shares, bounds)
 
     def carry(self, vector: Any) -> Any:
         """Multiply a vector over annotators by B D⁻¹."""
         import cupy
 
-        return self._scatter(self._single(cupy.zeros(self.layout.n_items)), self._shares(-vector))
+        singles, bounds = self._singles(cupy.zeros((1, self.layout.n_items)))
+        return self._scattered(singles, self._shares(-vector[None], bounds), bounds)[0]
 
     def predicted(self, moved: Any) -> Any:
         """Return D⁻¹ Bᵀ v: by how much the slopes fall when the scores move by v."""
-        return self.border(moved) / self.inner
+        return self.borders(moved[None])[0] / self.inner
 
-    def border(self, vector: Any) -> Any:
-        """Return Bᵀ v."""
-        return self._border(self._single(vector))
+    def borders(self, vectors: Any) -> Any:
+        """Return Bᵀ v of vectors v, a row each."""
+        return self._borders(*self._singles(vectors))
 
-    def _border(self, single: Any) -> Any:
+    def _borders(self, singles: Any, bounds: Any) -> Any:
         import cupy
 
         layout = self.layout
-        total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
+        total = cupy.zeros((len(singles), layout.n_annotators), dtype=cupy.int64)
         scale = ROOM / layout.most_of_annotator
-        layout.launch(
-            "border", 8, layout.pair, layout.annotator, np.int32(layout.span),
-            np.int32(layout.n_items), single, self.cross_curvature, np.float64(scale),
-            self.bounds, total,
-        )  # fmt: skip
-        bounds = self.bounds.astype(cupy.float64)
-        return total * (2.0 * bounds[0] * bounds[3] / scale)
+        for single, bound, into in zip(singles, bounds, total, strict=True):
+            layout.launch(
+                "border", 8, layout.pair, layout.annotator, np.int32(layout.span),
+                np.int32(layout.n_items), single, self.cross_curvature, np.float64(scale),
+                bound, into,
+            )  # fmt: skip
+        exact = bounds.astype(cupy.float64)
+        return total * (2.0 * exact[:, 0] * exact[:, 3] / scale)[:, None]
 
     def diagonal(self) -> Any:
         """Return the diagonal of A."""
@@ -91,38 +101,42 @@ class Curvature:
         )  # fmt: skip
         return total * (self.bounds[2].astype(cupy.float64) / scale)
 
-    def _single(self, vector: Any) -> Any:
-        """Round to single precision and note the size, which bounds the sums to come."""
+    def _singles(self, vectors: Any) -> tuple[Any, Any]:
+        """Round to single precision and note the sizes, which bound the sums to come."""
         import cupy
 
-        single = cupy.asarray(vector, dtype=cupy.float32)
-        self.bounds[0] = cupy.maximum(cupy.abs(single).max(), np.float32(1e-30))
-        return single
+        singles = cupy.ascontiguousarray(vectors, dtype=cupy.float32)
+        bounds = cupy.empty((len(singles), len(self.bounds)), dtype=cupy.float32)
+        bounds[:] = self.bounds
+        bounds[:, 0] = cupy.maximum(cupy.abs(singles).max(axis=1), np.float32(1e-30))
+        return singles, bounds
 
-    def _shares(self, pulls: Any) -> Any:
+    def _shares(self, pulls: Any, bounds: Any) -> Any:
         import cupy
 
         shares = (pulls / self.inner).astype(cupy.float32)
-        self.bounds[1] = cupy.abs(shares).max()
+        bounds[:, 1] = cupy.abs(shares).max(axis=1)
         return shares
 
-    def _scatter(self, single: Any, shares: Any) -> Any:
+    def _scattered(self, singles: Any, shares: Any, bounds: Any) -> Any:
         import cupy
 
         layout = self.layout
-        total = cupy.zeros(layout.n_items, dtype=cupy.int64)
+        total = cupy.zeros((len(singles), layout.n_items), dtype=cupy.int64)
         scale = ROOM / layout.most_of_item
-        layout.launch(
-            "product<false>" if shares is None else "product<true>", 16, layout.pair,
-            layout.annotator, np.int32(layout.span), np.int32(layout.n_items), single,
-            self.gap_curvature, pointer(self.cross_curvature), pointer(shares),
-            np.float64(scale), self.bounds, total,
-        )  # fmt: skip
-        bounds = self.bounds.astype(cupy.float64)
-        most = 2.0 * bounds[0] * bounds[2]
+        for k, single in enumerate(singles):
+            layout.launch(
+                "product<false>" if shares is None else "product<true>", 16, layout.pair,
+                layout.annotator, np.int32(layout.span), np.int32(layout.n_items), single,
+                self.gap_curvature, pointer(self.cross_curvature),
+                pointer(None if shares is None else shares[k]), np.float64(scale), bounds[k],
+                total[k],
+            )  # fmt: skip
+        exact = bounds.astype(cupy.float64)
+        most = 2.0 * exact[:, 0] * exact[:, 2]
         if shares is not None:
-            most = most + bounds[1] * bounds[3]
-        return total * (most / scale)
+            most = most + exact[:, 1] * exact[:, 3]
+        return total * (most / scale)[:, None]
 
 
 class DeviceLikelihood(Thurstone):

@@ -16,7 +16,9 @@ from aggcal.engines.gpu.layout import ROOM, TINY, each_of
 class DevicePairs:
     """`WeightedPairs` in the memory of a GPU: the same sums but for rounding."""
 
-    columns: tuple[Any, Any, Any]
+    left: Any
+    right: Any
+    weight: Any
     n_items: int
     heaviest: float
     """The largest sum of the weights of an item's pairs: it bounds the sums to come."""
@@ -24,17 +26,19 @@ class DevicePairs:
     @classmethod
     def of(cls, left: CodeArray, right: CodeArray, weight: FloatArray, n: int) -> DevicePairs:
         """Move pairs of n items to the device."""
-        ends = to_device(left, np.int32), to_device(right, np.int32)
-        pairs = cls((*ends, to_device(weight, np.float32)), n, len(left) * float(weight.max()))
-        return cls(pairs.columns, n, float(pairs.neighbours(np.ones(n)).max()))
+        import cupy
 
-    def neighbours(self, vector: FloatArray) -> FloatArray:
+        ends = to_device(left, np.int32), to_device(right, np.int32)
+        moved = to_device(weight, np.float32)
+        pairs = cls(*ends, moved, n, len(left) * float(weight.max()))
+        return cls(*ends, moved, n, float(pairs.neighbours(cupy.ones(n)).max()))
+
+    def neighbours(self, vector: Any) -> Any:
         """Return, for each item, the weighted sum of a vector over the items it is paired with."""
         import cupy
 
-        left, right, weight = self.columns
-        scale = ROOM / max(1.1 * self.heaviest * float(np.abs(vector).max()), TINY)
+        scale = ROOM / max(1.1 * self.heaviest * float(cupy.abs(vector).max()), TINY)
         total = cupy.zeros(self.n_items, dtype=cupy.int64)
-        given = cupy.asarray(vector, dtype=cupy.float64)
-        each_of(len(left), "neighbours", left, right, weight, given, np.float64(scale), total)
-        return np.asarray((total / scale).get())
+        columns = self.left, self.right, self.weight
+        each_of(len(self.left), "neighbours", *columns, vector, np.float64(scale), total)
+        return total / scale

@@ -93,6 +93,48 @@ extern "C" __global__ void items_of(const Unit *units, const u32 *pair, u32 *win
     }
 }
 
+/* What rows add to the entries of B, two each: in a word, from the top, which entry, and how much, as
+ * a whole number above the middle of its bits. Sorted, the words of an entry are next to each other. */
+#define AMOUNT 30
+#define MIDDLE (1ll << (AMOUNT - 1))
+extern "C" __global__ void border_keys(i64 rows, const u32 *annotator, const u32 *winner, const u32 *loser,
+                                       const float *cross, u32 first, u64 n, double step, u64 *key)
+{
+    const i64 k = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+    if (k >= rows) return;
+    const u64 owner = (annotator[k] - first) * n;
+    const i64 amount = __double2ll_rn(cross[k] * step);
+    key[2 * k] = (owner + winner[k]) << AMOUNT | (u64)(MIDDLE + amount);
+    key[2 * k + 1] = (owner + loser[k]) << AMOUNT | (u64)(MIDDLE - amount);
+}
+
+/* How much each word adds. */
+extern "C" __global__ void border_values(i64 words, const u64 *key, i64 *amount)
+{
+    const i64 k = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+    if (k < words) amount[k] = (i64)(key[k] & ((1ull << AMOUNT) - 1)) - MIDDLE;
+}
+
+/* By item: the sum of the squares of its entries, each over its annotator's D; `running` has the sums
+ * of the amounts so far. An entry may have very many words: its end is searched for. */
+extern "C" __global__ void border_squares(i64 words, const u64 *key, const i64 *running, u64 n,
+                                          const double *inner, double unit, double scale, i64 *total)
+{
+    const i64 k = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+    if (k >= words) return;
+    const u64 mine = key[k] >> AMOUNT;
+    if (k > 0 && key[k - 1] >> AMOUNT == mine) return;
+    i64 reach = 1;
+    while (k + reach < words && key[k + reach] >> AMOUNT == mine) reach *= 2;
+    i64 last = k + reach / 2, beyond = min(k + reach, words);
+    while (beyond - last > 1) {
+        const i64 middle = (last + beyond) / 2;
+        if (key[middle] >> AMOUNT == mine) last = middle; else beyond = middle;
+    }
+    const double entry = (double)(running[last] - (k > 0 ? running[k - 1] : 0)) * unit;
+    add(total + mine % n, entry * entry / inner[mine / n] * scale);
+}
+
 /* What a product must know of its vector: sizes that bound its sums; on the device, never fetched. */
 struct Bounds { float vector, shared, near, cross; };
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.uncertainty import groups
+from aggcal.aggregation.uncertainty.comparison_graph import CLEAR, MOST_GROUPS, evenly_joined
 from aggcal.models.weighted_pairs import WeightedPairs
 
 
@@ -29,10 +29,10 @@ def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across
     given = 1.0 / np.sqrt(degree[left] * degree[right])
     whole = np.zeros((n, n))
     np.add.at(whole, (left, right), given)
-    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
+    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: MOST_GROUPS + 1]
     k = np.arange(2, len(values))
-    clear = values[k] / values[k - 1] > groups._CLEAR * (k / (k - 1)) ** 2
-    even = groups._evenly_joined(pairs(left, right, given, n), degree)
+    clear = values[k] / values[k - 1] > CLEAR * (k / (k - 1)) ** 2
+    even = evenly_joined(pairs(left, right, given, n), degree)
     assert not (even and clear.any())
     assert even == (each >= 20 and across == 1.0) or 0.02 < across < 1.0
     if across == 0.02:
@@ -60,10 +60,10 @@ def test_chains_and_blocks_are_not_called_even_where_eigenvalues_show_groups(
     weight = times / np.sqrt(degree[ends[0]] * degree[ends[1]])
     whole = np.zeros((n, n))
     np.add.at(whole, ends, weight)
-    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
+    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: MOST_GROUPS + 1]
     k = np.arange(2, len(values))
-    clear = values[k] / np.maximum(values[k - 1], 1e-12) > groups._CLEAR * (k / (k - 1)) ** 2
-    even = groups._evenly_joined(pairs(*ends, weight, n), degree)
+    clear = values[k] / np.maximum(values[k - 1], 1e-12) > CLEAR * (k / (k - 1)) ** 2
+    even = evenly_joined(pairs(*ends, weight, n), degree)
     assert not (even and clear.any())
     if blocks > 1 and reach > 1:
         assert clear.any()
@@ -83,4 +83,4 @@ def test_a_group_among_many_items_is_not_missed(size: int, across: float) -> Non
     left, right = left[left != right], right[left != right]
     degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
     given = 1.0 / np.sqrt(degree[left] * degree[right])
-    assert not groups._evenly_joined(pairs(left, right, given, n), degree)
+    assert not evenly_joined(pairs(left, right, given, n), degree)
