@@ -30,8 +30,8 @@ def error(found: aggcal.Calibration, study: Simulation, truth: FloatArray) -> fl
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw little: for tests of scores, of which no interval or warning is looked at."""
-    for number in ("MANY_DRAWS", "DRAWS", "_TOSSES"):
-        monkeypatch.setattr(f"aggcal.calibration.draws.{number}", 10)
+    for number in ("draws.MANY_DRAWS", "draws.DRAWS", "dependence._TOSSES"):
+        monkeypatch.setattr(f"aggcal.calibration.{number}", 10)
     # Full conformal intervals take six times as long as the scores.
     monkeypatch.setattr("aggcal.calibration.intervals.MOST_FITTED", 0)
 

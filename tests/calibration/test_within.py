@@ -19,7 +19,7 @@ from aggcal.calibration import intervals
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.contradictions import contradictions
-from aggcal.calibration.draws import agreement
+from aggcal.calibration.dependence import agreement
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.matching import direction_warnings

@@ -17,7 +17,6 @@ from math import isinf, pi
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.compiled_scipy import chdtr
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
@@ -28,7 +27,6 @@ from aggcal.aggregation.uncertainty.covariance import (
     DenseCovariance,
     DrawnCovariance,
 )
-from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.within import deviations, n_levels
 
@@ -40,18 +38,6 @@ MANY_DRAWS, DRAWS = 400, 200
 """Draws for few and for many items: the ends of a 95% interval are then the 10th and the 5th from
 outside. More make steadier ends and take longer."""
 
-_TOSSES, _FEWER = 1000, 2.0 / 3.0
-"""Draws that tell whether the model knows of the same judgments, and how many fewer pairs than in
-any of them it has to have the other way round. A perfect model had .8 as many or more where Stage 1
-took the spread of the items for a fifth of what it was; win rates .7 at most, with 60 items."""
-
-_BY_CHANCE, _NEAR = 1e-3, 0.5
-"""Chance that a perfect model follows the estimate so closely, and the share of the expected
-distance it must be below besides: errors that Stage 1 takes for up to 1.4 times what they are then
-accuse nobody. By the chance alone, in 64 studies of 8 to 100 items, exact, noisy, rounded and bent
-models were called dependent in none, Bradley-Terry scores of the same judgments in 63, win rates
-in 46."""
-
 _DRAWING = "drawing calibrated scores"
 _BATCH = 25
 _NUMBERS = 25_000_000
@@ -61,10 +47,7 @@ _LOWEST, _HIGHEST = 1.0 / 30.0, 100.0
 """The grid of the posterior, and how far the model's variance may be from that of its scores: with
 three items these bounds cut off less than 1% of it, with ten nothing."""
 
-_COMPARED = 200
-"""Items that are compared for dependence at most, which bounds the pairs."""
-
-_NULL = 1e-10  # of the largest eigenvalue: below it is rounding, and no direction
+NULL = 1e-10  # of the largest eigenvalue: below it is rounding, and no direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +111,9 @@ class Knowledge:
     def _few(self, seed: int) -> Iterator[tuple[FloatArray, float]]:
         """Draw with λ and σ drawn anew for every draw."""
         random = np.random.default_rng(seed)
-        axes, eigenvalues = _axes(self.covariance, self.component)
+        axes, eigenvalues = axes_of(self.covariance, self.component)
         slopes, noises = _posterior(self, axes, eigenvalues, random)
-        along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
+        along = eigenvalues > NULL * float(eigenvalues.max(initial=0.0))
         axes, eigenvalues = axes[:, along], eigenvalues[along]
         level, position = self.model @ axes, self.consensus @ axes
         for slope, noise, wide in zip(
@@ -263,24 +246,26 @@ class Knowledge:
         )
 
 
-def _axes(
+def axes_of(
     covariance: Covariance, component: IntArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return all directions but those of the components' means, and the variance along each."""
-    n = len(covariance.variances)
+    values, vectors = np.linalg.eigh(means_pushed(covariance, component))
+    left = len(values) - 1 - n_levels(component)
+    return vectors[:, :left], np.maximum(values[:left], 0.0)
+
+
+def means_pushed(covariance: Covariance, component: IntArray | None) -> FloatArray:
+    """Return a covariance in which the means of components, which are free, vary most of all."""
     if isinstance(covariance, DenseCovariance | DrawnCovariance):
         matrix = covariance.matrix
     else:
         matrix = DenseCovariance(np.diag(covariance.variances)).matrix
-    # The mean is pushed to the end: its direction gets the largest eigenvalue.
     push = 2.0 * float(np.trace(matrix)) or 1.0
     if component is None:
-        values, vectors = np.linalg.eigh(matrix + push / n)
-        return vectors[:, :-1], np.maximum(values[:-1], 0.0)
+        return np.asarray(matrix + push / len(matrix))
     same = component[:, None] == component[None, :]
-    values, vectors = np.linalg.eigh(matrix + push * same / same.sum(axis=1))
-    left = n - 1 - n_levels(component)
-    return vectors[:, :left], np.maximum(values[:left], 0.0)
+    return np.asarray(matrix + push * same / same.sum(axis=1))
 
 
 def _posterior(
@@ -308,91 +293,3 @@ def _posterior(
     cells = np.minimum(np.searchsorted(np.cumsum(weight / weight.sum()), at), len(weight) - 1)
     cells = random.permutation(cells)
     return slope[cells], noise[cells]
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Pairs that model and consensus order differently, and draws and consensus at least."""
-
-    pairs: int
-    against: int
-    least: int
-    too_near: bool = False
-    """Whether the model's scores follow the estimate more closely than its errors allow."""
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether the model agrees more than scores that know nothing of these judgments can."""
-        return self.too_near or self.against < _FEWER * self.least
-
-
-def agreement(known: Knowledge, seed: int) -> Agreement:
-    """Compare the model's agreement with the consensus with what its uncertainty allows.
-
-    A model that knows nothing of these judgments agrees at best with the exact consensus, from
-    which the estimate differs by chance, as the draws (given the judgments alone) do.
-
-    Examples
-    --------
-    >>> from aggcal.calibration.moments import moments
-    >>> x, wide = np.arange(12.0), DenseCovariance(9.0 * np.eye(12))
-    >>> found = agreement(Knowledge(x, wide, x, moments(x, x, wide)), 0)
-    >>> found.pairs, found.against, found.beyond_chance
-    (66, 0, True)
-    """
-    n = len(known.model)
-    chosen = np.arange(n)
-    if n > _COMPARED:
-        chosen = np.sort(np.random.default_rng(seed).choice(n, _COMPARED, replace=False))
-    model, estimate = known.model[chosen], known.consensus[chosen]
-    i, j = np.triu_indices(len(chosen), 1)
-    apart = (model[i] != model[j]) & (estimate[i] != estimate[j])
-    if known.component is not None:
-        apart &= known.component[chosen[i]] == known.component[chosen[j]]
-    i, j = i[apart], j[apart]
-    up = estimate[i] > estimate[j]
-    against = int(np.count_nonzero((model[i] > model[j]) != up))
-    least = len(i)
-    number = _TOSSES if n <= MOST_DENSE else DRAWS
-    for draw in known.judged(seed, number, few=True):
-        mine = draw[chosen]
-        least = min(least, int(np.count_nonzero((mine[i] > mine[j]) != up)))
-        if against >= _FEWER * least:
-            break
-    return Agreement(len(i), against, least, _too_near(known, chosen))
-
-
-def _too_near(known: Knowledge, chosen: IntArray) -> bool:
-    """Tell whether the model is nearer to the estimate than the exact consensus can be.
-
-    If model = a + λ s exactly, its distances from a + λ ŝ have the covariance λ²C, and their
-    weighted sum of squares is χ² with n − 2 degrees of freedom (n − 1 less the number of
-    components, whose means are free); whatever errors of its own the
-    model has make it larger. Scores made from the same judgments have a part of it only.
-    """
-    whole = len(chosen) == len(known.model)
-    covariance = known.covariance
-    if not whole and covariance.item_by_item:
-        # Only variances count below, and a few of very many items hardly depend on each other.
-        covariance = independent(np.sqrt(covariance.variances[chosen]))
-    elif not whole:
-        covariance = covariance.of(chosen)
-    component = None if known.component is None else known.component[chosen]
-    if component is not None and not whole:
-        covariance = covariance.within(component)
-    axes, eigenvalues = _axes(covariance, component)
-    along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
-    root = np.sqrt(eigenvalues[along])
-    model, estimate = (x[chosen] @ axes[:, along] / root for x in (known.model, known.consensus))
-    degrees_of_freedom = len(root) - 1
-    if degrees_of_freedom < 1:
-        return False
-    slope = float(model @ estimate) / max(float(estimate @ estimate), 1e-300)
-    rest = model - slope * estimate
-    if slope <= 0.0:
-        return False
-    distance = float(np.square(rest / slope).sum())
-    return (
-        distance < _NEAR * degrees_of_freedom
-        and float(chdtr(degrees_of_freedom, distance)) < _BY_CHANCE
-    )

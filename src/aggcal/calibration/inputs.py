@@ -17,7 +17,8 @@ from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_rows
-from aggcal.calibration.draws import Knowledge, agreement
+from aggcal.calibration.dependence import agreement
+from aggcal.calibration.draws import Knowledge
 from aggcal.calibration.fused import Fusion, fuse, proportional
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.pooling import Pooled, pool

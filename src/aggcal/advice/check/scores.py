@@ -10,7 +10,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.aggregation.consensus import Consensus
-from aggcal.calibration.draws import Knowledge, agreement
+from aggcal.calibration.dependence import agreement
+from aggcal.calibration.draws import Knowledge
 from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
 from aggcal.calibration.moments import moments
 from aggcal.data.judgments import Judgments

@@ -1,0 +1,59 @@
+"""Whether a model knows of the same judgments: the short way says what the long one says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.calibration import dependence
+from aggcal.calibration.dependence import agreement
+from aggcal.calibration.draws import Knowledge
+from aggcal.calibration.moments import moments
+
+
+def known(seed: int, *, near: float, components: int, flat: bool) -> Knowledge:
+    """Return scores of 12 to 260 items and a model so many times the errors away from them."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(12, 260))
+    root = random.normal(size=(n, 3 if flat else n)) / np.sqrt(n)
+    matrix = root @ root.T + (0.0 if flat else 0.2) * np.diag(random.uniform(0.1, 2.0, n))
+    centred = np.eye(n) - 1.0 / n
+    covariance = DenseCovariance(centred @ matrix @ centred)
+    scores = random.normal(scale=3.0, size=n)
+    scores -= scores.mean()
+    errors = random.multivariate_normal(np.zeros(n), covariance.matrix, method="eigh")
+    model = 2.0 * (scores + near * errors) + 7.0
+    component = None
+    if components > 1:
+        component = np.sort(random.integers(0, components, n))
+        component = np.unique(component, return_inverse=True)[1]
+    found = moments(model, scores, covariance)
+    return Knowledge(scores, covariance, model, found, component=component)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("components", [1, 3])
+@pytest.mark.parametrize("near", [0.0, 0.3, 0.7, 1.0, 1.5, 3.0])
+def test_the_short_way_says_what_eigenvectors_say(
+    near: float, components: int, flat: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studies = [known(s, near=near, components=components, flat=flat) for s in range(12)]
+    short = [agreement(each, 0) for each in studies]
+    asked: list[bool] = []
+
+    def spied(*given: Any) -> bool:
+        asked.append(plainly(*given))
+        return False
+
+    plainly = dependence._plainly_apart
+    monkeypatch.setattr(dependence, "_plainly_apart", spied)
+    assert [agreement(each, 0) for each in studies] == short
+    # Errors of three directions only leave the question to eigenvectors; far models do not.
+    assert not (flat and any(asked))
+    if near >= 3.0 and not flat:
+        assert all(asked)
+    if near <= 0.3:
+        assert not any(asked)
