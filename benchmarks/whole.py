@@ -6,9 +6,9 @@
 
 Writes studies as Parquet files (text ids, activity by Zipf's law, 1% ties, weights) with a table of
 model scores, and measures, each in a process of its own, `aggcal run` from the command to its end:
-seconds on the clock, seconds of all processors (up to a million judgments the median of five runs),
-peak memory, and how the clock's seconds split, in a run of its own that takes a little longer for
-being watched. Beside it what a user would write by hand: polars reads the file, evalica (or scikit-learn
+seconds on the clock and of all processors (up to a million judgments the median of five runs), peak
+memory, and how the clock's seconds split, in a run of its own that takes a little longer for being
+watched. Beside it what a user would write by hand: polars reads the file, evalica (or scikit-learn
 where evalica runs out of memory) fits plain Bradley-Terry, scikit-learn projects the scores; no
 reliabilities, no uncertainty, no checks and no report. The peers run in the environment that
 stage1.py makes for them, up to --peers-most judgments.
