@@ -83,10 +83,25 @@ def test_only_what_may_be_passed_on_is_packed() -> None:
     assert artifacts == [(KERNELS / name).as_posix() for name in NAMES]
 
 
-@pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
+@pytest.mark.parametrize(
+    ("build", "here", "levels"),
+    [
+        ("x86_64 standard", "v3", {"v3", "v4"}),
+        ("x86_64 editable", "v3", {"v3"}),
+        ("x86_64 editable", "v1", set()),
+        ("x86_64 editable", None, {"v3", "v4"}),
+        ("aarch64 standard", None, set()),
+    ],
+)
 def test_x86_gets_kernels_for_wider_vectors_besides(
-    processor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build: str,
+    here: str | None,
+    levels: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A wheel is for any of these processors, a clone for its own."""
+    processor, version = build.split()
     (tmp_path / KERNELS).mkdir(parents=True)
     (tmp_path / KERNELS / "one.c").touch()
     compiler = tmp_path / "cc"
@@ -94,13 +109,16 @@ def test_x86_gets_kernels_for_wider_vectors_besides(
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
     made = hook(tmp_path, monkeypatch)
-    monkeypatch.setattr(sys.modules[type(made).__module__], "machine", lambda: processor)
-    made.initialize("editable", {"force_include": {}, "shared_data": {}})
+    module = sys.modules[type(made).__module__]
+    monkeypatch.setattr(module, "machine", lambda: processor)
+    if here is not None:
+        monkeypatch.setattr(module, "_level", lambda _: here)
+    made.initialize(version, {"force_include": {}, "shared_data": {}})
     lines = (tmp_path / "asked").read_text().splitlines()
     for level in ("v3", "v4"):
         wide = [line for line in lines if f"-march=x86-64-{level}" in line]
-        assert len(wide) == (2 if processor == "x86_64" else 0)
-        assert any(f"kernels-{level}.so" in line for line in wide) is (processor == "x86_64")
+        assert len(wide) == (2 if level in levels else 0)
+        assert any(f"kernels-{level}.so" in line for line in wide) is (level in levels)
     assert sum("kernels.so" in line for line in lines) == 1
 
 

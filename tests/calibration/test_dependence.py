@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,22 @@ def test_the_short_way_says_what_eigenvectors_say(
         assert all(asked)
     if near <= 0.3:
         assert not any(asked)
+
+
+def test_no_level_and_no_unit_of_the_model_hides_that_it_is_near() -> None:
+    near = [known(s, near=0.1, components=3, flat=False) for s in range(8)]
+    assert all(agreement(each, 0).too_near for each in near)
+    for factor, level in ((1.0, 1e8), (1e-140, 0.0), (1e50, 0.0)):
+        for each in near:
+            moved = replace(each, model=factor * each.model + level)
+            assert agreement(moved, 0).too_near, (factor, level)
+
+
+def test_estimates_that_are_equal_within_components_tell_nothing() -> None:
+    for seed in range(8):
+        each = known(seed, near=1.0, components=3, flat=False)
+        assert each.component is not None
+        # Thirds are not exact: what is left of the estimates within a component is rounding.
+        inside = each.covariance.within(each.component)
+        equal = replace(each, consensus=each.component / 3.0 + 40.7, covariance=inside)
+        assert not agreement(equal, 0).too_near

@@ -16,6 +16,7 @@ from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.calibration.atc import ATC, project
 from aggcal.calibration.calibrator import find
+from aggcal.calibration.claims import noise_conditions
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.fused import Fused
 from aggcal.calibration.inputs import Inputs
@@ -207,6 +208,35 @@ def test_where_nothing_moves_nothing_hurts() -> None:
     _, inputs = study(6, 0.01, 0.01, 0)
     assert inputs.outlook is None
     assert ATC().recommendations(inputs, None) == []
+
+
+@pytest.mark.parametrize(("method", "items"), [("btl", 40), ("btl", 100), ("hra-g", 40)])
+def test_nobody_says_that_a_perfect_model_of_a_sparse_study_was_made_from_it(
+    method: str, items: int
+) -> None:
+    """Few judgments hardly tell the scale on which a model is near: its share of them may be luck.
+
+    Twelve of these studies were told so before, and that the condition of independence is not met.
+    """
+    careful = 0
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        truth = random.normal(scale=3.0, size=items)
+        i = random.integers(0, items, items)
+        j = (i + random.integers(1, items, items)) % items
+        first = random.random(items) < 1.0 / (1.0 + np.exp(truth[j] - truth[i]))
+        above, below = np.where(first, i, j), np.where(first, j, i)
+        rows = [(f"u{k % 5}", f"i{above[k]}", f"i{below[k]}") for k in range(items)]
+        consensus = aggcal.aggregate(rows, method, warn=False)
+        model = aggcal.Scores(
+            consensus.item_ids,
+            np.array([2.0 * truth[int(x[1:])] + 5.0 for x in consensus.item_ids]),
+        )
+        assert same_source(consensus, model) == []
+        inputs = aggcal.calibrate(model, consensus, warn=False).inputs
+        assert noise_conditions(inputs)[2].holds is None
+        careful += inputs.dependent
+    assert careful >= 3 or method != "btl"
 
 
 def test_scores_made_from_the_same_judgments_are_found_and_others_are_not() -> None:

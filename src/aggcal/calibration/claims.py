@@ -85,6 +85,6 @@ def noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:
         Condition("the model's errors have the same sd for all items", even),
         Condition(
             "the model's errors are independent (also of the judgments) and roughly normal",
-            False if inputs.dependent else None,
+            False if inputs.agreement is not None and inputs.agreement.plain else None,
         ),
     )

@@ -19,11 +19,10 @@ any of them it has to have the other way round. A perfect model had .8 as many o
 took the spread of the items for a fifth of what it was; win rates .7 at most, with 60 items."""
 
 _BY_CHANCE, _NEAR = 1e-3, 0.5
-"""Chance that a perfect model follows the estimate so closely, and the share of the expected
-distance it must be below besides: errors that Stage 1 takes for up to 1.4 times what they are then
-accuse nobody. By the chance alone, in 64 studies of 8 to 100 items, exact, noisy, rounded and bent
-models were called dependent in none, Bradley-Terry scores of the same judgments in 63, win rates
-in 46."""
+"""Chance that a perfect model whose scale is known follows the estimate so closely, and the share
+of the expected distance it must be below besides. Its scale is not known: with 2 to 20 judgments an
+item a perfect model was as near in 35 of 1,200 studies, by `btl` in 241, win rates in 1,003 and
+1,095. So this makes intervals careful, and is no reason to say anything of anybody."""
 
 _COMPARED = 200
 """Items that are compared for dependence at most, which bounds the pairs."""
@@ -43,9 +42,18 @@ class Agreement:
     """Whether the model's scores follow the estimate more closely than its errors allow."""
 
     @property
-    def beyond_chance(self) -> bool:
-        """Whether the model agrees more than scores that know nothing of these judgments can."""
-        return self.too_near or self.against < _FEWER * self.least
+    def plain(self) -> bool:
+        """Whether the model agrees more than scores that know nothing of these judgments can.
+
+        Of perfect, noisy and rounded models of 1,200 studies none did, by `btl` one; of win rates
+        half and three in four.
+        """
+        return self.against < _FEWER * self.least
+
+    @property
+    def suspected(self) -> bool:
+        """Whether it is so near that intervals must not rely on it; chance may have done that."""
+        return self.too_near or self.plain
 
 
 def agreement(known: Knowledge, seed: int) -> Agreement:
@@ -60,7 +68,7 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
     >>> from aggcal.calibration.moments import moments
     >>> x, wide = np.arange(12.0), DenseCovariance(9.0 * np.eye(12))
     >>> found = agreement(Knowledge(x, wide, x, moments(x, x, wide)), 0)
-    >>> found.pairs, found.against, found.beyond_chance
+    >>> found.pairs, found.against, found.plain
     (66, 0, True)
     """
     n = len(known.model)
@@ -110,12 +118,12 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     root = np.sqrt(eigenvalues[along])
     model, estimate = (x @ axes[:, along] / root for x in both)
     degrees_of_freedom = len(root) - 1
-    if degrees_of_freedom < 1:
+    size, slope = float(estimate @ estimate), float(model @ estimate)
+    # Of equal estimates only rounding is left, which is no direction to be near in.
+    if degrees_of_freedom < 1 or size < NULL or slope <= 0.0:
         return False
-    slope = float(model @ estimate) / max(float(estimate @ estimate), 1e-300)
+    slope /= size
     rest = model - slope * estimate
-    if slope <= 0.0:
-        return False
     distance = float(np.square(rest / slope).sum())
     return (
         distance < _NEAR * degrees_of_freedom
@@ -138,12 +146,17 @@ def _plainly_apart(
         return False
     label = np.zeros(len(model), dtype=np.int64) if component is None else component
     fixed = (label[:, None] == distinct(label)).astype(np.float64)
+    sizes = fixed.sum(axis=0)
+    # A level that is large beside the differences would drown them in the squares below.
+    model, estimate = (x - fixed @ ((x @ fixed) / sizes) for x in (model, estimate))
+    model = model / max(float(np.abs(model).max()), 1e-300)
     columns = np.column_stack([model, estimate, fixed])
     products = columns.T @ dpotrs(factor, columns)[0]
     across = products[:2, 2:]
     apart = products[:2, :2] - across @ np.linalg.solve(products[2:, 2:], across.T)
-    slope = float(apart[0, 1]) / max(float(apart[1, 1]), 1e-300)
-    if slope <= 0.0:
+    own, shared, judged = float(apart[0, 0]), float(apart[0, 1]), float(apart[1, 1])
+    if judged <= _FREE * float(products[1, 1]) or shared <= 0.0:
         return False
-    distance = float(apart[0, 0]) / slope**2 - float(apart[1, 1])
-    return bool(distance > _FAR * _NEAR * (len(model) - 1 - fixed.shape[1]))
+    slope = shared / judged
+    limit = _FAR * _NEAR * (len(model) - 1 - fixed.shape[1])
+    return bool(own > (limit + judged) * slope * slope)

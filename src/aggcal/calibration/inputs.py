@@ -17,7 +17,7 @@ from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_rows
-from aggcal.calibration.dependence import agreement
+from aggcal.calibration.dependence import Agreement, agreement
 from aggcal.calibration.draws import Knowledge
 from aggcal.calibration.fused import Fusion, fuse, proportional
 from aggcal.calibration.moments import Moments, moments
@@ -233,7 +233,7 @@ class Inputs:
         )
         known = self.knowledge
         vars(other)["knowledge"] = None if known is None else known.only(positions)
-        vars(other)["dependent"] = self.dependent
+        vars(other)["agreement"] = self.agreement
         return other
 
     @cached_property
@@ -253,12 +253,14 @@ class Inputs:
         )
 
     @cached_property
-    def dependent(self) -> bool:
-        """Whether the model agrees with the estimate more than any exact consensus does.
+    def agreement(self) -> Agreement | None:
+        """How the model agrees with the estimate; None where that counts as exact."""
+        return None if self.knowledge is None else agreement(self.knowledge, self.seed)
 
-        Then its scores know of the same judgments.
-        """
-        return self.knowledge is not None and agreement(self.knowledge, self.seed).beyond_chance
+    @property
+    def dependent(self) -> bool:
+        """Whether the model's scores may know of the same judgments: intervals do without them."""
+        return self.agreement is not None and self.agreement.suspected
 
     @cached_property
     def outlook(self) -> Outlook | None:

@@ -4,6 +4,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* SciPy is compiled for x86-64 without fused products, so that ours must not be fused either; for
+ * other processors both are as the compiler has it. */
+#if defined(__x86_64__) && defined(__clang__)
+#pragma clang fp contract(off)
+#elif defined(__x86_64__) && defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 /* values and weights become the fitted values and the weights of the blocks; starts, of n + 1
  * numbers, where each block begins, then n. Returns the number of blocks. */
 int64_t aggcal_isotonic(int64_t n, double *values, double *weights, int64_t *starts)

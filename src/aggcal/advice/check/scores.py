@@ -123,7 +123,7 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
         Knowledge(position, covariance, model, found, degrees_of_freedom=known.degrees_of_freedom),
         seed,
     )
-    if not near.beyond_chance:
+    if not near.plain:
         return []
     return [
         Finding(
