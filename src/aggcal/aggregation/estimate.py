@@ -33,6 +33,7 @@ from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
+from aggcal.aggregation.uncertainty.shrinkage import drawn_shrinkage, shrinkage
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
@@ -161,11 +162,11 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Refit what other annotators, or other contexts, would have given."""
-        refit = partial(self._refit, consensus)
-        scores = bootstrap(
-            self.judgments, consensus, refit, draws=draws, seed=seed, on_draw=on_draw
-        )
-        clusters = n_contexts(self.judgments) or self.judgments.n_annotators
+        refit, given = partial(self._refit, consensus), self.judgments
+        scores = bootstrap(given, consensus, refit, draws=draws, seed=seed, on_draw=on_draw)
+        known = getattr(self.curvature(consensus), "covariance", None)
+        scores += drawn_shrinkage(known, consensus.prior, draws, seed)
+        clusters = n_contexts(given) or given.n_annotators
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
             registry.BOOTSTRAP.name,
@@ -192,12 +193,13 @@ class Quantify:
     ) -> Uncertainty:
         """Allow for what answers in a context share; reliabilities keep the errors of the fit."""
         matrix = self._context_sandwich() if kind == registry.SANDWICH_CONTEXT.name else None
-        number = n_contexts(self.judgments)
+        number, found = n_contexts(self.judgments), self.curvature(consensus)
         if matrix is None:
             local = self.judgments.on_one_machine("a jackknife by context")
             kind, number = registry.JACKKNIFE.name, n_groups(local)
             matrix = jackknife(local, consensus, partial(self._refit, consensus), on_draw)
-        covariance, found = DenseCovariance(matrix), self.curvature(consensus)
+            matrix += shrinkage(getattr(found, "covariance", None), consensus.prior)
+        covariance = DenseCovariance(matrix)
         return Uncertainty.of(
             kind,
             level,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -200,3 +200,32 @@ def test_one_with_an_order_of_their_own_is_rarely_called_guessing() -> None:
         )
         accused += bool(named(looked_at(study.shown), "guessing"))
     assert accused <= 3  # it was 8
+
+
+@pytest.mark.parametrize(
+    ("method", "prior", "seed"),
+    [("btl", "default", 6), ("btl", "default", 20), ("hra-g", None, 4), ("hra-g", None, 22)],
+)
+def test_nobody_is_accused_because_of_how_the_consensus_was_fitted(
+    method: str, prior: Literal["default"] | None, seed: int
+) -> None:
+    """Four honest people of unequal care, who answered every question twice.
+
+    By scores that take people to be alike they repeated their answers more than the scores explain;
+    by scores without a prior they contradicted themselves.
+    """
+    random = np.random.default_rng(seed)
+    truth, care = 2.0 * random.normal(size=40), np.exp(random.normal(size=4))
+    rows = []
+    for person in range(4):
+        for _ in range(60):
+            i, j = random.choice(40, 2, replace=False)
+            chance = 1.0 / (1.0 + np.exp(care[person] * (truth[j] - truth[i])))
+            for _ in range(2):
+                above, below = (i, j) if random.random() < chance else (j, i)
+                rows.append((f"person {person}", f"item {above}", f"item {below}"))
+    judgments = aggcal.read_judgments(rows)
+    consensus = aggcal.aggregate(judgments, method, prior=prior, warn=False)
+    found = {each.code for each in aggcal.check(judgments, consensus=consensus).findings}
+    accusing = {"self-contradiction", "guessing", "reversed-annotators", "repeated-answers"}
+    assert not found & (accusing | {"contradicting"})

@@ -8,10 +8,13 @@ r = y − p of the answers, weighed by their annotators' slopes γ, what differe
     T = Σ_pairs [ (Σ_u R_u)² − Σ_u R_u² ],   R_u = Σ γ r over u's answers to the pair.
 
 Only products of different annotators' residuals enter, so T does not depend on how much single
-answers scatter (ties, lapses). With I_u = Σ γ² p (1 − p) and I = Σ_u I_u, independent answers give
-E T = −Σ C (I² − Σ I_u²), C being the variance of the pair's gap: the fit has seen the answers
-itself. The variance is at most 2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with
-the skewness of T. An effect of sd τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
+answers scatter (ties). Lapses are mended for all people alike; those of some more than of others,
+in thousands of answers to a few items that lie far apart, still look like effects of pairs.
+
+With I_u = Σ γ² p (1 − p) and I = Σ_u I_u, independent answers give E T = −Σ C (I² − Σ I_u²), where
+C is the variance of the pair's gap: the fit has seen the answers itself. The variance is at most
+2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with the skewness of T. An effect of sd
+τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
 
 Where answers have weights w, residuals are multiplied by the mean weight v of their annotator:
 R_u = Σ v γ r. The fit hardly knows how reliable somebody is whose answers hardly count, and errs
@@ -155,7 +158,7 @@ def effect_findings(between: Shared | None, within: Shared | None) -> list[Findi
                 between,
                 "pair-effects",
                 "Different annotators' answers to the same pair agree more than the scores explain",
-                f"over {count(between.groups, 'pair')}",
+                f"Over {count(between.groups, 'pair')}",
                 "Look for copied answers, pairs that are always shown in the same way, or "
                 "differences that matter for one pair only. Ask about more pairs rather than for "
                 "more answers to the same ones.",
@@ -168,7 +171,7 @@ def effect_findings(between: Shared | None, within: Shared | None) -> list[Findi
                 "repeated-answers",
                 "Annotators who judged a pair again repeated their answer more than the scores "
                 "explain",
-                f"in {count(within.groups, 'case')}",
+                f"In {count(within.groups, 'case')}",
                 "Remove rows that were recorded twice, and count an annotator's answers to one "
                 "pair as one opinion.",
             )
@@ -180,9 +183,10 @@ def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> F
     return Finding(
         "problem" if found.inflation >= _GRAVE else "note",
         code,
-        f"The answers are not independent: {where}, chance gives so much agreement "
-        f"{odds_against(max(found.p_value, 1e-300))}. A shared effect of sd {found.sd:.2f} logits "
-        f"would explain it. Standard errors should be about {np.sqrt(found.inflation) - 1.0:.0%} "
+        f"{where}, chance gives so much agreement {odds_against(max(found.p_value, 1e-300))}. "
+        "Answers may depend on each other, or people may slip where the choice is clear, which the "
+        f"scores do not allow for. A shared effect of sd {found.sd:.2f} logits would explain it. "
+        f"Standard errors should be about {np.sqrt(found.inflation) - 1.0:.0%} "
         "larger, and claims that need independent answers are withdrawn.",
         remedy,
         {

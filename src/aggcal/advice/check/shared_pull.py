@@ -147,7 +147,11 @@ def _upper_tail(surplus: float, variance: float, third: float) -> float:
     (0.023, 0.042)
     >>> _upper_tail(2.0, 1.0, 9.0)
     0.2
+    >>> _upper_tail(1.0, 0.0, 0.0)  # answers that the fit is certain of tell nothing
+    1.0
     """
+    if not variance > 0.0:
+        return 1.0
     z, skewness = surplus / np.sqrt(variance), max(0.0, third) / variance**1.5
     if z <= 0.0:
         return 1.0

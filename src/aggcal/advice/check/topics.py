@@ -33,7 +33,7 @@ TOPICS = {
     "one-way": "one-way comparisons",
     "order-decides": "order of presentation",
     "own-order": "another order",
-    "pair-effects": "dependent answers",
+    "pair-effects": "agreement within pairs",
     "perhaps-divided": "possible opposing groups",
     "perhaps-guessing": "possible guessing",
     "perhaps-reversed": "possibly reversed answers",
