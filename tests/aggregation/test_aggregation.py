@@ -563,3 +563,21 @@ def test_reversed_annotators_are_named_once() -> None:
     made = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.2, seed=3)
     found = aggcal.aggregate(made.judgments, warn=False).quantify().quantify().quantify()
     assert sum(isinstance(one, ReversedWarning) for one in found.warnings) == 1
+
+
+def test_the_level_of_intervals_does_not_decide_who_is_named() -> None:
+    """A hundred honest people: by intervals of level .5 one of them was called reversed."""
+    random = np.random.default_rng([9, 6, 300, 1000, 200, 5])
+    truth, rows = 0.5 * random.normal(size=30), []
+    for who in range(100):
+        i = random.integers(0, 30, 20)
+        j = (i + random.integers(1, 30, 20)) % 30
+        first = random.random(20) < 1.0 / (1.0 + np.exp(truth[j] - truth[i]))
+        both = zip(np.where(first, i, j), np.where(first, j, i), strict=True)
+        rows += [(f"u{who}", f"i{above}", f"i{below}") for above, below in both]
+    consensus = aggcal.aggregate(rows, warn=False).quantify(level=0.5)
+    known = consensus.uncertainty
+    assert known is not None
+    assert known.reliability_high is not None
+    assert (known.reliability_high < 0.0).any()
+    assert consensus.reversed_ids == []

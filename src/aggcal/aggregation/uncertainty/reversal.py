@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.compiled_scipy import ndtri
 from aggcal.aggregation.uncertainty.summary import Uncertainty
 from aggcal.errors import AggcalWarning, DividedWarning, ReversedWarning, count, some
 
 FEWEST_TO_JUDGE_BY = 3
 """Annotators: of two who contradict each other, either may be the reversed one."""
+_LEAST_LEVEL = 0.95
+"""Level of the interval that somebody is named by: in 1,160 studies of 12 to 300 honest people and
+close items somebody was named in 4; by half of the interval (level .5), in 7 of 385."""
 
 
 def not_to_tell(annotators: int, warnings: Iterable[AggcalWarning] = ()) -> str:
@@ -40,9 +44,17 @@ NO_CONSENSUS = "opposing groups leave no single consensus to compare with"
 
 
 def reversed_annotators(ids: TextArray, known: Uncertainty | None, border: float) -> list[str]:
-    """Return those whose whole interval is below the reliability of random answers."""
-    high = None if known is None else known.reliability_high
-    return [] if high is None else [str(one) for one in ids[high < border]]
+    """Return those whose whole interval is below the reliability of random answers.
+
+    Intervals of a lower level are taken as wide as those of 95%: who is named does not depend on
+    the level that somebody wants to see.
+    """
+    if known is None or known.reliability_low is None or known.reliability_high is None:
+        return []
+    wider = max(1.0, float(ndtri(0.5 + 0.5 * _LEAST_LEVEL) / ndtri(0.5 + 0.5 * known.level)))
+    middle = 0.5 * (known.reliability_low + known.reliability_high)
+    highest = middle + wider * (known.reliability_high - middle)
+    return [str(one) for one in ids[highest < border]]
 
 
 def reversed_warnings(
