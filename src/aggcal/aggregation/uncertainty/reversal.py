@@ -13,7 +13,7 @@ FEWEST_TO_JUDGE_BY = 3
 """Annotators: of two who contradict each other, either may be the reversed one."""
 _LEAST_LEVEL = 0.95
 """Level of the interval that somebody is named by: in 1,160 studies of 12 to 300 honest people and
-close items somebody was named in 4; by half of the interval (level .5), in 7 of 385."""
+close items somebody was named in 4; by intervals of level .5, in 7 of 385."""
 
 
 def not_to_tell(annotators: int, warnings: Iterable[AggcalWarning] = ()) -> str:
