@@ -92,6 +92,8 @@ class GapVariances:
     fitted: Fitted
     information: FloatArray
     """What each row adds to the information about the scores."""
+    as_weighed: bool = True
+    """Whether the scores are those that weights of answers lead to."""
 
     def tried(self, *, bounded: bool) -> Iterator[Variances]:
         """Yield an upper bound of all of them where that is wanted and there is one, then them.
@@ -134,7 +136,7 @@ class GapVariances:
     @cached_property
     def weights(self) -> FloatArray | None:
         """The weight of an answer of each row; None where it is 1 everywhere."""
-        return weights_of_answers(self.fitted.judgments)
+        return weights_of_answers(self.fitted.judgments) if self.as_weighed else None
 
     @cached_property
     def _exact(self) -> Variances:

@@ -8,8 +8,9 @@ r = y − p of the answers, weighed by their annotators' slopes γ, what differe
     T = Σ_pairs [ (Σ_u R_u)² − Σ_u R_u² ],   R_u = Σ γ r over u's answers to the pair.
 
 Only products of different annotators' residuals enter, so T does not depend on how much single
-answers scatter (ties). Lapses are mended for all people alike; those of some more than of others,
-in thousands of answers to a few items that lie far apart, still look like effects of pairs.
+answers scatter (ties). That slopes are estimates, from few answers of each of many people, and that
+some people lapse more than others, makes T too large: what is found is looked at again, with both
+allowed for (`second_look`).
 
 With I_u = Σ γ² p (1 − p) and I = Σ_u I_u, independent answers give E T = −Σ C (I² − Σ I_u²), where
 C is the variance of the pair's gap: the fit has seen the answers itself. The variance is at most
@@ -39,6 +40,7 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.gap_variances import GapVariances, Variances, weights_of_answers
 from aggcal.advice.check.row_sums import Mending
+from aggcal.advice.check.second_look import looked_again
 from aggcal.advice.check.shared_pull import Moments, Shared, pulled_together
 from aggcal.advice.check.testing import odds_against
 from aggcal.advice.check.tied_slopes import slopes_with_ties
@@ -79,7 +81,8 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     >>> pair_effects(Fitted.of(aggcal.read_judgments(rows))).found
     True
     """
-    return _between(fitted, _Rows.of(fitted, without))
+    found = _between(fitted, _Rows.of(fitted, without))
+    return looked_again(fitted, found, None, without)[0]
 
 
 def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
@@ -104,7 +107,7 @@ def repeated_answers(fitted: Fitted) -> Shared | None:
     >>> repeated_answers(Fitted.of(aggcal.read_judgments(rows))) is None
     True
     """
-    return _within(fitted, _Rows.of(fitted, frozenset()))
+    return looked_again(fitted, None, _within(fitted, _Rows.of(fitted, frozenset())))[1]
 
 
 def shared_answers(
@@ -123,7 +126,7 @@ def shared_answers(
     rows = _Rows.of(fitted, without, bounded=True)
     between = _between(fitted, rows)
     every = _Rows.of(fitted, frozenset(), bounded=True) if without else rows
-    return between, _within(fitted, every)
+    return looked_again(fitted, between, _within(fitted, every), without)
 
 
 def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
@@ -183,9 +186,9 @@ def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> F
     return Finding(
         "problem" if found.inflation >= _GRAVE else "note",
         code,
-        f"{where}, chance gives so much agreement {odds_against(max(found.p_value, 1e-300))}. "
-        "Answers may depend on each other, or people may slip where the choice is clear, which the "
-        f"scores do not allow for. A shared effect of sd {found.sd:.2f} logits would explain it. "
+        f"{where}, chance gives so much agreement {odds_against(max(found.p_value, 1e-300))}, "
+        "unequal reliability and lapses of attention allowed for. Answers may depend on each "
+        f"other. A shared effect of sd {found.sd:.2f} logits would explain it. "
         f"Standard errors should be about {np.sqrt(found.inflation) - 1.0:.0%} "
         "larger, and claims that need independent answers are withdrawn.",
         remedy,

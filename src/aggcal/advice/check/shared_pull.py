@@ -71,6 +71,8 @@ def pulled_together(
     gap_variances: Iterable[Variances],
     whole: float,
     number: FloatArray | float = 1.0,
+    *,
+    also: float = 0.0,
 ) -> Shared | None:
     """Test whether units of one group pull together.
 
@@ -87,6 +89,8 @@ def pulled_together(
         The variance of what all answers pull the scores by.
     number
         How many units each entry stands for.
+    also
+        What is to be added to the products.
     """
     groups = int(group.max(initial=-1)) + 1
     if isinstance(number, float):
@@ -108,12 +112,9 @@ def pulled_together(
         return np.where(np.abs(together - alone) > 1e-12 * alone, together - alone, 0.0)
 
     expected = products(information)
-    compared = int(np.sum(expected > 0.0))
-    if not compared:
+    if not expected.sum() > 0.0:
         return None
-    together, seen = float(products(pull).sum()), products(np.square(pull))
     usual = expected if weighed is None else products(spread)
-    variance = 2.0 * max(float(usual.sum()), float(seen.sum()))
     one, two, three = (total(spread**k) for k in (1, 2, 3))
     third = float(np.sum(8.0 * (one**3 - 3.0 * one * two + 2.0 * three)))
     third += 4.0 * float(products(skew).sum())
@@ -121,19 +122,43 @@ def pulled_together(
     if weighed is not None:
         both = total(information) * total(weighed[1]) - total(information * weighed[1])
         weight = both / np.where(expected > 0.0, expected, 1.0)
-    # Wider gaps explain less: what is not found with an upper bound is not found without it.
-    for each in gap_variances:
-        mine = each.of(np.flatnonzero(several))
-        surplus = together + float(mine.as_drawn(weight) @ expected)
-        p_value = _upper_tail(surplus, variance, third)
-        if p_value < RATE and mine.beyond is not None:
-            wide, skewed = mine.beyond(expected)
-            p_value = _upper_tail(surplus, variance + wide, third + skewed)
-        if p_value >= RATE:
-            break
-    effect = max(0.0, surplus) / float(expected.sum())
-    inflation = 1.0 + effect * float(expected.sum()) / whole
-    return Shared(float(np.sqrt(effect)), inflation, p_value, compared)
+    found = Products(
+        float(products(pull).sum()) + also,
+        expected,
+        2.0 * max(float(usual.sum()), float(products(np.square(pull)).sum())),
+        third,
+        weight,
+    )
+    return found.held_against((each.of(np.flatnonzero(several)) for each in gap_variances), whole)
+
+
+class Products(NamedTuple):
+    """Products of what two units of a group pull by, added up."""
+
+    together: float
+    expected: FloatArray
+    """Of each group: by how much an effect of variance 1 would raise them."""
+    variance: float
+    third: float
+    """Their central moments, if units are independent."""
+    weight: FloatArray | None = None
+    """Where weights differ: that of a usual product of each group."""
+
+    def held_against(self, gap_variances: Iterable[Variances], whole: float) -> Shared:
+        """Tell whether they are more than chance explains: see `pulled_together`."""
+        # Wider gaps explain less: what is not found with an upper bound is not found without it.
+        for mine in gap_variances:
+            surplus = self.together + float(mine.as_drawn(self.weight) @ self.expected)
+            p_value = _upper_tail(surplus, self.variance, self.third)
+            if p_value < RATE and mine.beyond is not None:
+                wide, skewed = mine.beyond(self.expected)
+                p_value = _upper_tail(surplus, self.variance + wide, self.third + skewed)
+            if p_value >= RATE:
+                break
+        effect = max(0.0, surplus) / float(self.expected.sum())
+        inflation = 1.0 + effect * float(self.expected.sum()) / whole
+        compared = int(np.sum(self.expected > 0.0))
+        return Shared(float(np.sqrt(effect)), inflation, p_value, compared)
 
 
 def _upper_tail(surplus: float, variance: float, third: float) -> float:
