@@ -45,6 +45,9 @@ _FEWEST_ROWS = 5_000
 _CROWDED = 0.2
 """Share of the pairs of items, both judged by the same annotator, from which matrix products are
 quicker than going through those pairs: they take every pair, at a fifth of the time or less."""
+_FEW_ITEMS = 200
+"""Items up to which going through pairs is quicker all the same: they stay in the cache, and tables
+for matrix products take longer to lay out than to multiply."""
 _FEW_ROWS = 10_000  # rows that are multiplied by all nodes at once; of more, it would take memory
 _BLOCK = 1 << 22
 """Numbers in a table of annotators by items that is made at once: 32 MB."""
@@ -287,7 +290,7 @@ class Integrated:
         """Whether annotators judged so many of the items that matrix products pay."""
         n = self.rows.n_items
         seen = -np.expm1(-2.0 * self._sizes / n)  # of items paired at random
-        return float(np.mean(seen**2)) > _CROWDED
+        return n > _FEW_ITEMS and float(np.mean(seen**2)) > _CROWDED
 
     def _tables(self, values: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield b = Σ_k values_uk g_uk as tables, some annotators by items each."""

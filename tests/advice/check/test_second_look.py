@@ -78,7 +78,7 @@ def test_independent_answers_are_left_in_peace(kind: dict[str, float]) -> None:
     assert found == 0
 
 
-@pytest.mark.parametrize("kind", [FEW_EACH, MANY_EACH])
+@pytest.mark.parametrize("kind", [FEW_EACH, MANY_EACH | {"slips": 0.15}])
 def test_effects_of_pairs_are_found(kind: dict[str, float]) -> None:
     """Of a sd of 0.8 they stand out; scores that were fitted to them take up a part."""
     found = [pair_effects(Fitted.of(study(seed, pair_sd=0.8, **kind))) for seed in range(4)]  # type: ignore[arg-type]

@@ -235,7 +235,7 @@ PART int factored(double *matrix, int n)
  * variances of these without them: with the covariance C of the gaps, W the curvature of the rows,
  * S its root and r their pull, (I - C W)^-1 C = C + T'T, where T = L^-1 S C and LL' = I - S C S.
  * covariance is that of the items. undone says whose factor was lost to rounding. */
-#define FEW_ROWS 48
+#define FEW_ROWS 64
 void aggcal_left_out_few(int64_t first, int64_t last, const int64_t *who, const int64_t *starts,
                          const int32_t *left, const int32_t *right, const double *pull,
                          const double *curve, int64_t items, const double *covariance,

@@ -13,7 +13,15 @@ from aggcal._core.kernels.threads import balanced, beside, each_range, in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
 from aggcal._core.unmasked import distinct
-from aggcal.advice.check.without_one import Left, by_cholesky, by_lu, by_series, by_signs, refitted
+from aggcal.advice.check.without_one import (
+    Left,
+    by_cholesky,
+    by_lu,
+    by_series,
+    by_signs,
+    refitted,
+    refitted_together,
+)
 from aggcal.aggregation.solve.inverse import inverse_and_errors
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
@@ -24,9 +32,13 @@ MOST_ITEMS = 1500
 _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take."""
 
-_SMALL, _ENTRIES = 48, 1 << 16
+_SMALL, _ENTRIES = 64, 1 << 16
 """Rows of an annotator up to which several are left out at once (the kernel has room for as many),
 and entries of the tables of those who are where there is no kernel."""
+
+_FEW_ITEMS = 64
+"""Items up to which annotators who have more rows than that are left out by their own inverses: of
+more items these take longer than random signs."""
 
 _FOR_THREADS = 5_000
 """Rows from which annotators are left out in threads: fewer are left out before these are awake."""
@@ -151,7 +163,10 @@ def consensus_of_others(
     inverse, errors = inverse_and_errors(whole, drawn())
     moves, variance = np.empty_like(gap), np.empty_like(gap)
     every = Left(left, right, pull, curve)
-    parts = _batches(starts, n, _few_left_out(starts, every, inverse, moves, variance))
+    who = _few_left_out(starts, every, inverse, moves, variance)
+    if n <= _FEW_ITEMS:
+        who = _left_out_together(starts, who, every, whole, (moves, variance))
+    parts = _batches(starts, n, who)
 
     def without(rows: IntArray) -> None:
         one = every.at(rows)
@@ -178,7 +193,7 @@ def _few_left_out(
     """Leave out annotators with few rows by a kernel; return who is still to be left out."""
     kernels, sizes, n = library(), np.diff(starts), len(inverse)
     left: IntArray = np.flatnonzero(sizes)
-    few = left[sizes[left] <= min(n, _SMALL)]
+    few = left[sizes[left] <= _SMALL]
     if kernels is None or not len(few):
         return left
     undone = np.zeros(len(few), dtype=np.int8)
@@ -190,6 +205,29 @@ def _few_left_out(
 
     each_range(work, balanced(np.concatenate([[0], np.cumsum(sizes[few])]), _FEWEST))
     return np.setdiff1d(left, few[undone == 0], assume_unique=True)
+
+
+def _left_out_together(
+    starts: IntArray,
+    who: IntArray,
+    columns: Left,
+    whole: FloatArray,
+    out: tuple[FloatArray, FloatArray],
+) -> IntArray:
+    """Leave out annotators with more rows than items, many at once; return who is still to be."""
+    sizes, n = np.diff(starts)[who], len(whole)
+    many = who[sizes > n]
+    batches = [many[k : k + _ENTRIES // n**2] for k in range(0, len(many), _ENTRIES // n**2)]
+
+    def without(some: IntArray) -> None:
+        given = np.diff(starts)[some]
+        owner = np.repeat(np.arange(len(some)), given)
+        rows = np.arange(len(owner)) + np.repeat(starts[some] - np.cumsum(given) + given, given)
+        out[0][rows], out[1][rows] = refitted_together(whole, owner, columns.at(rows))
+
+    for done, _ in enumerate(in_turn(without, batches)):
+        report("comparing each annotator with the others", done, len(batches))
+    return who[sizes <= n]
 
 
 def _batches(starts: IntArray, n: int, who: IntArray) -> list[IntArray]:

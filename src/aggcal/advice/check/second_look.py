@@ -23,7 +23,7 @@ from aggcal.advice.check.gap_variances import GapVariances, Variances
 from aggcal.advice.check.shared_pull import Moments, Products, Shared, pulled_together
 from aggcal.advice.check.tied_slopes import slopes_with_ties
 
-_MOST = 50_000
+_MOST = 20_000
 """Annotators by pairs that are looked at, of people drawn at random: they take about a second, and
 what fewer do not show changes no error to speak of."""
 
