@@ -10,6 +10,8 @@ import pytest
 
 import aggcal
 from aggcal.advice.check import Check, check, survey
+from aggcal.advice.check.camp_signs import first_sign
+from aggcal.advice.check.context import Fitted
 from aggcal.simulation import Simulation, simulate
 
 ACCUSING = {
@@ -171,3 +173,21 @@ def test_files_and_report_accuse_nobody_of_a_camp(
     verdicts = {row.split(",")[column] for row in rows[1:]}
     assert verdicts <= {"reliable", "unclear", "too-few"}
     assert MAYBE in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("items", "annotators", "judgments"), [(8, 1000, 10_000), (8, 4000, 12_000), (20, 500, 30_000)]
+)
+def test_few_items_and_many_people_are_no_sign_of_groups(
+    items: int, annotators: int, judgments: int
+) -> None:
+    """Signs drawn without regard to the fit found one in every such study, ten deviations out."""
+    shape: dict[str, Any] = {"items": items, "annotators": annotators, "judgments": judgments}
+    for seed in range(3):
+        shown = simulate(**shape, seed=seed).shown
+        assert not first_sign(Fitted.of(aggcal.read_judgments(shown)), []).shows
+
+
+def test_groups_among_many_people_are_a_sign() -> None:
+    shown = simulate(items=20, annotators=500, judgments=30_000, camp_share=0.4, seed=1).shown
+    assert first_sign(Fitted.of(aggcal.read_judgments(shown)), []).shows

@@ -7,7 +7,13 @@ import pytest
 
 from aggcal._core.kernels import library
 from aggcal.advice.check import random_signs
-from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
+from aggcal.advice.check.random_signs import (
+    Directions,
+    Table,
+    redrawn,
+    strengths,
+    weighted_agreements,
+)
 
 ANNOTATORS, ITEMS = 180, 70
 
@@ -41,6 +47,28 @@ def signed(dense: np.ndarray, draws: int, seed: int) -> list[np.ndarray]:
     return tables
 
 
+def directions(dense: np.ndarray) -> tuple[Directions, np.ndarray]:
+    """Two in each row, as entries and, annotators by two by items, as a table."""
+    random, (row, column) = np.random.default_rng(9), np.nonzero(dense)
+    table = sparse(dense)
+    given = random.uniform(0.5, 1.5, (2, len(row)))
+    whole = np.zeros((ANNOTATORS, 2, ITEMS))
+    for k in range(2):
+        whole[row, k, column] = given[k]
+    return Directions.of(table.starts, *given), whole
+
+
+def without(table: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Project each row by least squares, and make it as long as it was."""
+    found = table.copy()
+    for u, row in enumerate(table):
+        part, *_ = np.linalg.lstsq(whole[u].T, row, rcond=None)
+        rest = row - part @ whole[u]
+        size = np.linalg.norm(rest)
+        found[u] = rest * np.linalg.norm(row) / size if size > 1e-9 else 0.0
+    return found
+
+
 def largest(table: np.ndarray) -> float:
     gram = table @ table.T
     np.fill_diagonal(gram, 0.0)
@@ -55,8 +83,10 @@ def test_strengths_are_the_largest_eigenvalues(
     if kernel and not hasattr(library(), "aggcal_signed_product"):
         pytest.skip("there is no kernel")
     monkeypatch.setattr(random_signs, "_compiled", lambda: kernel)
-    found = strengths(sparse(dense), draws, np.random.default_rng(3))
-    wanted = [largest(table) for table in signed(dense, draws, 3)]
+    away, whole = directions(dense)
+    found = strengths(sparse(dense), away, draws, np.random.default_rng(3))
+    as_it_is, *drawn = signed(dense, draws, 3)
+    wanted = [largest(as_it_is), *(largest(without(table, whole)) for table in drawn)]
     assert len(found) == draws + 1
     np.testing.assert_allclose(found, wanted, rtol=2e-3)
     assert found[0] > found[1:].max()
@@ -87,4 +117,14 @@ def test_signs_are_fair_and_the_first_is_plus() -> None:
 
 def test_an_empty_table_has_no_pattern() -> None:
     empty = Table(np.zeros(201, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), 5)
-    assert (strengths(empty, 3, np.random.default_rng(0)) == 0.0).all()
+    nothing = Directions(np.zeros(0), np.zeros(0))
+    assert (strengths(empty, nothing, 3, np.random.default_rng(0)) == 0.0).all()
+
+
+def test_a_row_of_which_nothing_is_left_is_nothing() -> None:
+    """Two numbers that add up to nothing in two directions have no others."""
+    table = Table(np.array([0, 2]), np.arange(2), np.array([1.0, -1.0]), 2)
+    away = Directions.of(table.starts, np.ones(2), np.array([0.0, 1.0]))
+    bits = np.array([2, 0], dtype=np.uint64)
+    assert (redrawn(table, away, bits, 1) == 0.0).all()
+    assert (redrawn(table, away, bits, 0) == table.data).all()

@@ -11,7 +11,12 @@ from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
+from aggcal.advice.check.random_signs import (
+    Directions,
+    Table,
+    strengths,
+    weighted_agreements,
+)
 from aggcal.aggregation.solve.linear import definite_solve
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
@@ -21,6 +26,10 @@ FEWEST_ANNOTATORS = 4  # two camps of two
 LARGE = 200_000  # rows from which time counts more than a sharp null
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20  # of signs: more take longer, fewer blur the null's deviation
 _SURE = 3.0  # deviations of the null: lower ones accuse more clean studies
+_COHERENT = 0.012
+"""Part of full agreement that those who do not follow the consensus must show. Who errs by chance
+looks like one of them, and thousands of those agree a little (0.003) for having erred on the same
+pairs; members of camps agree by 0.3 or more, or by 0.01 if they gave ten answers each."""
 _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
 _DENSE = 150  # annotators up to which all eigenvectors cost less than a few
@@ -151,7 +160,7 @@ class _Patterns:
         table = Table(self.starts, self.codes % self.n, data, self.n)
         draws = _DRAWS_LARGE if len(off) > LARGE else _DRAWS_SMALL
         if self.m > _DENSE:
-            value, *drawn = strengths(table, draws, random)
+            value, *drawn = strengths(table, self._taken_away(), draws, random)
         else:
             value = self._strongest(data)[0]
             turns = counted(range(draws), "looking for camps")
@@ -160,9 +169,21 @@ class _Patterns:
         # A camp that the consensus passed over looks like so many who guess; guesses do not agree.
         together, *by_chance = weighted_agreements(table, self.apart, _DRAWS_SMALL, random)
         apart = _deviations(together, by_chance)
-        if apart > beyond:
+        if apart > beyond and together >= _COHERENT * self._most_together(table):
             return apart, lambda: self.apart
         return beyond, lambda: self._strongest(data)[1]
+
+    def _most_together(self, table: Table) -> float:
+        """Return how far those would agree who do not follow the consensus, if they did fully."""
+        owner = np.repeat(np.arange(self.m), np.diff(self.starts))
+        size = self.apart * np.sqrt(sums(owner, np.square(table.data), self.m))
+        return float(size.sum() ** 2 - np.square(size).sum())
+
+    def _taken_away(self) -> Directions:
+        """Return the directions that `_left_over` leaves nothing in."""
+        size = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
+        scores = self.fitted.scores - self.fitted.scores.mean()
+        return Directions.of(self.starts, size, size * scores[self.codes % self.n])
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""

@@ -1,6 +1,11 @@
 """How strong a common pattern of annotators would be by chance: the same table with random signs.
 
 The strength is the largest eigenvalue of T Tᵀ without its diagonal, T being annotators by items.
+What annotators have left over adds up to nothing, and so does its product with the scores: a fit
+has taken both away. Signs at random would bring them back, and spread over all directions what the
+rows of the table have in two fewer; of few items and thousands of annotators, any study would stand
+out. So both are taken away again, and each row is made as long as it was.
+
 All draws of signs are worked on at once, by Lanczos' method: reading the table takes longer than
 the arithmetic.
 """
@@ -30,6 +35,9 @@ _MOST_STEPS = 24
 """Steps at most. By chance the table as it is gets as far in them as those with random signs do, so
 that they compare; a pattern that stands out is found by then."""
 
+_PARALLEL = 1e-6
+"""Length, of 1, below which nothing is left of a direction or a row but rounding."""
+
 Bits = npt.NDArray[np.uint64]
 Single = npt.NDArray[np.float32]
 
@@ -48,8 +56,52 @@ class Table(NamedTuple):
         return len(self.starts) - 1
 
 
-def strengths(table: Table, draws: int, random: np.random.Generator) -> FloatArray:
+class Directions(NamedTuple):
+    """Two directions in which rows have nothing.
+
+    Entries are like those of the table; in each row they are of unit length and at right angles, or
+    0.
+    """
+
+    one: FloatArray
+    other: FloatArray
+
+    @classmethod
+    def of(cls, starts: IntArray, one: FloatArray, other: FloatArray) -> Directions:
+        """Make them from any two.
+
+        Examples
+        --------
+        >>> found = Directions.of(np.array([0, 2]), np.array([3.0, 4.0]), np.array([5.0, 0.0]))
+        >>> found.one, found.other
+        (array([0.6, 0.8]), array([ 0.8, -0.6]))
+        """
+        owner, m = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), len(starts) - 1
+
+        def unit(x: FloatArray, least: float) -> FloatArray:
+            length = np.sqrt(sums(owner, np.square(x), m))
+            return x * np.where(length > least, 1.0 / np.maximum(length, 1e-300), 0.0)[owner]
+
+        one, other = unit(one, 0.0), unit(other, 0.0)
+        other = other - sums(owner, one * other, m)[owner] * one
+        return cls(one, unit(other, _PARALLEL))
+
+
+def strengths(
+    table: Table, without: Directions, draws: int, random: np.random.Generator
+) -> FloatArray:
     """Return the largest eigenvalue of the table as it is, then those with random signs.
+
+    Parameters
+    ----------
+    table
+        What is left over, annotators by items.
+    without
+        What is taken away again once signs are drawn.
+    draws
+        How often they are.
+    random
+        Of the signs.
 
     Examples
     --------
@@ -57,7 +109,8 @@ def strengths(table: Table, draws: int, random: np.random.Generator) -> FloatArr
 
     >>> starts, item = np.array([0, 8, 16, 17]), np.array([*range(8), *range(8), 8])
     >>> table = Table(starts, item, np.ones(17), 9)
-    >>> found = strengths(table, 7, np.random.default_rng(0))
+    >>> nothing = Directions(np.zeros(17), np.zeros(17))
+    >>> found = strengths(table, nothing, 7, np.random.default_rng(0))
     >>> round(float(found[0]), 3), bool((found[1:] < 8.0).all()), len(found)
     (8.0, True, 8)
     """
@@ -66,17 +119,69 @@ def strengths(table: Table, draws: int, random: np.random.Generator) -> FloatArr
     if not _compiled():
         return np.concatenate(
             [
-                _largest(_plain_product(table, _sign(bits, d), own), table.annotators, 1)
+                _largest(
+                    _plain_product(table._replace(data=redrawn(table, without, bits, d)), own),
+                    table.annotators,
+                    1,
+                )
                 for d in counted(range(draws + 1), "looking for camps")
             ]
         )
-    signed = _Signed(table, bits, width)
+    signed, plus = _Signed(table, bits, width), np.zeros_like(bits)
+    every: Single = np.ones((table.n_items, width), dtype=np.float32)
+    away = [_Signed(table._replace(data=each), plus, width) for each in without]
+    back = [_along(table._replace(data=table.data * each), bits, every) for each in without]
+    left = own[:, None] - np.square(back[0]) - np.square(back[1])
+    longer: Single = _longer(own[:, None], left).astype(np.float32)
     less: Single = own.astype(np.float32)[:, None]
 
     def product(v: Single) -> Single:
-        return signed.by_item(signed.by_annotator(v)) - less * v
+        given = longer * v
+        items = signed.by_annotator(given)
+        for part, by in zip(away, back, strict=True):
+            items = items - part.by_annotator(by * given)
+        found = signed.by_item(items)
+        for part, by in zip(away, back, strict=True):
+            found = found - by * part.by_item(items)
+        return longer * found - less * v
 
     return _largest(product, table.annotators, width)[: draws + 1]
+
+
+def _along(table: Table, bits: Bits, every: Single) -> Single:
+    """Return what signs bring back of a direction, annotators by draws; nothing without signs."""
+    found = _Signed(table, bits, every.shape[1]).by_item(every)
+    found[:, 0] = 0.0
+    return found
+
+
+def _longer(own: FloatArray, left: FloatArray) -> FloatArray:
+    """Return the factor that makes rows as long as they were; 0 where nothing of one is left."""
+    real = left > _PARALLEL * own
+    return np.where(real, np.sqrt(own / np.where(real, left, 1.0)), 0.0)
+
+
+def redrawn(table: Table, without: Directions, bits: Bits, draw: int) -> FloatArray:
+    """Return the entries of the table with one draw of signs, and what it brings back taken away.
+
+    Examples
+    --------
+    Three numbers that add up to nothing do so with other signs, too:
+
+    >>> table = Table(np.array([0, 3]), np.arange(3), np.array([1.0, 1.0, -2.0]), 3)
+    >>> flat = Directions.of(table.starts, np.ones(3), np.zeros(3))
+    >>> found = redrawn(table, flat, np.array([2, 0, 0], dtype=np.uint64), 1)
+    >>> bool(np.isclose(found.sum(), 0.0)), float(np.square(found).sum().round(6))
+    (True, 6.0)
+    """
+    if not draw:
+        return table.data
+    owner, m = np.repeat(np.arange(table.annotators), np.diff(table.starts)), table.annotators
+    found = table.data * _sign(bits, draw)
+    for each in without:
+        found = found - sums(owner, found * each, m)[owner] * each
+    own, left = (sums(owner, np.square(x), m) for x in (table.data, found))
+    return np.asarray(_longer(own, left)[owner] * found)
 
 
 def weighted_agreements(
@@ -167,14 +272,12 @@ class _Signed:
         return out
 
 
-def _plain_product(
-    table: Table, sign: FloatArray, own: FloatArray
-) -> Callable[[Single], FloatArray]:
+def _plain_product(table: Table, own: FloatArray) -> Callable[[Single], FloatArray]:
     """Return the product with one draw, without a kernel."""
     from scipy.sparse import csr_array
 
     shape = table.annotators, table.n_items
-    signed = csr_array((table.data * sign, table.item, table.starts), shape=shape)
+    signed = csr_array((table.data, table.item, table.starts), shape=shape)
     across = signed.T.tocsr()
     return lambda v: signed @ (across @ v) - own[:, None] * v
 
