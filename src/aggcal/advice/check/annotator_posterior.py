@@ -15,12 +15,15 @@ annotators share. Who gave many answers has a finer one about where the coarser 
 from __future__ import annotations
 
 from math import log
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit, sparse
+from aggcal._core.compiled_scipy import expit
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _STEP, _LAPSE_STEP = 0.35, 0.7
 """Of the coarsest grid, in log γ and in logit λ: finer ones take longer and change no test."""
@@ -40,6 +43,9 @@ _HOW_SURE: FloatArray = np.array([0.5, 1.5, 0.5])
 of cases and differ as those of most studies do. Surer ones would decide in small studies."""
 _CERTAIN = 1e-12  # a probability nearer to 0 or 1 is taken for this: its logarithm must exist
 _AT_ONCE = 1 << 20  # entries by points worked on at once: more take more memory
+_DENSE = 12
+"""Places per entry in a table of annotators by pairs up to which it is not sparse: products with
+such a table are quicker for having nothing to look up."""
 
 
 class Entries(NamedTuple):
@@ -149,15 +155,16 @@ class Posterior(NamedTuple):
             chance = crowd.posterior(gap, self.laws)
             place = np.zeros(int(self.entries.annotator.max()) + 1, dtype=np.int64)
             place[crowd.who] = np.arange(len(crowd.who))
+            if isinstance(crowd.up, np.ndarray):
+                at = place[self.entries.annotator[crowd.entries]], self.entries.pair[crowd.entries]
+                for column, part in zip(found, crowd.grid.moved(gap), strict=True):
+                    column[crowd.entries] = (chance @ part.T)[at]
+                continue
             size = max(1, _AT_ONCE // len(crowd.grid.slope))
             for begin in range(0, len(crowd.entries), size):
                 mine = crowd.entries[begin : begin + size]
                 weight = chance[place[self.entries.annotator[mine]]]
-                p, x = crowd.grid.curve(gap[self.entries.pair[mine]])
-                z = x * p
-                v = z * (x - z)
-                w = v * (x - 2.0 * z)
-                each = x, z, x * x, x * z, z * z, v * v, v * v * v, w, w * w
+                each = crowd.grid.moved(gap[self.entries.pair[mine]])
                 for column, part in zip(found, each, strict=True):
                     column[mine] = np.einsum("ij,ij->i", weight, part)
         return found
@@ -227,6 +234,14 @@ class _Grid(NamedTuple):
         steep = (1.0 - self.lapses) * self.slope * logistic * (1.0 - logistic)
         return p, steep / (p * (1.0 - p))
 
+    def moved(self, gap: FloatArray) -> tuple[FloatArray, ...]:
+        """Return what `Means` has means of, gaps by points each."""
+        p, x = self.curve(gap)
+        z = x * p
+        v = z * (x - z)
+        w = v * (x - 2.0 * z)
+        return x, z, x * x, x * z, z * z, v * v, v * v * v, w, w * w
+
 
 class _Crowd(NamedTuple):
     """Annotators who share a grid."""
@@ -234,10 +249,10 @@ class _Crowd(NamedTuple):
     who: IntArray
     entries: IntArray
     grid: _Grid
-    up: sparse.csr_array
+    up: sparse.csr_array | FloatArray
     """Answers that put the first item above, annotators by pairs; of who answers the other way
     round, those that do not."""
-    number: sparse.csr_array
+    number: sparse.csr_array | FloatArray
 
     @classmethod
     def of(cls, entries: Entries, who: IntArray, turned: BoolArray, grid: _Grid) -> _Crowd:
@@ -247,8 +262,12 @@ class _Crowd(NamedTuple):
         at, pair = place[entries.annotator[mine]], entries.pair[mine]
         number, up = entries.number[mine], entries.up[mine]
         up = np.where(turned[entries.annotator[mine]], number - up, up)
+        from aggcal._core.compiled_scipy import sparse  # most commands do without
+
         shape = len(who), len(entries.first)
         tables = [sparse.csr_array((each, (at, pair)), shape=shape) for each in (up, number)]
+        if shape[0] * shape[1] <= _DENSE * len(mine):
+            return cls(who, mine, grid, *(each.toarray() for each in tables))
         return cls(who, mine, grid, *tables)
 
     def finer(self, gap: FloatArray, laws: FloatArray) -> _Crowd:
