@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import aggcal
@@ -191,3 +193,56 @@ def test_few_items_and_many_people_are_no_sign_of_groups(
 def test_groups_among_many_people_are_a_sign() -> None:
     shown = simulate(items=20, annotators=500, judgments=30_000, camp_share=0.4, seed=1).shown
     assert first_sign(Fitted.of(aggcal.read_judgments(shown)), []).shows
+
+
+PAIRS: dict[str, tuple[int, list[tuple[int, int]], int, int, bool]] = {
+    "a chain": (8, [(k, k + 1) for k in range(7)], 300, 10, False),
+    "a ring with chords": (
+        10,
+        [(k, (k + d) % 10) for d in (1, 4) for k in range(10)],
+        400,
+        10,
+        False,
+    ),
+    "components": (18, [(k, j) for k in range(18) for j in range(k + 6, 18, 6)], 600, 6, False),
+    "asked again": (6, list(combinations(range(6), 2)), 40, 60, True),
+    "three items": (3, list(combinations(range(3), 2)), 50, 60, False),
+}
+"""Items, pairs that are asked, annotators, answers of each, whether questions are asked again."""
+
+
+def answers(kind: str, seed: int, *, camp: float = 0.0) -> aggcal.Judgments:
+    """Simulate people of whom half hardly err and half nearly guess."""
+    items, pairs, annotators, each, again = PAIRS[kind]
+    random = np.random.default_rng([17, seed])
+    truth, slopes = random.normal(size=(2, items)), random.choice([0.2, 3.0], annotators)
+    group = (random.random(annotators) < camp).astype(int)
+    who = np.repeat(np.arange(annotators), each)
+    asked = random.integers(len(pairs), size=len(who))
+    if again:
+        asked = np.where(np.arange(len(who)) % 2 == 1, np.roll(asked, 1), asked)
+    first, second = np.array(pairs)[asked].T
+    gap = truth[group[who], first] - truth[group[who], second]
+    up = random.random(len(who)) < 1.0 / (1.0 + np.exp(-slopes[who] * gap))
+    swapped = random.random(len(who)) < 0.5
+    return aggcal.read_judgments(
+        {
+            "annotator": who,
+            "left": np.where(swapped, second, first),
+            "right": np.where(swapped, first, second),
+            "outcome": np.where(up == swapped, "right", "left").astype(object),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_few_pairs_are_no_sign_of_groups(kind: str) -> None:
+    """Signs of single items found one in half of such studies, in most, or in all of them."""
+    found = sum(first_sign(Fitted.of(answers(kind, seed)), []).patterned for seed in range(12))
+    assert found <= 2
+
+
+@pytest.mark.parametrize("kind", sorted(PAIRS.keys() - {"three items"}))
+def test_groups_are_seen_by_few_pairs(kind: str) -> None:
+    found = sum(first_sign(Fitted.of(answers(kind, k, camp=0.4)), []).shows for k in range(6))
+    assert found >= 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,24 +12,24 @@ from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.random_signs import (
-    Directions,
-    Table,
-    strengths,
-    weighted_agreements,
+    Leftovers,
+    Taken,
+    agreement,
+    drawn_bits,
+    sign_of,
+    strengths_and_agreements,
 )
 from aggcal.aggregation.solve.linear import definite_solve
 from aggcal.models.links import LOGISTIC
-from aggcal.models.rows import scatter
 
 FEWEST = 2  # annotators of the smallest camp: one alone is an odd one out
 FEWEST_ANNOTATORS = 4  # two camps of two
 LARGE = 200_000  # rows from which time counts more than a sharp null
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20  # of signs: more take longer, fewer blur the null's deviation
 _SURE = 3.0  # deviations of the null: lower ones accuse more clean studies
-_COHERENT = 0.012
-"""Part of full agreement that those who do not follow the consensus must show. Who errs by chance
-looks like one of them, and thousands of those agree a little (0.003) for having erred on the same
-pairs; members of camps agree by 0.3 or more, or by 0.01 if they gave ten answers each."""
+_ROUNDING = 2e-3
+"""Least deviation of the null, as part of its values: the search for eigenvalues stops at half of
+that."""
 _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
 _DENSE = 150  # annotators up to which all eigenvectors cost less than a few
@@ -112,118 +112,134 @@ class _Patterns:
     """What the consensus leaves unexplained, annotator by item."""
 
     def __init__(self, fitted: Fitted, kept: BoolArray) -> None:
-        judgments = fitted.judgments
-        self.fitted, self.kept = fitted, kept
-        self.left, self.right = judgments.left, judgments.right
-        self.owner = judgments.annotator.astype(np.int64)
-        self.number = decided(judgments).astype(np.float64)
-        self.slope = fitted.population.slopes[self.owner]
-        self.gap = fitted.scores[self.left] - fitted.scores[self.right]
-        self.p = LOGISTIC.probability(self.slope * self.gap)
-        self.doubt = self.number * self.p * (1.0 - self.p)
+        judgments, answers, grouped = fitted.judgments, fitted.answers, fitted.answers.grouped
         n, self.m = judgments.n_items, judgments.n_annotators
-        self.n = n
-        keys = np.concatenate([self.owner * n + self.left, self.owner * n + self.right])
-        self.codes, position = np.unique(keys, return_inverse=True)
-        self.position = position.ravel()
-        slopes = fitted.population.slopes
+        slopes, rows = fitted.population.slopes, grouped.of_row
+        self.fitted, self.n = fitted, n
         self.apart = np.maximum(0.0, 1.0 - slopes / max(fitted.population.typical_slope, 1e-9))
-        self.starts = np.searchsorted(self.codes, np.arange(self.m + 1) * n)
-        curve = np.square(self.slope) * self.doubt
-        diagonal = sums(self.left, curve, n) + sums(self.right, curve, n) + fitted.precision
-        self.whole: np.ndarray | None = None
-        if fitted.others.information is not None:
-            whole = np.zeros((n, n))
-            np.add.at(whole, (self.left, self.right), -curve)
-            whole += whole.T
-            np.fill_diagonal(whole, diagonal)
-            self.whole = whole
-        self.diagonal = diagonal
-        by_annotator = sums(judgments.annotator, self.doubt, self.m)
-        by_item = sums(self.left, self.doubt, n) + sums(self.right, self.doubt, n)
-        size = np.sqrt(np.maximum(by_annotator, 1e-9)[self.codes // n])
-        size *= np.sqrt(np.maximum(by_item, 1e-9)[self.codes % n])
-        self.scale = kept[self.codes // n] / size
+        self.first, self.second = answers.first[grouped.pair], answers.second[grouped.pair]
+        gap = fitted.scores[self.first] - fitted.scores[self.second]
+        p = LOGISTIC.probability(slopes[grouped.annotator] * gap)
+        number = decided(judgments).astype(np.float64)
+        off = sums(rows, number * (answers.up - p[rows]), len(gap))
+        doubt = sums(rows, number, len(gap)) * p * (1.0 - p)
+        functions = [gap]
+        if judgments.sided:
+            # A habit of choosing one side is no taste, even where items keep their sides.
+            lefts = sums(rows, number * np.where(answers.first_is_left, 1.0, -1.0), len(gap))
+            functions.append(lefts * p * (1.0 - p) / np.maximum(doubt, 1e-300))
+        self.slope = slopes[grouped.annotator]
+        self.moved = self.slope * doubt
+        self.diagonal, self.whole = self._information(self.slope * self.moved)
+        study = self._laid_out(kept, doubt, functions)
+        self.study = study._replace(off=study.left(self._unmoved(off, self._steps([off])[0])))
+
+    def _information(self, curve: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Return what is known of the scores: of each by itself, and of all where they are few."""
+        n = self.n
+        diagonal = sums(self.first, curve, n) + sums(self.second, curve, n)
+        diagonal = diagonal + self.fitted.precision
+        if self.fitted.others.information is None:
+            return diagonal, None
+        whole = np.zeros((n, n))
+        np.add.at(whole, (self.first, self.second), -curve)
+        whole += whole.T
+        np.fill_diagonal(whole, diagonal)
+        return diagonal, whole
+
+    def _laid_out(
+        self, kept: BoolArray, doubt: FloatArray, functions: list[FloatArray]
+    ) -> Leftovers:
+        """Lay out the table of annotators by items."""
+        owner, n = self.fitted.answers.grouped.annotator, self.n
+        codes, position = np.unique(
+            np.concatenate([owner * n + self.first, owner * n + self.second]), return_inverse=True
+        )
+        by_item = sums(self.first, doubt, n) + sums(self.second, doubt, n)
+        size = np.sqrt(np.maximum(sums(owner, doubt, self.m), 1e-9)[codes // n])
+        size *= np.sqrt(np.maximum(by_item, 1e-9)[codes % n])
+        return Leftovers(
+            owner,
+            np.zeros(len(owner)),
+            position.ravel(),
+            np.searchsorted(codes, np.arange(self.m + 1) * n),
+            codes % n,
+            kept[codes // n] / size,
+            Taken.of(owner, doubt, functions),
+            n,
+        )
+
+    def _steps(self, off: Iterable[FloatArray]) -> FloatArray:
+        """Return by how much such leftovers would move the scores (one step of a fit)."""
+        pulls = (self.slope * each for each in off)
+        totals = [sums(self.first, x, self.n) - sums(self.second, x, self.n) for x in pulls]
+        if self.whole is None:
+            return np.asarray(np.stack(totals) / self.diagonal)
+        return np.asarray(definite_solve(self.whole, np.stack(totals, axis=1)).T)
+
+    def _unmoved(self, off: FloatArray, step: FloatArray) -> FloatArray:
+        """Take off what such a step explains."""
+        return np.asarray(off - self.moved * (step[self.first] - step[self.second]))
 
     def test(self, seed: int) -> tuple[float, Callable[[], FloatArray]]:
         """Return how far the strongest pattern exceeds chance, and each annotator's part in it.
 
-        Chance: the same leftovers of each annotator and item, their signs drawn anew. Annotators
+        Chance: the same leftovers of each annotator and pair, their signs drawn anew. Annotators
         may so have tastes of their own; only tastes that they share count. Beside the strongest
         pattern, those count who do not follow the consensus, if they agree with each other. The
         parts are worked out when they are asked for.
         """
-        random = np.random.default_rng(seed)
-        judgments = self.fitted.judgments
-        off = self._left_over(self.number * (judgments.outcome - self.p))
-        data = self.scale * np.bincount(self.position, np.concatenate([off, -off]))
-        table = Table(self.starts, self.codes % self.n, data, self.n)
-        draws = _DRAWS_LARGE if len(off) > LARGE else _DRAWS_SMALL
+        random, study = np.random.default_rng(seed), self.study
+        data = study.table(study.off)
+        draws = _DRAWS_LARGE if len(study.owner) > LARGE else _DRAWS_SMALL
         if self.m > _DENSE:
-            value, *drawn = strengths(table, self._taken_away(), draws, random)
+            values, agreements = strengths_and_agreements(study, self.apart, draws, random)
+            (value, *drawn), (together, *by_chance) = values, agreements
         else:
-            value = self._strongest(data)[0]
-            turns = counted(range(draws), "looking for camps")
-            drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in turns]
+            value, together = self._strongest(data)[0], agreement(study, self.apart, data)
+            drawn, by_chance = [], []
+            for other in self._redrawn(draws, random):
+                drawn.append(self._strongest(other)[0])
+                by_chance.append(agreement(study, self.apart, other))
         beyond = _deviations(value, drawn)
         # A camp that the consensus passed over looks like so many who guess; guesses do not agree.
-        together, *by_chance = weighted_agreements(table, self.apart, _DRAWS_SMALL, random)
         apart = _deviations(together, by_chance)
-        if apart > beyond and together >= _COHERENT * self._most_together(table):
+        if apart > beyond:
             return apart, lambda: self.apart
         return beyond, lambda: self._strongest(data)[1]
 
-    def _most_together(self, table: Table) -> float:
-        """Return how far those would agree who do not follow the consensus, if they did fully."""
-        owner = np.repeat(np.arange(self.m), np.diff(self.starts))
-        size = self.apart * np.sqrt(sums(owner, np.square(table.data), self.m))
-        return float(size.sum() ** 2 - np.square(size).sum())
-
-    def _taken_away(self) -> Directions:
-        """Return the directions that `_left_over` leaves nothing in."""
-        size = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
-        scores = self.fitted.scores - self.fitted.scores.mean()
-        return Directions.of(self.starts, size, size * scores[self.codes % self.n])
+    def _redrawn(self, draws: int, random: np.random.Generator) -> Iterator[FloatArray]:
+        """Give tables with other signs, less what they move the scores by: few people move them."""
+        study = self.study
+        bits, _ = drawn_bits(len(study.off), draws, random)
+        steps = self._steps(study.off * sign_of(bits, draw + 1) for draw in range(draws))
+        for draw in counted(range(draws), "looking for camps"):
+            off = study.off * sign_of(bits, draw + 1)
+            yield study.redrawn(self._unmoved(off, steps[draw]))
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""
+        study = self.study
         if self.m <= _DENSE and self.m * self.n <= _SMALL:
             whole = np.zeros((self.m, self.n))
-            whole.flat[self.codes] = data
+            whole[np.repeat(np.arange(self.m), np.diff(study.starts)), study.item] = data
             return _first(whole @ whole.T)
         from aggcal._core.compiled_scipy import sparse
 
-        table = sparse.csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
+        table = sparse.csr_array((data, study.item, study.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:
             return _first((table @ table.T).toarray())
         from scipy.sparse.linalg import LinearOperator, eigsh
 
-        own = sums(self.codes // self.n, np.square(data), self.m)
-        across = table.T.tocsr()
+        own, across = study.squares(data), table.T.tocsr()
         agree = LinearOperator(
             (self.m, self.m), matvec=lambda v: table @ (across @ v) - own * v, dtype=np.float64
         )
         values, vectors = eigsh(agree, k=1, which="LA", v0=np.ones(self.m), tol=1e-3)
         return float(values[0]), vectors[:, 0]
 
-    def _left_over(self, off: FloatArray) -> FloatArray:
-        """Take off what a refit of scores and slopes would explain (one step of it)."""
-        pull = self.slope * off
-        total = scatter(self.left, self.right, pull, self.n)
-        step = total / self.diagonal if self.whole is None else definite_solve(self.whole, total)
-        off = off - self.doubt * self.slope * (step[self.left] - step[self.right])
-        along = sums(self.owner, off * self.gap, self.m)
-        curve = sums(self.owner, self.doubt * np.square(self.gap), self.m)
-        moved = along / np.maximum(curve, 1e-9)
-        left: FloatArray = off - self.doubt * self.gap * moved[self.owner]
-        if self.fitted.judgments.sided:
-            # A habit of choosing one side is no taste, even where items keep their sides.
-            given = np.maximum(sums(self.owner, self.doubt, self.m), 1e-9)
-            left -= self.doubt * (sums(self.owner, left, self.m) / given)[self.owner]
-        return left
 
-
-def _first(agreements: FloatArray) -> tuple[float, FloatArray]:
+def _first(agreements: np.ndarray) -> tuple[float, FloatArray]:
     """Return the largest eigenvalue and its vector, agreements with oneself left out."""
     np.fill_diagonal(agreements, 0.0)
     values, vectors = np.linalg.eigh(agreements)
@@ -231,9 +247,10 @@ def _first(agreements: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _deviations(value: float, drawn: Sequence[float]) -> float:
-    """Return how many standard deviations of drawn values lie between their mean and this one."""
-    return float(value - np.mean(drawn)) / max(float(np.std(drawn)), 1e-12)
+    """Return how many standard deviations of drawn values lie between their mean and this one.
 
-
-def _signs(random: np.random.Generator, size: int) -> FloatArray:
-    return np.where(random.random(size) < 0.5, -1.0, 1.0)  # noqa: PLR2004  # a fair coin
+    Of three items each row has one direction, whatever the signs: all values are then the same but
+    for rounding.
+    """
+    spread = max(float(np.std(drawn)), _ROUNDING * float(np.abs(drawn).max()), 1e-12)
+    return float(value - np.mean(drawn)) / spread

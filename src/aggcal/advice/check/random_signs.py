@@ -1,18 +1,19 @@
-"""How strong a common pattern of annotators would be by chance: the same table with random signs.
+"""How strong a common pattern of annotators would be by chance: their leftovers with random signs.
 
-The strength is the largest eigenvalue of T Tᵀ without its diagonal, T being annotators by items.
-What annotators have left over adds up to nothing, and so does its product with the scores: a fit
-has taken both away. Signs at random would bring them back, and spread over all directions what the
-rows of the table have in two fewer; of few items and thousands of annotators, any study would stand
-out. So both are taken away again, and each row is made as long as it was.
+A sign is drawn for all that an annotator has left over of one pair, so that it counts for one of
+its two items and against the other, as in the study. What the annotator's own slope would explain
+is taken off again, and each row of the table of annotators by items is made as long as it was: a
+fit leaves nothing in that direction, and who has tastes of their own leaves more than others. Signs
+of single entries of that table would spread its rows over directions which answers to few pairs, or
+to items in several components, do not have; any such study would stand out.
 
-All draws of signs are worked on at once, by Lanczos' method: reading the table takes longer than
-the arithmetic.
+The strength is the largest eigenvalue of T Tᵀ without its diagonal, T being the table. All draws of
+signs are worked on at once, by Lanczos' method: reading the table takes longer than the arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +21,12 @@ import numpy.typing as npt
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, each_range
+from aggcal._core.kernels.threads import balanced, each_range, in_turn
 from aggcal._core.progress import counted
 
 _WORD = 64
 _MOST_DRAWS = _WORD - 1
-"""Draws at once: a bit of a word each, and one bit for the table as it is."""
+"""Draws at once: a bit of a word each, and one bit for the leftovers as they are."""
 _TOGETHER = 4  # draws: as many as the kernel takes at a time
 _TOLERANCE = 1e-3
 """Share by which an eigenvalue may still have grown between two looks. Those of random signs differ
@@ -34,220 +35,277 @@ _LOOK_EVERY = 8  # steps: more go on for longer than needed, fewer look more oft
 _MOST_STEPS = 24
 """Steps at most. By chance the table as it is gets as far in them as those with random signs do, so
 that they compare; a pattern that stands out is found by then."""
-
-_PARALLEL = 1e-6
-"""Length, of 1, below which nothing is left of a direction or a row but rounding."""
+_LOOKING = "looking for camps"
+_NOTHING = 1e-6  # share of a row's squares, or of a direction's, that is taken for rounding
 
 Bits = npt.NDArray[np.uint64]
 Single = npt.NDArray[np.float32]
 
 
-class Table(NamedTuple):
-    """A sparse table of annotators by items: the entries of row u are those from starts[u] on."""
+class Taken(NamedTuple):
+    """A direction that a fit takes off each annotator's leftovers r: r − (Σ along r) pull.
 
+    Of each annotator Σ along pull is 1, or 0 where there is no such direction.
+    """
+
+    along: FloatArray
+    pull: FloatArray
+
+    @classmethod
+    def of(
+        cls, owner: IntArray, doubt: FloatArray, functions: Sequence[FloatArray]
+    ) -> tuple[Taken, ...]:
+        """Make directions of functions f: answers move by doubt · f, and Σ f r is what is left.
+
+        Examples
+        --------
+        >>> owner, gap = np.zeros(2, dtype=np.int64), np.array([1.0, 2.0])
+        >>> [found] = Taken.of(owner, np.full(2, 0.25), [gap])
+        >>> round(float(found.along @ found.pull), 9), float(found.pull[1] / found.pull[0])
+        (1.0, 2.0)
+        """
+        m = int(owner.max(initial=-1)) + 1
+        found: list[Taken] = []
+        for function in functions:
+            before, along = sums(owner, doubt * np.square(function), m), function
+            for other in found:
+                along = along - sums(owner, along * other.pull, m)[owner] * other.along
+            length = sums(owner, doubt * np.square(along), m)
+            real = length > _NOTHING * before
+            unit = np.where(real, np.where(real, length, 1.0) ** -0.5, 0.0)
+            along = along * unit[owner]
+            found.append(cls(along, doubt * along))
+        return tuple(found)
+
+
+class Leftovers(NamedTuple):
+    """What annotators have left over of pairs, and the table of annotators by items it makes.
+
+    Entries, one for each annotator and pair, are sorted by annotator. ``position`` is where in the
+    table they count: for their first items, and then against their second ones. The rows of the
+    table begin at ``starts``; each of its cells has an item and a scale.
+    """
+
+    owner: IntArray
+    off: FloatArray
+    position: IntArray
     starts: IntArray
     item: IntArray
-    data: FloatArray
+    scale: FloatArray
+    taken: tuple[Taken, ...]
     n_items: int
 
     @property
     def annotators(self) -> int:
-        """How many rows it has."""
+        """How many rows the table has."""
         return len(self.starts) - 1
 
+    def table(self, off: FloatArray) -> FloatArray:
+        """Return the cells that such leftovers make."""
+        found = np.bincount(self.position, np.concatenate([off, -off]), len(self.scale))
+        return np.asarray(self.scale * found)
 
-class Directions(NamedTuple):
-    """Two directions in which rows have nothing.
+    def squares(self, data: FloatArray) -> FloatArray:
+        """Return the squared length of each row."""
+        owner = np.repeat(np.arange(self.annotators), np.diff(self.starts))
+        return sums(owner, np.square(data), self.annotators)
 
-    Entries are like those of the table; in each row they are of unit length and at right angles, or
-    0.
-    """
+    def left(self, off: FloatArray) -> FloatArray:
+        """Take off what a fit takes off each annotator's leftovers."""
+        for each in self.taken:
+            part = sums(self.owner, off * each.along, self.annotators)
+            off = off - part[self.owner] * each.pull
+        return off
 
-    one: FloatArray
-    other: FloatArray
-
-    @classmethod
-    def of(cls, starts: IntArray, one: FloatArray, other: FloatArray) -> Directions:
-        """Make them from any two.
+    def redrawn(self, off: FloatArray) -> FloatArray:
+        """Return the cells that leftovers with other signs make, with rows as long as they were.
 
         Examples
         --------
-        >>> found = Directions.of(np.array([0, 2]), np.array([3.0, 4.0]), np.array([5.0, 0.0]))
-        >>> found.one, found.other
-        (array([0.6, 0.8]), array([ 0.8, -0.6]))
+        One annotator judged the three pairs of three items; with other signs what is left of a pair
+        still counts for one item and against the other:
+
+        >>> owner, off = np.zeros(3, dtype=np.int64), np.array([1.0, 2.0, 3.0])
+        >>> position, starts, item = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 3]), np.arange(3)
+        >>> study = Leftovers(owner, off, position, starts, item, np.ones(3), (), 3)
+        >>> found = study.redrawn(off * [1.0, -1.0, 1.0])
+        >>> study.table(off), found.round(3) + 0.0
+        (array([ 3.,  2., -5.]), array([-2.517,  5.033, -2.517]))
+        >>> study.squares(study.table(off)), study.squares(found).round(6)
+        (array([38.]), array([38.]))
         """
-        owner, m = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), len(starts) - 1
-
-        def unit(x: FloatArray, least: float) -> FloatArray:
-            length = np.sqrt(sums(owner, np.square(x), m))
-            return x * np.where(length > least, 1.0 / np.maximum(length, 1e-300), 0.0)[owner]
-
-        one, other = unit(one, 0.0), unit(other, 0.0)
-        other = other - sums(owner, one * other, m)[owner] * one
-        return cls(one, unit(other, _PARALLEL))
-
-
-def strengths(
-    table: Table, without: Directions, draws: int, random: np.random.Generator
-) -> FloatArray:
-    """Return the largest eigenvalue of the table as it is, then those with random signs.
-
-    Parameters
-    ----------
-    table
-        What is left over, annotators by items.
-    without
-        What is taken away again once signs are drawn.
-    draws
-        How often they are.
-    random
-        Of the signs.
-
-    Examples
-    --------
-    Two annotators who deviate alike in eight items, one who deviates in others:
-
-    >>> starts, item = np.array([0, 8, 16, 17]), np.array([*range(8), *range(8), 8])
-    >>> table = Table(starts, item, np.ones(17), 9)
-    >>> nothing = Directions(np.zeros(17), np.zeros(17))
-    >>> found = strengths(table, nothing, 7, np.random.default_rng(0))
-    >>> round(float(found[0]), 3), bool((found[1:] < 8.0).all()), len(found)
-    (8.0, True, 8)
-    """
-    bits, width = _drawn(len(table.data), draws, random)
-    own = _row_squares(table)
-    if not _compiled():
-        return np.concatenate(
-            [
-                _largest(
-                    _plain_product(table._replace(data=redrawn(table, without, bits, d)), own),
-                    table.annotators,
-                    1,
-                )
-                for d in counted(range(draws + 1), "looking for camps")
-            ]
-        )
-    signed, plus = _Signed(table, bits, width), np.zeros_like(bits)
-    every: Single = np.ones((table.n_items, width), dtype=np.float32)
-    away = [_Signed(table._replace(data=each), plus, width) for each in without]
-    back = [_along(table._replace(data=table.data * each), bits, every) for each in without]
-    left = own[:, None] - np.square(back[0]) - np.square(back[1])
-    longer: Single = _longer(own[:, None], left).astype(np.float32)
-    less: Single = own.astype(np.float32)[:, None]
-
-    def product(v: Single) -> Single:
-        given = longer * v
-        items = signed.by_annotator(given)
-        for part, by in zip(away, back, strict=True):
-            items = items - part.by_annotator(by * given)
-        found = signed.by_item(items)
-        for part, by in zip(away, back, strict=True):
-            found = found - by * part.by_item(items)
-        return longer * found - less * v
-
-    return _largest(product, table.annotators, width)[: draws + 1]
-
-
-def _along(table: Table, bits: Bits, every: Single) -> Single:
-    """Return what signs bring back of a direction, annotators by draws; nothing without signs."""
-    found = _Signed(table, bits, every.shape[1]).by_item(every)
-    found[:, 0] = 0.0
-    return found
+        found = self.table(self.left(off))
+        longer = _longer(self.squares(self.table(self.off)), self.squares(found))
+        return np.asarray(np.repeat(longer, np.diff(self.starts)) * found)
 
 
 def _longer(own: FloatArray, left: FloatArray) -> FloatArray:
     """Return the factor that makes rows as long as they were; 0 where nothing of one is left."""
-    real = left > _PARALLEL * own
+    real = left > _NOTHING * own
     return np.where(real, np.sqrt(own / np.where(real, left, 1.0)), 0.0)
 
 
-def redrawn(table: Table, without: Directions, bits: Bits, draw: int) -> FloatArray:
-    """Return the entries of the table with one draw of signs, and what it brings back taken away.
+def strengths_and_agreements(
+    study: Leftovers, weight: FloatArray, draws: int, random: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalue of the table, and how far annotators agree in all items.
+
+    The latter is `agreement`. Both are given first of the table as it is, then with random signs.
 
     Examples
     --------
-    Three numbers that add up to nothing do so with other signs, too:
+    Two annotators who deviate alike in eight pairs, one who deviates in another:
 
-    >>> table = Table(np.array([0, 3]), np.arange(3), np.array([1.0, 1.0, -2.0]), 3)
-    >>> flat = Directions.of(table.starts, np.ones(3), np.zeros(3))
-    >>> found = redrawn(table, flat, np.array([2, 0, 0], dtype=np.uint64), 1)
-    >>> bool(np.isclose(found.sum(), 0.0)), float(np.square(found).sum().round(6))
-    (True, 6.0)
+    >>> starts, owner = np.array([0, 16, 32, 34]), np.repeat([0, 1, 2], [8, 8, 1])
+    >>> first = np.concatenate([np.arange(8), 16 + np.arange(8), [32]])
+    >>> position = np.concatenate([first, first + np.repeat([8, 8, 1], [8, 8, 1])])
+    >>> item = np.concatenate([np.arange(16), np.arange(16), [16, 17]])
+    >>> study = Leftovers(owner, np.ones(17), position, starts, item, np.ones(34), (), 18)
+    >>> one, all_ = strengths_and_agreements(study, np.ones(3), 7, np.random.default_rng(0))
+    >>> round(float(one[0]), 3), bool((one[1:] < 16.0).all()), float(all_[0]), len(one), len(all_)
+    (16.0, True, 32.0, 8, 8)
     """
-    if not draw:
-        return table.data
-    owner, m = np.repeat(np.arange(table.annotators), np.diff(table.starts)), table.annotators
-    found = table.data * _sign(bits, draw)
-    for each in without:
-        found = found - sums(owner, found * each, m)[owner] * each
-    own, left = (sums(owner, np.square(x), m) for x in (table.data, found))
-    return np.asarray(_longer(own, left)[owner] * found)
+    bits, width = drawn_bits(len(study.off), draws, random)
+    own, turns = study.squares(study.table(study.off)), counted(range(draws + 1), _LOOKING)
+    if not _compiled():
+        found, together = [], []
+        for draw in turns:
+            data = (
+                study.redrawn(study.off * sign_of(bits, draw)) if draw else study.table(study.off)
+            )
+            found.append(_largest(_plain_product(study, data, own), study.annotators, 1)[0])
+            together.append(agreement(study, weight, data))
+        return np.array(found), np.array(together)
+    drawn = _Drawn(study, bits, turns, width)
+    less: Single = own.astype(np.float32)[:, None]
+    values = _largest(
+        lambda v: drawn.by_item(drawn.by_annotator(v)) - less * v, study.annotators, width
+    )
+    along = drawn.by_annotator(np.repeat(weight.astype(np.float32)[:, None], width, axis=1))
+    whole = _dots(along, along) - float(np.sum(own * np.square(weight)))
+    return values[: draws + 1], whole[: draws + 1]
 
 
-def weighted_agreements(
-    table: Table, weight: FloatArray, draws: int, random: np.random.Generator
-) -> FloatArray:
+def agreement(study: Leftovers, weight: FloatArray, data: FloatArray) -> float:
     """Return how far annotators agree in all items, Σ_i (Σ_u w_u T_ui)² without its own squares.
 
-    First of the table as it is, then with random signs.
-
     Examples
     --------
-    >>> table = Table(np.array([0, 1, 2]), np.zeros(2, dtype=np.int64), np.ones(2), 1)
-    >>> found = weighted_agreements(table, np.ones(2), 3, np.random.default_rng(0))
-    >>> float(found[0]), bool((np.abs(found[1:]) == 2.0).all())
-    (2.0, True)
+    >>> none, starts = np.zeros(0, dtype=np.int64), np.array([0, 2, 4])
+    >>> item = np.array([0, 1, 0, 1])
+    >>> study = Leftovers(none, np.zeros(0), none, starts, item, np.ones(4), (), 2)
+    >>> agreement(study, np.ones(2), np.array([1.0, -1.0, 1.0, -1.0]))
+    4.0
     """
-    bits, width = _drawn(len(table.data), draws, random)
-    own = float(np.sum(_row_squares(table) * np.square(weight)))
-    if not _compiled():
-        weighted = table.data * np.repeat(weight, np.diff(table.starts))
-        drawn = (weighted * _sign(bits, d) for d in range(draws + 1))
-        return np.array(
-            [float(np.sum(np.square(sums(table.item, x, table.n_items)))) - own for x in drawn]
-        )
-    signed = _Signed(table, bits, width)
-    along = signed.by_annotator(np.repeat(weight.astype(np.float32)[:, None], width, axis=1))
-    return _dots(along, along)[: draws + 1] - own
+    weighted = data * np.repeat(weight, np.diff(study.starts))
+    whole = sums(study.item, weighted, study.n_items)
+    return float(np.sum(np.square(whole)) - np.sum(np.square(weighted)))
 
 
 def _compiled() -> bool:
     return hasattr(library(), "aggcal_signed_product")
 
 
-def _drawn(size: int, draws: int, random: np.random.Generator) -> tuple[Bits, int]:
-    """Return a word of signs for each entry, of which the lowest is plus, and how many to use."""
+def drawn_bits(size: int, draws: int, random: np.random.Generator) -> tuple[Bits, int]:
+    """Return a word of signs for each entry, of which the lowest is plus, and how many to use.
+
+    Examples
+    --------
+    >>> bits, number = drawn_bits(3, 1, np.random.default_rng(0))
+    >>> len(bits), number
+    (3, 4)
+    """
     assert draws <= _MOST_DRAWS  # noqa: S101  # of this package's own choosing
     bits = random.integers(0, 1 << _WORD, size, dtype=np.uint64)
     bits &= np.uint64((1 << _WORD) - 2)
     return bits, -(-(draws + 1) // _TOGETHER) * _TOGETHER
 
 
-def _sign(bits: Bits, draw: int) -> FloatArray:
+def sign_of(bits: Bits, draw: int) -> FloatArray:
+    """Return the signs of one draw.
+
+    Examples
+    --------
+    >>> sign_of(np.array([0, 2], dtype=np.uint64), 1).tolist()
+    [1.0, -1.0]
+    """
     minus: BoolArray = (bits >> np.uint64(draw)) & np.uint64(1) == 1
     return np.where(minus, -1.0, 1.0)
 
 
-def _row_squares(table: Table) -> FloatArray:
-    owner = np.repeat(np.arange(table.annotators), np.diff(table.starts))
-    return sums(owner, np.square(table.data), table.annotators)
+class _Drawn:
+    """The tables of all draws at once, for the kernel: what is taken off is subtracted."""
+
+    def __init__(self, study: Leftovers, bits: Bits, draws: Iterable[int], width: int) -> None:
+        m, both = study.annotators, np.concatenate([bits, bits])
+        order = np.argsort(np.concatenate([study.owner, study.owner]), kind="stable")
+        starts = np.searchsorted(study.owner, np.arange(m + 1))
+        item, scale = study.item[study.position], study.scale[study.position]
+
+        def table(x: FloatArray, signs: Bits) -> _Signed:
+            data = scale * np.concatenate([x, -x])
+            cells = 2 * starts, item[order], data[order], signs[order]
+            return _Signed(cells, study.n_items, width)
+
+        self.signed = table(study.off, both)
+        none = np.zeros_like(both)
+        self.taken = [table(each.pull, none) for each in study.taken]
+        every: Single = np.ones((1, width), dtype=np.float32)
+        nowhere = np.zeros(len(bits), dtype=np.int64)
+        self.back = [
+            _Signed((starts, nowhere, study.off * each.along, bits), 1, width).by_item(every)
+            for each in study.taken
+        ]
+        for part in self.back:
+            part[:, 0] = 0.0  # without signs nothing is left to take off
+        own, longer = study.squares(study.table(study.off)), np.ones((m, width), dtype=np.float32)
+
+        def lengthen(draw: int) -> None:
+            if draw:
+                left = study.squares(study.table(study.left(study.off * sign_of(bits, draw))))
+                longer[:, draw] = _longer(own, left)
+
+        for _ in in_turn(lengthen, draws):
+            pass
+        self.longer = longer
+
+    def by_annotator(self, v: Single) -> Single:
+        """Sum over annotators: from annotators by draws to items by draws."""
+        given = self.longer * v
+        found = self.signed.by_annotator(given)
+        for table, part in zip(self.taken, self.back, strict=True):
+            found = found - table.by_annotator(part * given)
+        return found
+
+    def by_item(self, v: Single) -> Single:
+        """Sum over items: from items by draws to annotators by draws."""
+        found = self.signed.by_item(v)
+        for table, part in zip(self.taken, self.back, strict=True):
+            found = found - part * table.by_item(v)
+        return self.longer * found
 
 
 class _Signed:
-    """The table with all draws of signs, by annotator and by item, for the kernel."""
+    """A sparse table with all draws of signs, by annotator and by item, for the kernel."""
 
-    def __init__(self, table: Table, bits: Bits, width: int) -> None:
+    def __init__(
+        self,
+        cells: tuple[IntArray, IntArray, FloatArray, Bits],
+        n_items: int,
+        width: int,
+    ) -> None:
+        starts, item, data, bits = cells
         self.width = width
-        column, value = table.item.astype(np.int32), table.data.astype(np.float32)
-        starts = np.ascontiguousarray(table.starts, dtype=np.int64)
-        number = np.bincount(column, minlength=table.n_items)
+        column, value = item.astype(np.int32), data.astype(np.float32)
+        starts = np.ascontiguousarray(starts, dtype=np.int64)
+        number = np.bincount(column, minlength=n_items)
         across = np.concatenate([[0], np.cumsum(number)])
         row, moved, moved_bits = np.empty_like(column), np.empty_like(value), np.empty_like(bits)
         kernels = library()
         assert kernels is not None  # noqa: S101  # whoever calls has looked
         self.kernels, self.next = kernels, across[:-1].copy()
         kernels.aggcal_signed_transpose(
-            table.annotators,
+            len(starts) - 1,
             *at(starts, column, value, bits, self.next, row, moved, moved_bits),
         )
         self.rows = starts, column, value, bits
@@ -272,12 +330,14 @@ class _Signed:
         return out
 
 
-def _plain_product(table: Table, own: FloatArray) -> Callable[[Single], FloatArray]:
+def _plain_product(
+    study: Leftovers, data: FloatArray, own: FloatArray
+) -> Callable[[Single], FloatArray]:
     """Return the product with one draw, without a kernel."""
     from scipy.sparse import csr_array
 
-    shape = table.annotators, table.n_items
-    signed = csr_array((table.data, table.item, table.starts), shape=shape)
+    shape = study.annotators, study.n_items
+    signed = csr_array((data, study.item, study.starts), shape=shape)
     across = signed.T.tocsr()
     return lambda v: signed @ (across @ v) - own[:, None] * v
 
