@@ -1,6 +1,6 @@
 r"""What `aggcal check` says of honest people who gave few answers each, or who slip.
 
-    python benchmarks/few_answers.py [--studies 120] [-o benchmarks/results/few-answers.md]
+    python benchmarks/few_answers.py [--studies 100] [-o benchmarks/results/few-answers.md]
 
 Answers of such people agree for reasons of their own. In studies of many shapes, nobody copies, no
 pair has an effect, and there are no groups: whatever is said of these is wrong. Studies with
@@ -137,7 +137,7 @@ def row(kind: Kind, clean: list[set[str]], effects: list[set[str]], camps: list[
 def main() -> None:
     """Count, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=120)
+    parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("-o", "--output", type=Path)
     asked = parser.parse_args()
     some = max(1, asked.studies // 3)
