@@ -302,7 +302,7 @@ def main() -> None:
         "",
         *ratios(runs),
     ]
-    for name in ("aggcal btl", "aggcal hra-g"):
+    for name in sorted({r.name for r in runs if r.seconds} & {"aggcal btl", "aggcal hra-g"}):
         grown = slope(runs, name)
         if grown is not None:
             lines.append(f"- {name}: time grows as judgments to the power {grown:.2f}")
