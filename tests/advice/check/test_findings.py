@@ -160,3 +160,14 @@ def test_the_order_of_presentation_names_whom_it_decides_for() -> None:
 def test_a_warning_says_what_and_what_to_do_in_sentences() -> None:
     assert str(AggcalWarning("2 rows are odd", "remove them")) == "2 rows are odd. Remove them."
     assert AggcalWarning("2 rows are odd.", "Remove them.").title == "2 rows are odd"
+
+
+def test_no_number_is_shown_by_powers_of_ten() -> None:
+    """Half of the items have 2,000 answers each, and the others one more."""
+    up, rows = np.random.default_rng(1).random(4001) < 0.7, []
+    for k in range(4001):
+        one, other = "ab" if k < 2000 else "cd"
+        rows.append((f"u{k % 40}", *((one, other) if up[k] else (other, one))))
+    text = str(check(rows, quick=True))
+    assert "median 2,000" in text
+    assert "e+0" not in text

@@ -19,6 +19,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, ended, printable, sentence, some
 from aggcal.errors.voice import spoken
 
+_NO_DECIMALS = 1000.0  # from which numbers are shown without: three digits would be 2.5e+03
 LISTED = 200
 """Ids that the details of a finding list at most; ``number`` is the number of all of them."""
 
@@ -279,5 +280,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         parts = (f"{_plain(name)} {_shown(number)}" for name, number in value.items())
         return ", ".join(parts) or "none"
-    whole = isinstance(value, int) or float(value).is_integer()
+    whole = isinstance(value, int) or float(value).is_integer() or abs(value) >= _NO_DECIMALS
     return f"{value:,.0f}" if whole else f"{value:,.3g}"
