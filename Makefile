@@ -2,8 +2,8 @@
 #   make demo    the paper's story on real data: ten lines and a report
 #   make test    lint, types, import directions, documentation, tests, doctests
 # Beside them: make docs (the documentation, in docs/_build/html), make fuzz (random files into every
-# reader), make oldest (the core tests with the oldest versions that pyproject.toml allows), make
-# picture, make clean.
+# reader), make golden (all numbers that a change must keep), make oldest (the core tests with the
+# oldest versions that pyproject.toml allows), make picture, make clean.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -19,7 +19,7 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '$(1)'; fi
 endef
 
-.PHONY: demo test lint types imports docs tests tests-shown fuzz oldest picture clean
+.PHONY: demo test lint types imports docs tests tests-shown fuzz golden oldest picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
@@ -55,6 +55,10 @@ SECONDS ?= 60
 fuzz: $(VENV)/.dev
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: atheris 2>/dev/null || true
 	$(BIN)/python tests/io/fuzz_readers.py --seconds $(SECONDS)
+
+# Numbers of all studies against those that were kept; the tests look at a share of them.
+golden: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/golden/golden.py compare
 
 # Every direct dependency at its lower bound, in an environment of its own: a bound that is too low
 # fails here, not at a user's. The tools of the tests are as new as they come.

@@ -1,7 +1,8 @@
 """Time Stage 1 on a GPU, where the data is made: ``python benchmarks/gpu.py --sizes 1e8,1e9``.
 
-Each line of the output is a JSON object. Needs CuPy and a GPU; nothing else of aggcal's extras.
-``--table FILE`` prints the lines of an earlier run as a table of Markdown, and needs neither.
+Each line of the output is a JSON object. Needs CuPy and a GPU, NumPy and SciPy, and nothing else
+that aggcal needs. ``--table FILE`` prints the lines of an earlier run as a table of Markdown, and
+needs neither CuPy nor a GPU.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ import numpy as np
 from aggcal._core.arrays import constant
 from aggcal.aggregation.solve.newton import minimise
 from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
-from aggcal.engines.gpu.objective import DeviceThurstone
-from aggcal.models.information import information
+from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import likelihood
 
 _CHUNK = 1 << 26
 _ROUGH = 1e-3
@@ -52,7 +52,7 @@ def made(n_rows: int, n_items: int, n_annotators: int, seed: int) -> tuple[Rows,
         winner[k:end], loser[k:end] = cupy.where(won, i, j), cupy.where(won, j, i)
         del owner, i, j, chance, won
     cupy.get_default_memory_pool().free_all_blocks()
-    return Rows(winner, loser, constant(1.0, total), starts, n_items), score
+    return Rows(winner, loser, constant(1.0, total), starts.get(), n_items), score
 
 
 def seconds(work: Callable[[], Any], times: int = 5) -> float:
@@ -119,16 +119,16 @@ def parts(fit: dict[str, Any]) -> dict[str, float]:
     reach = float(scores.max() - scores.min())
     taken["slopes"] = seconds(lambda: eliminated(scores, reach))
     taken["product"] = seconds(lambda: curvature.curvature_product(vector))
-    taken["border"] = seconds(lambda: curvature.border(vector))
+    taken["border"] = seconds(lambda: curvature.borders(vector[None]))
     return {name: round(1e3 * value, 3) for name, value in taken.items()}
 
 
 def errors(rows: DeviceRows, fit: dict[str, Any]) -> float:
     """Seconds that the standard errors of all scores and reliabilities take."""
     began = time.perf_counter()
-    problem = likelihood(rows, named_link("logistic"), 1.0, 4.0)
+    problem = DeviceLikelihood(rows, named_link("logistic"), 1.0, 4.0)
     reliabilities = fit["problem"].reliabilities
-    held = information(problem, fit["scores"].get(), reliabilities)
+    held = DeviceInformation(problem, fit["scores"].get(), reliabilities)
     # As after a fit: the typical reliability is the unit.
     laplace(held, unit=np.sign(reliabilities) * rows.given / rows.given.sum())
     return time.perf_counter() - began
@@ -142,14 +142,13 @@ def libraries(n_rows: int, n: int) -> None:
     import torch
 
     rows, _ = made(n_rows, n, n, 0)
-    sizes = cupy.diff(rows.starts)
+    sizes = np.diff(rows.starts)
     owner = cupy.repeat(cupy.arange(n, dtype=cupy.int32), sizes.tolist())
     near, cross = (cupy.full(len(rows), value, dtype=cupy.float32) for value in (0.2, -0.4))
     vector = cupy.random.default_rng(1).standard_normal(n, dtype=cupy.float32)
     columns = (rows.winner, rows.loser, owner, near, cross, vector)
 
     def by_cupy(columns: Any) -> Any:
-
         i, j, u, a, b, v = columns
         gap = v[i] - v[j]
         shared, out = cupy.zeros_like(v), cupy.zeros_like(v)
