@@ -13,13 +13,13 @@ from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
 from aggcal.calibration.atc import project
 from aggcal.errors import OptionError
-from aggcal.io import read_judgments
 from aggcal.metrics import compare
 from aggcal.models.links import link
 from aggcal.paper import published
 from aggcal.paper.cells import REFITTED, Remark, table_cells
 from aggcal.paper.levels import ModelScores, against_ratings, at_every_level
 from aggcal.paper.optimum import penalised_optimum
+from aggcal.paper.pairs import read_pairs
 from aggcal.paper.pictures import CLEAN, CORRUPTIONS, counts, examples, levels
 from aggcal.paper.ratings import judgments_from_ratings, mean_and_median, read_ratings
 from aggcal.paper.reading_level import recipe_scores, wins_of
@@ -107,7 +107,7 @@ def _recipe(method: str, wins: Wins) -> FloatArray:
 def _orders(folder: Path, ids: TextArray, result: Result, say: Callable[[str], None]) -> Orders:
     """Fit every method: as the authors did, each answer an annotator, and properly."""
     wins = wins_of(folder / "judgments.csv", ids, "entry")
-    judgments = read_judgments(folder / "judgments.csv")
+    judgments = read_pairs(folder / "judgments.csv")
     found: Orders = {}
     for method in published.METHODS:
         say(f"dots: {method}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.data.judgments import Judgments
-from aggcal.io import read_judgments
+from aggcal.paper.pairs import read_pairs
 
 Answer = tuple[str, str, int, float]
 """Participant, question, item and estimate."""
@@ -59,4 +59,4 @@ def judgments_from_ratings(answers: list[Answer]) -> Judgments:
             outcome = "left" if a > b else "right" if b > a else "tie"
             for name, value in zip(columns, (who, str(left), str(right), outcome), strict=True):
                 columns[name].append(value)
-    return read_judgments({name: np.array(v, dtype=object) for name, v in columns.items()})
+    return read_pairs({name: np.array(v, dtype=object) for name, v in columns.items()})

@@ -17,13 +17,13 @@ from aggcal.calibration import calibrate
 from aggcal.calibration.atc import project
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.io import read_judgments
 from aggcal.io.scores import read_item_columns
 from aggcal.metrics import compare
 from aggcal.models.links import link
 from aggcal.paper import published
 from aggcal.paper.cells import REFITTED, table_cells
 from aggcal.paper.optimum import penalised_optimum
+from aggcal.paper.pairs import read_pairs
 from aggcal.paper.plots import violins
 from aggcal.paper.recipe import (
     Recipe,
@@ -33,6 +33,7 @@ from aggcal.paper.recipe import (
     homogeneous_optimum,
 )
 from aggcal.paper.result import Result
+from aggcal.registry import LAPLACE
 
 _RECIPE = Recipe(virtual=10.0)
 _STABLE = Recipe(virtual=10.0, step=5e-4, steps=6000)
@@ -69,7 +70,7 @@ def load(folder: Path) -> Study:
     names = ("truth", "s_p", "s_star_hra_g", "s_star_hra_e", "s_star_hra_n")
     ids, columns = read_item_columns(folder / "items.csv", names)
     return Study(
-        read_judgments(folder / "judgments.csv"),
+        read_pairs(folder / "judgments.csv"),
         wins_of(folder / "judgments.csv", ids, "annotator"),
         ids,
         columns["truth"],
@@ -227,13 +228,14 @@ def trained_model(study: Study, *, splits: int) -> dict[str, Any]:
     totals: dict[str, list[dict[str, float]]] = {}
     for split in range(splits):
         lent, known = _split(study, split)
-        consensus = aggregate(_kept(study, ~lent[study.wins.annotator]), warn=False)
+        rows = _kept(study, ~lent[study.wins.annotator])
+        consensus = aggregate(rows, "hra-g", warn=False).quantify(LAPLACE.name)
         model, _ = ridge_model(study, split)
         scores = Scores(study.ids, model)
         train = set(study.ids[known])
         anchors = dict(zip(study.ids[known], study.truth[known], strict=True))
         made = {
-            "atc": calibrate(scores, consensus, warn=False),
+            "atc": calibrate(scores, consensus, method="atc", warn=False),
             "fused": calibrate(scores, consensus, method="fused", warn=False),
             "fused, anchors": calibrate(
                 scores, consensus, method="fused", anchors=anchors, warn=False
@@ -281,7 +283,7 @@ def _over(rows: list[dict[str, float]], model: list[dict[str, float]]) -> dict[s
 def _kept(study: Study, rows: np.ndarray) -> Judgments:
     wins, ids = study.wins, study.ids
     kept = rows & (wins.winner != wins.loser)
-    return read_judgments(
+    return read_pairs(
         {
             "annotator": as_text(wins.annotator[kept]),
             "winner": ids[wins.winner[kept]],
