@@ -30,7 +30,6 @@ PRELOADED = (
     "aggcal.advice.advising",
     "aggcal.advice.guarantees",
     "aggcal.aggregation.scales",
-    "aggcal.aggregation.uncertainty.letters",
     "aggcal.assessment",
     "aggcal.assessment.claimed",
     "aggcal.assessment.comparisons",

@@ -202,10 +202,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     "a class of features": lambda j: aggcal.GPPL("identity").fit(j),
     "assess by features": lambda j: assessed(j, method="gppl", features="identity").items,
     "no prior": lambda j: by_mode(j, "btl", prior=None),
-    **{
-        kind: partial(errors, kind=kind)
-        for kind in ("sandwich", "sandwich-random", "sandwich-fixed", "bootstrap")
-    },
+    "bootstrap": partial(errors, kind="bootstrap"),
     "own method": lambda j: aggcal.aggregate(j, Wins(), warn=False),
     "compare methods": lambda j: aggcal.compare_methods(j, ["tcv"], folds=2).to_dict(),
     "suggest by name": lambda j: aggcal.suggest_pairs(
@@ -383,17 +380,6 @@ def test_they_say_what_they_are(where: str) -> None:
     page = there._repr_html_()
     assert "400 judgments" in page
     assert ("<table" in page) == (where == "device")
-
-
-@pytest.mark.parametrize("where", HELD)
-def test_efficiency_is_that_of_one_machine_or_says_less(where: str) -> None:
-    judgments = judged("plain")
-    found, wanted = by_mode(held(where, judgments)).efficiency(), by_mode(judgments).efficiency()
-    assert found is not None
-    assert wanted is not None
-    assert len(wanted) > 2
-    assert_same(found, {name: wanted[name] for name in found})
-    assert len(found) == (2 if where == "sharded" else len(wanted))
 
 
 def test_separate_pieces_are_told_and_connected_ones_are_not() -> None:

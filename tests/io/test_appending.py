@@ -173,7 +173,6 @@ def test_options_of_several_inputs(command: Command, tmp_path: Path) -> None:
     for option, said in (
         (("--tie-within", "1"), "a.csv, b.csv: --tie-within does not apply"),
         (("--drafts",), "--drafts does not apply"),
-        (("--ranking-weight", "pair"), "--ranking-weight does not apply"),
         (("--column", "winner=best"), "no file has a column 'best'"),
     ):
         done = command("convert", "a.csv", "b.csv", "-o", "all.csv", *option)

@@ -89,7 +89,7 @@ def test_strengths_weights_and_ratings(tmp_path: Path) -> None:
     found = aggcal.read_judgments(path)
     assert found.outcome.tolist() == [0.75, 0.25]
     assert found.weight.tolist() == [1.5, 2.0]
-    assert len(found.notes) == 2
+    assert len(found.notes) == 3
     path.write_text("item;annotator;rating\na;ann;3,5\nb;ann;3\n", encoding="utf-8")
     assert aggcal.read_judgments(path).n_judgments == 1
 

@@ -92,7 +92,6 @@ def test_places_in_columns(tmp_path: Path, header: str) -> None:
     ("option", "value"),
     [
         ("tie_within", 1.0),
-        ("ranking_weight", "pair"),
         ("left_key", "text"),
         ("right_key", "text"),
         ("drafts", True),
@@ -102,7 +101,7 @@ def test_options_that_do_not_apply_are_refused(tmp_path: Path, option: str, valu
     shown = f"{option}=True" if value is True else f"{option}="
     with pytest.raises(OptionError, match=f"{shown} does not apply to table judgments"):
         _read(tmp_path, "annotator,winner,loser\nann,a,b\n", **{option: value})
-    if option not in ("tie_within", "ranking_weight"):
+    if option != "tie_within":
         with pytest.raises(OptionError, match=f"{shown} does not apply to ratings"):
             _read(tmp_path, LONG, **{option: value})
     else:

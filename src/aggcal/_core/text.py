@@ -27,6 +27,8 @@ _LONGEST = 40  # columns of an id in a table
 _LONGEST_NOTE = 300  # columns of what a warning quotes
 _NAMED = 3  # ids that a sentence names before it counts
 
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
 _BLANKS = re.compile(" +")
 
 # A code point that is no character: it stands in no text.
@@ -81,6 +83,30 @@ def named(ids: Sequence[object] | TextArray) -> str:
     "'a', 'bbbbbbbbbbbbbbbbbbbbbbb…', 'c' and 1 more"
     """
     return some([*(clipped(i, WIDTH // _NAMED - 5) for i in ids[:_NAMED]), *ids[_NAMED:]])
+
+
+def ordinal(rank: int) -> str:
+    """Write a rank.
+
+    Examples
+    --------
+    >>> [ordinal(rank) for rank in (1, 2, 3, 4, 11, 22, 1013)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd', '1,013th']
+    """
+    teens = rank % 100 in {11, 12, 13}
+    ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank:,}{ending}"
+
+
+def in_words(number: int) -> str:
+    """Spell out a small number.
+
+    Examples
+    --------
+    >>> in_words(5), in_words(1200)
+    ('five', '1,200')
+    """
+    return _WORDS[number] if 0 <= number < len(_WORDS) else f"{number:,}"
 
 
 def brief(thing: object) -> str:

@@ -5,8 +5,8 @@
 - `row_columns`: what rows may say beyond that: context, categories, grades, screens.
 - `scores`, `features`: one row an item.
 - `graph`: which items are compared, directly or through others.
-- `warnings`: what judgments warn of by themselves, before anything is fitted; `exploded`: pairs
-  that look like rankings.
+- `warnings`: what judgments warn of by themselves, before anything is fitted; `acts`: pairs of
+  rankings and ratings, and what they weigh.
 
 A new kind of data: copy ``scores.py``; its reader stands in `aggcal.io`.
 """

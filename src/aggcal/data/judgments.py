@@ -54,15 +54,16 @@ class Judgments(AnyJudgments):
     Row k says that annotator ``annotator[k]`` saw ``left[k]`` and ``right[k]`` and preferred
     the left one with strength ``outcome[k]`` in [0, 1] (1 left, 0 right, 0.5 a tie);
     ``count[k]`` such rows were read, of total weight ``weight[k]``. Rows are sorted by
-    annotator, left, right and outcome, so the same data in another order are the same object.
+    annotator, left, right and outcome, so the same data in another order are the same object, but
+    for rankings that are recognised by their rows.
 
     Items and annotators are those with at least one judgment that can be fitted. ``seconds`` is
     the median time that each annotator took (NaN where it is not known); ``sided`` says whether
     left and right are where the items were shown; ``format`` and ``notes`` say what was read and
     what was made of it. ``screen`` is, for each judgment that was read (row k stands ``count[k]``
-    times), the number of the ranking or screen that it is part of, where the data name one: answers
-    that were given together are not independent; ``screen_weight`` what each of them weighs, where
-    those of one row weigh differently.
+    times), the number of the ranking or screen that it is part of, where the data name one or it
+    was recognised (``aggcal.data.acts``): answers that were given together are not independent;
+    ``screen_weight`` what each of them weighs, where those of one row weigh differently.
 
     Where they were asked for, ``context`` is the number of the prompt, session or screen of each
     row (-1 for none) among ``context_ids``, and ``categories`` further ways to part the rows. Where
@@ -116,7 +117,7 @@ class Judgments(AnyJudgments):
         """Make judgments from codes that are numbered already (0, 1, ...), without a copy.
 
         Rows must be sorted by annotator; every code up to the highest must occur. Equal rows are
-        not merged.
+        not merged, and rankings that were taken apart are not recognised.
 
         Examples
         --------
@@ -280,10 +281,16 @@ class Judgments(AnyJudgments):
         position = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         copies = [f"{self.annotator_ids[u]} ({k})" for k, u in enumerate(chosen.tolist(), 1)]
         constant_outcome = self.outcome.strides == (0,)
+        annotator = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
+        screens = screens_at(self, rows)
+        if screens:  # each copy has rankings of its own
+            whose = np.repeat(annotator, self.count[rows]) * (int(screens["screen"].max()) + 1)
+            own = np.unique(whose + screens["screen"], return_inverse=True)[1]
+            screens["screen"] = own.astype(np.int64)
         return Judgments(
             self.item_ids[kept],
             as_text(copies),
-            np.repeat(np.arange(len(chosen), dtype=np.int32), sizes),
+            annotator,
             position[left],
             position[right],
             constant(float(self.outcome[0]), len(rows)) if constant_outcome else self.outcome[rows],
@@ -294,6 +301,7 @@ class Judgments(AnyJudgments):
             sided=self.sided,
             duplicates=None if self.duplicates is None else 0,
             **columns_at(self, rows),
+            **screens,
         )
 
     def of_rows(self, rows: BoolArray | IntArray) -> Judgments:

@@ -11,14 +11,12 @@ import numpy as np
 from aggcal._core.unmasked import distinct
 from aggcal.data.alike import alike_warning, groups
 from aggcal.data.base import AnyJudgments
-from aggcal.data.exploded import exploded
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.weights import heavy
 from aggcal.errors import (
     AggcalWarning,
     DisconnectedWarning,
     DuplicateRowsWarning,
-    ExplodedWarning,
     OneAnnotatorWarning,
     PooledCriteriaWarning,
     SelfPairWarning,
@@ -68,7 +66,6 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
         *_alike(judgments),
         *_rows(judgments),
         *_annotators(judgments),
-        *_taken_apart(judgments),
         *_items(judgments.graph),
     ]
 
@@ -215,29 +212,6 @@ def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
             why=f"The consensus is the opinion of {some(judgments.annotator_ids)}.",
             annotators=judgments.annotator_ids,
             judgments=judgments.n_judgments,
-        )
-    ]
-
-
-def _taken_apart(judgments: AnyJudgments) -> list[AggcalWarning]:
-    """Warn of pairs that look like rankings; where an engine has the rows, nobody looks."""
-    found = None if judgments.local is None else exploded(judgments.local)
-    if found is None:
-        return []
-    few = "" if found.looked_at == judgments.n_annotators else " looked at"
-    size = f"{found.smallest:,}"
-    size += f" to {found.largest:,}" if found.largest > found.smallest else ""
-    who = f"{len(found.annotators):,} of {count(found.looked_at, 'annotator')}{few}"
-    return [
-        ExplodedWarning(
-            f"The answers of {who} cover every pair of {count(found.sets, 'set')} of {size} items, "
-            "each once and without a contradiction, as they do where rankings or ratings were "
-            "taken apart into pairs. If they were, the pairs are not independent, and the "
-            "uncertainties are too small.",
-            "Read the rankings or ratings themselves, or name what was ranked together with "
-            "--context COLUMN; if every pair was asked by itself, there is nothing to do.",
-            title="The pairs look like rankings taken apart",
-            annotators=judgments.annotator_ids[found.annotators],
         )
     ]
 

@@ -24,7 +24,6 @@ The tree::
     ├── UnansweredWarning       skipped and failed judgments: kept, not fitted
     ├── OneAnnotatorWarning     reliabilities cannot be told from the scale
     ├── PooledCriteriaWarning   judgments of several criteria fitted together
-    ├── ExplodedWarning         pairs that look like rankings taken apart
     ├── SeparationWarning       items that never win or never lose
     ├── DisconnectedWarning     a comparison graph in several pieces
     ├── WeaklyJoinedWarning     groups of items that too few judgments join
@@ -276,12 +275,6 @@ class PooledCriteriaWarning(AggcalWarning):
     """Judgments of several criteria were fitted as one."""
 
     code = "pooled-criteria"
-
-
-class ExplodedWarning(AggcalWarning):
-    """Pairs that look like rankings or ratings taken apart: they are not independent then."""
-
-    code = "exploded-rankings"
 
 
 class SeparationWarning(AggcalWarning):

@@ -18,7 +18,7 @@ def misfit(found: Any, n_items: int) -> str:
 
     Examples
     --------
-    >>> misfit({"items": ["a"], "groups": 1}, 1), misfit([], 1)
+    >>> misfit({"items": ["a"], "tiers": 1}, 1), misfit([], 1)
     ('', 'it holds no object')
     >>> misfit({"items": ["a"], "opponents": ["many"]}, 1)
     "'opponents' is not as aggcal writes it"
@@ -32,7 +32,10 @@ def misfit(found: Any, n_items: int) -> str:
     checks: dict[str, Callable[[Any], bool]] = {
         "items": lambda v: _list(v, shown, _text),
         "top": lambda v: v is None or _top(v, n_items),
-        "groups": lambda v: v is None or _whole(v),
+        "tiers": lambda v: v is None or _whole(v),
+        "best": lambda v: _ranks(v, n_items),
+        "worst": lambda v: _ranks(v, n_items),
+        "sure": lambda v: isinstance(v, float) and 0.0 < v < 1.0,
         "first": lambda v: v is None or _positions(v, n_items),
         "certified": lambda v: _list(v, shown, _bits) and _below(v),
         "opponents": lambda v: _list(v, shown, _whole),
@@ -84,6 +87,11 @@ def _rows(value: Any, kinds: tuple[Callable[[Any], bool], ...]) -> bool:
 
 def _positions(value: Any, n: int) -> bool:
     return isinstance(value, list) and all(_whole(one) and one < n for one in value)
+
+
+def _ranks(value: Any, n: int) -> bool:
+    fits = isinstance(value, list) and len(value) <= n
+    return fits and all(_whole(one) and 0 < one <= n for one in value)
 
 
 def _pairs(value: Any, n: int) -> bool:

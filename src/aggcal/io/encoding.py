@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal._core.records import dataclass
+from aggcal.data.acts import Acts, Columns, RankingWeight
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
@@ -42,12 +43,29 @@ def encoded(
     *,
     chosen: bool,
     part: bool = False,
+    acts: RankingWeight = "pair",
+    surely: bool = False,
 ) -> Judgments:
     """Give ids their numbers, merge equal rows, and fetch them as compact columns.
 
     Ids are numbered in their natural order (numbers as numbers, then text), not in that of
-    the rows, so that shuffling a file changes nothing. A part of a table may hold nothing that
-    can be fitted.
+    the rows. A part of a table may hold nothing that can be fitted.
+
+    Parameters
+    ----------
+    reading, pair, means
+        What was read: the columns of the two items, and the SQL of the outcome.
+    criteria
+        Those that the table has.
+    chosen
+        Whether one of them was.
+    part
+        Whether others hold the rest of the table.
+    acts
+        What pairs of a ranking or screen weigh that stands in the table as pairs: see
+        `aggcal.data.acts`. ``"pair"`` looks for none.
+    surely
+        See `Acts.recognised`.
     """
     source = reading.source
     further = _Further.of(reading, means)
@@ -60,7 +78,7 @@ def encoded(
         np.ascontiguousarray(merged[name], dtype=np.int32) for name in ("annotator", "l", "r")
     )
     outcome, weight, number = _row_values(merged)
-    return Judgments(
+    found = Judgments(
         item_ids,
         annotator_ids,
         annotator,
@@ -83,6 +101,7 @@ def encoded(
         **_screens(source, means, further),
         **further.columns(source, merged),
     )
+    return found if acts == "pair" else _with_acts(found, source, further, acts, surely=surely)
 
 
 def without_note(number: int, name: str, *, context: bool, taken_apart: bool = False) -> str:
@@ -325,6 +344,47 @@ def _screens(source: Source, means: str | None, further: _Further) -> dict[str, 
         "screen": np.asarray(found["screen"], dtype=np.int64),
         "screen_weight": weight if unequal else None,
     }
+
+
+def _with_acts(
+    judgments: Judgments, source: Source, further: _Further, kind: RankingWeight, *, surely: bool
+) -> Judgments:
+    """Weigh the pairs of rankings and screens that the table names, or that are recognised."""
+    weighed = "weight" in source.columns
+    if judgments.screen is not None:
+        named, columns = Acts.named(judgments)
+        dependent = "ranking" in source.columns or named.depend(columns)
+        if weighed or not named.several.any() or not dependent:
+            return judgments
+        return named.weighing(judgments, np.arange(judgments.n_judgments), None, kind)
+    keys = ["a.code AS annotator", "x.code AS l", "y.code AS r", "outcome", "weight"]
+
+    def fetched(most: int) -> dict[str, Any]:
+        found: dict[str, Any] = source.connection.execute(
+            f"SELECT {', '.join([*keys, *further.selected])} FROM judged "
+            "JOIN annotator_id a ON a.id = annotator JOIN item x ON x.id = l "
+            f"JOIN item y ON y.id = r{further.joined} WHERE reason IS NULL AND n < {most:d} "
+            "ORDER BY n"
+        ).fetchnumpy()
+        return found
+
+    def columns_of(most: int) -> Columns:
+        rows = fetched(most)
+        annotator, left, right = (np.asarray(rows[k], np.int32) for k in ("annotator", "l", "r"))
+        for name in further.coded:  # what is of two contexts or categories is not one ranking
+            code = np.asarray(rows[f"{name}_code"], np.int64) + 1
+            whose = annotator * (int(code.max(initial=0)) + 1) + code
+            annotator = np.unique(whose, return_inverse=True)[1].astype(np.int32)
+        return Columns(annotator, left, right, np.asarray(rows["outcome"], np.float64))
+
+    acts = Acts.recognised(source.rows(), columns_of, surely=surely)
+    if acts is None:
+        return judgments
+    rows = fetched(source.rows())
+    names = ["annotator", "l", "r", "outcome", *further.keys]
+    order = np.lexsort([np.asarray(rows[name]) for name in reversed(names)])
+    weight = np.asarray(rows["weight"], np.float64) if weighed else None
+    return acts.weighing(judgments, order, weight, kind)
 
 
 def _seconds(source: Source, annotators: int) -> FloatArray | None:

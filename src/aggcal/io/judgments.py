@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError
+from aggcal.errors import OptionError, TooLittleDataError, some
 from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, encoded
 from aggcal.io.folders import files_of
 from aggcal.io.formats._base import (
     Blank,
     Choices,
-    RankingWeight,
     TableFormat,
     refuse_options,
     stated_order,
@@ -37,6 +37,9 @@ from aggcal.io.several import united_rows
 from aggcal.io.sides import checked_sides
 from aggcal.io.tables.database import connected
 from aggcal.registry.literals import FormatName
+
+_MOST_SHOWN = 8
+"""Items that people are shown at once: more are no places."""
 
 
 def read_judgments(
@@ -100,7 +103,9 @@ def read_judgments(
     ranking_weight
         What the pairs that a ranking is taken apart into weigh: ``"information"``, together as
         much as the ranking tells; ``"item"``, each item counts once; ``"pair"``, each pair is an
-        opinion of its own.
+        opinion of its own. It also holds for rankings and ratings that stand in a table as pairs:
+        those that a column ``ranking`` or ``screen`` names, and those that are recognised, because
+        rows of one annotator are all pairs of some items and never contradict each other.
     strength_scale
         What outcomes mean that are numbers of a scale of 3 to 7 steps: the number for the strongest
         left, a colon, that for the strongest right, such as ``"1:5"`` or ``"3:-3"``.
@@ -168,7 +173,8 @@ def read_judgments(
         with united_rows(given, choices, **how) as united:
             kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
-            whole = encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
+            reading, pair, means = united.reading, united.pair, united.means
+            whole = encoded(reading, pair, means, kept, chosen=chosen, acts=ranking_weight)
             return _finished(whole, "judgments")
     data, left_out = (data, ()) if given is None else (given.files[0], given.notes)
     if choices == Choices() and format is criterion is memory is None:
@@ -176,24 +182,43 @@ def read_judgments(
         if small is not None:
             return _finished(small, small.source)
     with looked_at(data, choices, **how) as brought:
-        plain = quickly(brought, criterion, left_out, memory=memory)
+        plain = quickly(brought, criterion, left_out, memory=memory, acts=ranking_weight)
         if plain is not None:
             return _finished(plain, brought.name, unused_columns(brought.sample, choices))
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
         found = replace(found, notes=(*left_out, *found.notes))
-        return _finished(_encoded(found, choices, criterion), brought.name)
+        whole = _encoded(found, choices, criterion, acts=choices.ranking_weight)
+        return _finished(whole, brought.name)
 
 
 def _finished(read: Judgments, name: str, notes: Sequence[str] = ()) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
     judgments = checked_sides(refuse_repeated_header(read, name))
     spelling = judgments.spelling
-    said = tuple(map(spoken, notes))
+    said = tuple(map(spoken, (*notes, *_like_places(judgments.item_ids.tolist()))))
     if spelling is not None:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
         said += (*spelling.notes, *map(spoken, spelling.unseen(ids)))
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
+
+
+def _like_places(items: Sequence[str]) -> Sequence[str]:
+    """Say of items that they are called like the places where items are shown: they may be those.
+
+    Examples
+    --------
+    >>> _like_places(["essay 1", "essay 2"]), len(_like_places(["A", "B"]))
+    ((), 1)
+    """
+    if len(items) > _MOST_SHOWN:
+        return ()
+    letters = [chr(ord("A") + k) for k in range(len(items))]
+    numbers = [[str(k + first) for k in range(len(items))] for first in (0, 1)]
+    if sorted(items) not in (letters, *map(sorted, numbers), ["left", "right"]):
+        return ()
+    said = f"the items are called {some(items, _MOST_SHOWN)}"
+    return (f"{said}; if these are places, name the columns that hold the items shown there",)
 
 
 def read_more(data: Any, others: Judgments) -> Judgments | None:
@@ -211,14 +236,28 @@ def read_more(data: Any, others: Judgments) -> Judgments | None:
     if given is not None and len(given.files) > 1:
         with suppress(TooLittleDataError), united_rows(given, choices) as united:
             found, criteria = united.reading, choose_criterion(united.reading.source, None)
-            return encoded(found, united.pair, united.means, criteria, chosen=False, part=True)
+            pair, means, how = united.pair, united.means, _as(others)
+            return encoded(found, pair, means, criteria, chosen=False, part=True, **how)
         return None
     with opened_rows(data if given is None else given.files[0], choices) as found:
-        return _encoded(found, choices, None, part=True) if found.source.rows() else None
+        if not found.source.rows():
+            return None
+        return _encoded(found, choices, None, part=True, **_as(others))
+
+
+def _as(others: Judgments) -> dict[str, Any]:
+    """Return how acts are recognised among judgments that are added: where others have some, so."""
+    return {"acts": Choices().ranking_weight, "surely": others.screen is not None}
 
 
 def _encoded(
-    found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
+    found: Reading,
+    choices: Choices,
+    criterion: str | None,
+    *,
+    part: bool = False,
+    acts: RankingWeight = "pair",
+    surely: bool = False,
 ) -> Judgments:
     notes = (*found.notes, *unused_labels(found, choices.outcomes))
     reading = replace(found, notes=tuple(map(spoken, notes)))
@@ -226,7 +265,10 @@ def _encoded(
         refuse_unused_scale(reading)
     pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
-    return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)
+    chosen = criterion is not None
+    return encoded(
+        reading, pair, means, criteria, chosen=chosen, part=part, acts=acts, surely=surely
+    )
 
 
 def read_part(

@@ -21,8 +21,9 @@ _SCALES = tuple(
 )
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
-    "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
-    "n_judgments", "win_rate", "component", "consensus_uncontrolled", "rank_uncontrolled",
+    "rank_high", "sure_low", "sure_high", "model", "calibrated", "calibrated_low",
+    "calibrated_high", "block", "n_judgments", "win_rate", "component",
+    "consensus_uncontrolled", "rank_uncontrolled",
     "common_ground", "common_ground_se", "axis", "axis_se", "camp_a", "camp_b", "camp_c",
     "camps_apart", "camps_apart_se", "rank_upper_bound", "rank_lower_bound", "p_top_k", "p_above",
     "influence", "decided_change", "rank_without", *_SCALES,
@@ -38,7 +39,7 @@ _CATEGORIES = (
     "score", "se", "low", "high", "rank", "n_judgments", "rank_low", "rank_high", *_SCALES
 )  # fmt: skip
 _WORDS = {
-    "item": ("verdict", "grade", "uncertain", "letters", "decided_by"),
+    "item": ("verdict", "grade", "uncertain", "decided_by"),
     "annotator": ("verdict", "reason", "camp", "influence_item", "leader_without"),
     "category": ("column", "category"),
 }

@@ -86,7 +86,7 @@ def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list
     return [
         f"no row has the outcome '{label}' that was mapped"
         for label in asked
-        if label not in OUTCOMES
+        if label not in (*OUTCOMES, "0", "1")  # which are named to say which side numbers are for
         and not is_both_bad(label)
         and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
     ]

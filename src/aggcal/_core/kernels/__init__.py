@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 30  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 31  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -72,7 +72,6 @@ def library() -> ctypes.CDLL | None:
     _declare_signs(kernels)
     _declare_checks(kernels)
     _declare_layout(kernels)
-    _declare_draws(kernels)
     _declare_borders(kernels)
     _declare_written(kernels)
     _declare_updates(kernels)
@@ -115,7 +114,10 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("count", 2), ("sums", 3)):
         kernel = getattr(kernels, f"aggcal_{name}")
         kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
-    kernels.aggcal_met.restype, kernels.aggcal_met.argtypes = None, [count, *([array] * 6)]
+    kernels.aggcal_acts.restype = None
+    kernels.aggcal_acts.argtypes = [
+        count, array, array, array, count, *([array] * 5)
+    ]  # fmt: skip
     kernels.aggcal_tallies.restype = ctypes.c_int
     kernels.aggcal_tallies.argtypes = [
         count, *([array] * 5), ctypes.c_double, array, count, count, array, array
@@ -147,20 +149,6 @@ def _declare_layout(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_wins.argtypes = [array, count, count, *([array] * 4)]
     kernels.aggcal_questions.restype = count
     kernels.aggcal_questions.argtypes = [array, count, count, whole, whole, *([array] * 7)]
-
-
-def _declare_draws(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that draw scores and rank them, where the library has them."""
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    if hasattr(kernels, "aggcal_draw_ranks"):
-        kernels.aggcal_shape_steps.restype = None
-        kernels.aggcal_shape_steps.argtypes = [
-            count, count, count, array, array, ctypes.c_float, array, array
-        ]  # fmt: skip
-        kernels.aggcal_shaped.restype = None
-        kernels.aggcal_shaped.argtypes = [*([count] * 5), *([array] * 5), number, number, array]
-        kernels.aggcal_draw_ranks.restype = ctypes.c_int
-        kernels.aggcal_draw_ranks.argtypes = [count, count, array, array]
 
 
 def _declare_borders(kernels: ctypes.CDLL) -> None:
@@ -245,8 +233,6 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_slope_losses.argtypes = [count, count, *([array] * 3), count, array, array]
     kernels.aggcal_shifted.restype = None
     kernels.aggcal_shifted.argtypes = [count, count, *([array] * 7)]
-    kernels.aggcal_mended.restype = None
-    kernels.aggcal_mended.argtypes = [count, *([array] * 3), *([number] * 4), array]
     kernels.aggcal_agreeing.restype = None
     kernels.aggcal_agreeing.argtypes = [
         count, count, *([array] * 7), count, array, array, count, *([array] * 3)

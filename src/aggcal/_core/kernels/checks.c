@@ -81,41 +81,6 @@ void aggcal_shifted(int64_t first, int64_t last, const int64_t *starts, const do
     }
 }
 
-/* The loss of the odds x + a f + b g, with f = x / long_x and g = x / (1 + |x|) / long_g, and its
- * derivatives: found has the loss, those by a and b, and the second ones by aa, ab and bb. */
-void aggcal_mended(int64_t rows, const double *x, const double *up, const double *number,
-                   double long_x, double long_g, double a, double b, double *found)
-{
-    double f[CHUNK], g[CHUNK], small[CHUNK], odds[CHUNK], off[CHUNK], doubt[CHUNK];
-    const double by_x = 1.0 / long_x, by_g = 1.0 / long_g;
-    for (int k = 0; k < 6; k++) found[k] = 0.0;
-    for (int64_t from = 0; from < rows; from += CHUNK) {
-        const int n = (int)(rows - from < CHUNK ? rows - from : CHUNK);
-        const double *v = x + from, *y = up + from, *w = number + from;
-        for (int k = 0; k < n; k++) {
-            f[k] = v[k] * by_x;
-            g[k] = v[k] / (1.0 + fabs(v[k])) * by_g;
-            odds[k] = v[k] + a * f[k] + b * g[k];
-        }
-        for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(odds[k]));
-        for (int k = 0; k < n; k++) {
-            const double e = small[k], p = (odds[k] >= 0.0 ? 1.0 : e) / (1.0 + e);
-            off[k] = w[k] * (p - y[k]);
-            doubt[k] = w[k] * p * (1.0 - p);
-        }
-        for (int k = 0; k < n; k++)
-            small[k] = log_one_plus(small[k]) + (odds[k] > 0.0 ? odds[k] : 0.0) - y[k] * odds[k];
-        found[0] += dot(w, small, n);
-        found[1] += dot(off, f, n);
-        found[2] += dot(off, g, n);
-        for (int k = 0; k < n; k++) off[k] = doubt[k] * f[k];
-        found[3] += dot(off, f, n);
-        found[4] += dot(off, g, n);
-        for (int k = 0; k < n; k++) off[k] = doubt[k] * g[k];
-        found[5] += dot(off, g, n);
-    }
-}
-
 /* How far the answers of some annotators agree, expected at each slope and for each set of scores:
  * with p = F(slope * real), real the gap that the others see, from the side that they prefer, plus
  * what errors of the scores make of it, the sums of number * size * (p - 1/2) and of

@@ -126,10 +126,10 @@ class DeviceInformation(Information):
             known = self._moved[id(vector)] = vector, cupy.asarray(vector)
         return known[1]
 
-    def curvature_diagonal(self, *, held: bool = False) -> FloatArray:
-        """Return the diagonal of A, and unless annotators are held less Σ_u B_iu²/D_u."""
+    def curvature_diagonal(self) -> FloatArray:
+        """Return the diagonal of S: of A, less Σ_u B_iu²/D_u."""
         total = self._held.diagonal()
-        if self.heterogeneous and not held:
+        if self.heterogeneous:
             total = total - self._shared_squares()
         return np.asarray(total.get())
 

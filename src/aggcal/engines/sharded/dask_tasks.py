@@ -20,6 +20,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal._core.records import dataclass
+from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
@@ -288,7 +289,12 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "sided": total.sided and unsided is None,
         "on_screens": total.on_screens,
         "format": next(iter(total.formats)),
-        "notes": (*(total.notes or ()), *_without(total), *([unsided] if unsided else [])),
+        "notes": (
+            *(total.notes or ()),
+            *_without(total),
+            *([unsided] if unsided else []),
+            not_recognised("Dask"),
+        ),
         "duplicates": total.duplicates if total.further else None,
         "context_ids": parted.get(CONTEXT),
         "context_name": total.context_name,

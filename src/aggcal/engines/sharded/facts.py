@@ -28,6 +28,7 @@ class ShardFacts:
     n_ties: int
     top_grade: int
     in_contexts: int
+    annotators_in_contexts: int
     cells: dict[str, IntArray]
     category_weights: dict[str, FloatArray]
     tally: Tally
@@ -37,14 +38,15 @@ class ShardFacts:
         """Count the rows of one shard."""
         facts = Facts(judgments)
         within = 0 if judgments.context is None else facts.in_contexts
-        columns = facts.cells, facts.category_weights
-        return cls(facts.n_ties, facts.top_grade, within, *columns, facts.tally)
+        counts = facts.n_ties, facts.top_grade, within, facts.annotators_in_contexts
+        return cls(*counts, facts.cells, facts.category_weights, facts.tally)
 
     def __add__(self, other: ShardFacts) -> ShardFacts:
         return ShardFacts(
             self.n_ties + other.n_ties,
             max(self.top_grade, other.top_grade),
             self.in_contexts + other.in_contexts,
+            self.annotators_in_contexts + other.annotators_in_contexts,
             {name: np.union1d(self.cells[name], other.cells[name]) for name in self.cells},
             {
                 name: _added(weights, other.category_weights[name])
@@ -95,12 +97,13 @@ class FactsAway(Facts):
     """Counts of judgments in shards, made once."""
 
     def __init__(self, judgments: RemoteJudgments) -> None:
-        self._remote = judgments
+        self._remote, self.n_annotators = judgments, judgments.n_annotators
         assert judgments.shards is not None  # noqa: S101  # others count their own rows
         self._shards = judgments.shards
         found: ShardFacts = self._shards.total("term_facts")
         self.n_ties, self.top_grade = found.n_ties, found.top_grade
         self.in_contexts, self.cells, self.tally = found.in_contexts, found.cells, found.tally
+        self.annotators_in_contexts = found.annotators_in_contexts
         ids = judgments.category_ids
         self.category_weights = {
             name: _added(np.zeros(len(ids[name])), weights)

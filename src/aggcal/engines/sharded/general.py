@@ -23,7 +23,6 @@ from aggcal.engines.sharded.general_shard import GeneralPoint, ShardPlan
 from aggcal.models.general.alike import NoParameters
 from aggcal.models.general.annotators import Integration
 from aggcal.models.general.at import Place, integrate, prior_means, toward_unit
-from aggcal.models.general.clusters import ContextPulls, context_pulls
 from aggcal.models.general.compiled import integration
 from aggcal.models.general.compiled_sums import Prior, mean_terms
 from aggcal.models.general.outcomes import Outcomes
@@ -216,14 +215,3 @@ def _integrate(
     pulls, held = mean_terms(layout, integration, known, Prior(place.sds, means))
     toward = toward_unit(known, shares)
     return SumsAway(layout, known, None, pulls, held, toward, point=point, table=table), means
-
-
-@context_pulls.register
-def _context_pulls(
-    sums: SumsAway,
-    unknowns: FloatArray,
-    grades: FloatArray,  # noqa: ARG001
-    outcomes: Outcomes,  # noqa: ARG001
-    contexts: int,
-) -> ContextPulls:
-    return ContextPulls(*sums.asked("contexts", unknowns, contexts).sums)

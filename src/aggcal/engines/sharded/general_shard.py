@@ -13,7 +13,6 @@ from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Lasting, Parts
 from aggcal.models.general.at import Place, integrate
-from aggcal.models.general.clusters import context_pulls
 from aggcal.models.general.compiled import integration
 from aggcal.models.general.plan import Numbers, Plan, laid_out
 from aggcal.models.general.sums import Sums
@@ -146,9 +145,3 @@ class GeneralOfShard:
     def axis_parts(self, point: GeneralPoint, unknowns: FloatArray) -> FloatArray:
         """Return the squared advantages along the axis, and in the scores."""
         return np.zeros(2) if self._empty else self._at(point).axis_parts(unknowns)
-
-    def context_pulls(self, point: GeneralPoint, unknowns: FloatArray, contexts: int) -> Parts:
-        """Return what each context adds to the gradient."""
-        plan, grades = self.plan.plan, point.place.grades
-        found = context_pulls(self._at(point), unknowns, grades, plan.outcomes, contexts)
-        return Parts(tuple(found), ())

@@ -137,13 +137,6 @@ class GeneralQuestions:
         with self._lock:
             return self._general_for(plan).axis_parts(point, unknowns)
 
-    def general_contexts(
-        self, plan: ShardPlan, point: GeneralPoint, unknowns: FloatArray, contexts: int
-    ) -> Parts:
-        """Return what each context adds to the gradient."""
-        with self._lock:
-            return self._general_for(plan).context_pulls(point, unknowns, contexts)
-
     def _general_for(self, plan: ShardPlan) -> GeneralOfShard:
         if self._general is None or self._general.plan.name != plan.name:
             self._forget()

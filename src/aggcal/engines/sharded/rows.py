@@ -214,9 +214,9 @@ class ShardedInformation(Information):
         """Return B'v of some vectors, a row per annotator."""
         return np.concatenate(self._rows.shards.listed("borders_at", self._point, vectors))
 
-    def curvature_diagonal(self, *, held: bool = False) -> FloatArray:
-        """Return the diagonal of the judgments' part of S, or of A: with the annotators held."""
-        return np.array(self._rows.shards.total("diagonal_at", self._point, held))
+    def curvature_diagonal(self) -> FloatArray:
+        """Return the diagonal of the judgments' part of S."""
+        return np.array(self._rows.shards.total("diagonal_at", self._point))
 
     def dense_curvature(self) -> tuple[FloatArray, sparse.csc_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""

@@ -237,10 +237,10 @@ class Shard(IntegralQuestions, GeneralQuestions):
         with self._lock:
             return self._informed(point).borders(vectors)
 
-    def diagonal_at(self, point: InformationPoint, held: bool) -> FloatArray:  # noqa: FBT001
-        """Return the diagonal of this shard's part of S, or of A."""
+    def diagonal_at(self, point: InformationPoint) -> FloatArray:
+        """Return the diagonal of this shard's part of S."""
         with self._lock:
-            return self._informed(point).curvature_diagonal(held=held)
+            return self._informed(point).curvature_diagonal()
 
     def shared_at(self, point: InformationPoint, weights: FloatArray) -> FloatArray:
         """Return this shard's part of B D⁻¹ w."""

@@ -26,7 +26,9 @@ from aggcal.io.formats._base import (
     TextFormat,
 )
 from aggcal.io.formats._guessing import ask_for_columns
+from aggcal.io.formats._layouts import refuse_places_for_items
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats.rankings import refuse_unclear_ranks
 from aggcal.io.tables.cells import is_own_table
 from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
@@ -76,7 +78,10 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
             # Nobody else's: other packages, which take long to be looked for, are not asked.
             found = _loaded(TABLE)
         else:
+            refuse_places_for_items(sample)
             found = next(known for known in formats() if known.is_mine(sample))
+        if found.info == RANKINGS:
+            refuse_unclear_ranks(sample)
         if found.info == RANKINGS and _loaded(RATINGS).is_mine(sample):
             raise OptionError(
                 f"{sample.name}: holds ranks and ratings; say which to use with --format "

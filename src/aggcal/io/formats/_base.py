@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from aggcal._core.records import dataclass
+from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._sample import Record, Sample
@@ -19,9 +20,6 @@ from aggcal.registry import FormatInfo
 Blank: TypeAlias = Literal["skip", "error"]
 BLANKS = get_args(Blank)
 """What to do where an answer or a score is blank: count it as none, or refuse the file."""
-
-RankingWeight: TypeAlias = Literal["information", "item", "pair"]
-RANKING_WEIGHTS = get_args(RankingWeight)
 
 OUTCOMES = ("left", "right", "tie", "skip", "failed")
 """What an outcome can mean, beside a number from 0 to 1."""
@@ -232,7 +230,7 @@ class TextFormat:
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
 
 _OF_SOME = (
-    "ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts", "strength_scale",
+    "tie_within", "order", "left_key", "right_key", "drafts", "strength_scale",
 )  # fmt: skip
 """Options that only some formats have."""
 

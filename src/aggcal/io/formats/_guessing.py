@@ -170,7 +170,7 @@ def _outcome(sample: Sample, sides: tuple[str, str]) -> str | None:
 
     def says(name: str) -> bool:
         of_one_side = {word for pair in _SIDES for word in pair} & {*_words(name)}
-        numbers = ("1", "2") if _DECIDED.search(name) and not of_one_side else ()
+        numbers = ("0", "1", "2") if _DECIDED.search(name) and not of_one_side else ()
         given = [(row[name], {row.get(side) for side in sides}) for row in rows if name in row]
         chosen = sum(
             value in items or value in sides or is_label(value) or _arrow(value) or value in numbers

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 
-from aggcal.errors import TableError, some
+from aggcal.errors import OptionError, TableError, some
 from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._sample import Sample
-from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, OUTCOME, PER_ITEM, RATING
+from aggcal.io.formats._synonyms import (
+    ANNOTATOR,
+    ITEM,
+    LEFT_RIGHT,
+    OUTCOME,
+    PER_ITEM,
+    RATING,
+    WINNER_LOSER,
+)
 from aggcal.io.tables.delimited import names_table
+from aggcal.registry import TABLE
 
 _FORM = "annotator,left,right,outcome"
 _EACH = f"write a row for each answer, under the columns {_FORM}"
@@ -20,8 +29,39 @@ _MARKS = {"true", "false", "0", "1", "x"}
 """How a tool marks which of several answers was given, in a column for each of them."""
 _ANSWERS = re.compile(r"answer|choice|prefer|select|label|vote|better|output|response")
 """What such columns are called."""
+_THIRD = {"a": "c", "1": "3"}
+"""How the name of a third item ends, by that of the first."""
+_LISTS = ("options", "choices", "items", "responses", "candidates", "alternatives")
+_DECIDED = ("chosen", "choice", "winner", "best", "label", "answer", "preferred", "selected")
+"""What columns are called that hold all items of a row, and the one that was chosen."""
 _COUNTS = re.compile(r"win|vote|count|score|prefer|n_|num|#")
 """What columns are called that count answers."""
+
+
+def refuse_places_for_items(sample: Sample) -> None:
+    """Refuse winners and losers that are places where items of other columns were shown.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> row = {"item_a": "e1", "item_b": "e2", "winner": "B", "loser": "A"}
+    >>> refuse_places_for_items(of_records("f.csv", [row]))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: f.csv: 'winner' and 'loser' say where an item was shown ('A', 'B')...
+    """
+    beaten = next((pair for pair in WINNER_LOSER if sample.has(*pair)), None)
+    sides = next((pair for pair in LEFT_RIGHT if sample.has(*pair)), None)
+    if beaten is None or sides is None or sample.columns & ({*OUTCOME} - {*beaten}):
+        return
+    named = sorted({value for name in beaten for value in sample.values(name)})
+    places = all(is_label(value) or value in ("0", "1", "2") for value in named)
+    if named and places and not {*named} & {v for name in sides for v in sample.values(name)}:
+        raise OptionError(
+            f"{sample.name}: '{beaten[0]}' and '{beaten[1]}' say where an item was shown "
+            f"({some(named)}), and the items are in '{sides[0]}' and '{sides[1]}'; read it with "
+            f"--format {TABLE.name} --column 'left={sides[0]}' --column 'right={sides[1]}' "
+            f"--column 'outcome={beaten[0]}'."
+        )
 
 
 def refuse_other_layouts(sample: Sample) -> None:
@@ -42,6 +82,7 @@ def refuse_other_layouts(sample: Sample) -> None:
     _refuse_matrix(sample)
     _refuse_headers(sample)
     _refuse_pairs_in_a_cell(sample)
+    _refuse_choices_among_more(sample)
 
 
 def _refuse_headers(sample: Sample) -> None:
@@ -89,6 +130,27 @@ def _refuse_pairs_in_a_cell(sample: Sample) -> None:
             raise TableError(
                 f"{sample.name}: column '{name}' holds both items ('{values[0]}'); split it into "
                 "two columns, left and right."
+            )
+
+
+def _refuse_choices_among_more(sample: Sample) -> None:
+    """Refuse the choice of one among items of one column, or of three and more columns."""
+    decided = next((name for name in _DECIDED if name in sample.columns), None)
+    if decided is None:
+        return
+    each = f"write a row for each item that '{decided}' beat, under annotator,winner,loser"
+    for one, two in LEFT_RIGHT:
+        third = one[:-1] + _THIRD.get(one[-1], "")
+        if sample.has(one, two) and third not in (one, one[:-1]) and sample.values(third):
+            raise TableError(
+                f"{sample.name}: shows more than two items in a row ('{one}', '{two}', '{third}'); "
+                f"{each}."
+            )
+    for name in _LISTS:
+        if any(value.startswith("[") for value in sample.values(name)):
+            raise TableError(
+                f"{sample.name}: holds all items of a row in '{name}', and '{decided}' may name "
+                f"one or count from 0 or from 1; {each}."
             )
 
 

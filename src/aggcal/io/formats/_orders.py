@@ -14,8 +14,9 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
+from aggcal.data.acts import RankingWeight, pair_weight
 from aggcal.errors import TableError
-from aggcal.io.formats._base import RankingWeight, Row
+from aggcal.io.formats._base import Row
 
 Tiers: TypeAlias = Sequence[Sequence[str]]
 """Items from the best to the worst; those of one tier are not told apart."""
@@ -150,42 +151,6 @@ def _pairs(k: int) -> tuple[IntArray, IntArray]:
     ring = np.random.default_rng(k).permutation(k)
     steps = np.arange(k)[:, None] + np.arange(1, _PARTNERS + 1)[None, :]
     return np.repeat(ring, _PARTNERS), ring[(steps % k).ravel()]
-
-
-def pair_weight(pairs: int, tiers: Sequence[int], kind: RankingWeight) -> float:
-    """Return what each pair of an order weighs.
-
-    Parameters
-    ----------
-    pairs
-        How many pairs the order was taken apart into.
-    tiers
-        How many items stand in each tier, the best first; one number if the order is complete.
-    kind
-        ``"information"``: all pairs together hold the Fisher information of the order in the
-        Plackett-Luce model with equal scores, which for a complete order of k items makes
-        4(k - H_k) / (k(k - 1)), where H_k = 1 + 1/2 + ... + 1/k. ``"item"``: each item counts
-        once, 1/(k - 1). ``"pair"``: each pair is an opinion of its own.
-
-    Examples
-    --------
-    >>> [round(pair_weight(k * (k - 1) // 2, [k], "information"), 3) for k in (2, 3, 10)]
-    [1.0, 0.778, 0.314]
-    >>> pair_weight(6, [4], "item")
-    0.3333333333333333
-    """
-    n = sum(tiers)
-    if kind == "pair":
-        return 1.0
-    if kind == "item":
-        return min(1.0, n / (2.0 * pairs))
-    trace, left = 0.0, n
-    for size in [1] * (n - 1) if len(tiers) == 1 else tiers[:-1]:
-        # Naming the few that go is naming the many that stay: count the smaller side.
-        named = min(size, left - size)
-        trace += sum(1.0 - 1.0 / r for r in range(left, left - named, -1))
-        left -= size
-    return min(1.0, 2.0 * trace / pairs)
 
 
 def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:

@@ -101,7 +101,11 @@ def one_by_one(records: Iterator[Record], choices: Choices, notes: Notes) -> Ite
         row = {"item": first_of(cells, ITEM), "annotator": first_of(cells, ANNOTATOR)}
         for name, spelt in columns.items():
             this = {"item" if transposed else "annotator": spelt, "rating": cells.get(name)}
-            yield Record(record.location, row | this | {MARK: cells[MARK]})
+            yield Record(record.location, row | this | {MARK: cells[MARK], HEADER: name})
+
+
+HEADER = " header"
+"""Where a rating keeps the name of the column that it is in, if it is not the same for all."""
 
 
 class _Summary:

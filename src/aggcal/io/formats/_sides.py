@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aggcal.errors import OutcomeError, TableError, count
-from aggcal.io.formats._base import Choices, Notes
+from aggcal.io.formats._base import Choices, Notes, number_of
 from aggcal.io.formats._labels import NO_SIDE, Labels
-from aggcal.io.tables.source import Source, quoted
+from aggcal.io.tables.source import Source, cell, quoted
+
+STRENGTHS = (
+    "numbers that say who won are taken as the strength of the left: 1 means that the left item "
+    "won, 0 the right"
+)
+_TURNED = (
+    "numbers between 0 and 1 are taken as the strength of the right, since 1 means that the right "
+    "item won"
+)
 
 
 def side_of(
@@ -22,7 +33,8 @@ def side_of(
 
     A column is read in one of the two ways throughout. Where both would do and differ, as where
     items are called like sides or like strengths, it is refused: a guess would turn judgments
-    round unseen.
+    round unseen. So are numbers from 0 to 1, which in our own columns are the strength of the
+    left: elsewhere 1 often is the right item, and only the user can tell.
 
     Parameters
     ----------
@@ -40,17 +52,21 @@ def side_of(
     label = found.sql(said)
     open_ = f"{found.open(said)} IS NOT NULL"
     strength = f"try_cast({said} AS DOUBLE)"
+
+    def by_label() -> str:
+        direct = _directed(source, said, pair, found, choices=choices, notes=notes, own=own)
+        found.say(notes, labels)
+        return direct if found.are_ours else f"coalesce({label}, {direct})"
+
     if own and found.are_ours:
-        return said
+        return by_label()
     item = f"(CASE {said} WHEN {pair[0]} THEN 'left' WHEN {pair[1]} THEN 'right' END)"
     side = (
         f"coalesce({label}, CASE WHEN {strength} = 1 THEN 'left' WHEN {strength} = 0 THEN 'right' "
         f"WHEN {strength} BETWEEN 0 AND 1 THEN 'between' END)"
     )
-    by_label = f"coalesce({label}, {said})"
     if not source.one("count(*)", f"{open_} AND {item} IS NOT NULL"):
-        _say(found, notes, labels, own=own)
-        return by_label
+        return by_label()
     decided = f"{open_} AND ({item} IS NOT NULL OR coalesce({label}, '') NOT IN {NO_SIDE})"
     by_item = not source.one("count(*)", f"{decided} AND {item} IS NULL")
     by_side = not source.one("count(*)", f"{decided} AND {side} IS NULL")
@@ -61,9 +77,8 @@ def side_of(
             f"{source.name}: {location} has the outcome '{value}', which may name a side or an "
             "item, and the other rows do not show which; write left, right or tie in every row."
         )
-    if by_side:
-        _say(found, notes, labels, own=own)
-        return by_label
+    if by_side and not by_item:
+        return by_label()
     if not by_item:
         # What is neither item must not pass for a side or a strength where others name items.
         _refuse_stray(source, said, f"{decided} AND {item} IS NULL AND {side} IS NOT NULL")
@@ -82,13 +97,57 @@ def _refuse_stray(source: Source, said: str, stray: str) -> None:
         )
 
 
-def _say(found: Labels, notes: Notes, labels: tuple[str, ...], *, own: bool) -> None:
-    found.say(notes, labels)
-    if found.strengths and not own:
-        notes.append(
-            "numbers that say who won are taken as the strength of the left: 1 means that the left "
-            "item won, 0 the right"
-        )
+def _directed(
+    source: Source,
+    said: str,
+    pair: tuple[str, str],
+    found: Labels,
+    *,
+    choices: Choices,
+    notes: Notes,
+    own: bool,
+) -> str:
+    """Write the SQL of outcomes whose numbers are strengths of the left, or refuse them.
+
+    They are in our own columns, if the file calls them so, and where the user says what 0 or 1
+    means.
+    """
+    if not found.strengths:
+        return said
+    number = f"try_cast({found.open(said)} AS DOUBLE)"
+    stated = {number_of(label): str(side)[:4] for label, side in choices.outcomes.items()}
+    straight = stated.get(1.0) == "left" or stated.get(0.0) == "righ"
+    turned = stated.get(1.0) == "righ" or stated.get(0.0) == "left"
+    sides = "left", "right"
+    named = {*sides, "outcome"} & choices.columns.keys()
+    if not (own and pair == tuple(map(cell, sides)) and not named):
+        ends = [label for label, _ in source.frequencies(said, f"{number} IN (0, 1)")]
+        between = f"{number} > 0 AND {number} < 1 AND {number} <> 0.5"
+        open_ = source.one("count(*)", between) and straight == turned
+        if (ends or open_) and not source.one("count(*)", f"NOT {number} BETWEEN 0 AND 1"):
+            names = [one.strip('"') for one in (said, *pair)]
+            _refuse_direction(source.name, [choices.columns.get(n, n) for n in names], ends)
+    if not turned:
+        # A side that is named in the same column tells as much.
+        notes += [] if {"left", "right"} & {*found.means.values()} else [STRENGTHS]
+        return said
+    notes.append(_TURNED)
+    return f"CASE WHEN {number} > 0 AND {number} < 1 THEN (1 - {number})::VARCHAR ELSE {said} END"
+
+
+def _refuse_direction(name: str, columns: Sequence[str], ends: Sequence[str]) -> None:
+    """Refuse numbers of which nobody knows which side they are for, with both readings."""
+    column, left, right = columns
+    labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
+
+    def options(*sides: str) -> str:
+        return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
+
+    raise OutcomeError(
+        f"{name}: column '{column}' says by numbers from 0 to 1 which item won, and 1 may stand "
+        f"for '{left}' or for '{right}'; say {options('right', 'left')} if it stands for "
+        f"'{left}', or {options('left', 'right')} if for '{right}'."
+    )
 
 
 def labelled(source: Source, choices: Choices, notes: Notes) -> None:

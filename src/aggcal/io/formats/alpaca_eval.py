@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats._base import (
+    Choices,
+    Notes,
+    TableFormat,
+    annotator_or_nobody,
+    number_of,
+)
 from aggcal.io.formats._labels import Labels
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._synonyms import ANNOTATOR
@@ -14,7 +20,9 @@ _NEEDS = ("generator_1", "generator_2", "preference")
 
 
 def _is_mine(sample: Sample) -> bool:
-    return sample.has("generator_1", "generator_2") and sample.has("preference")
+    # With 0 and 1 alone, 0 may as well stand for the second output: a table says what it means.
+    numbers = {*map(number_of, sample.values("preference"))} - {None}
+    return sample.has(*_NEEDS) and (not numbers or not numbers <= {0.0, 1.0})
 
 
 def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:

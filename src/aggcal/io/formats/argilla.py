@@ -263,7 +263,7 @@ def _tiers(value: Sequence[Any], location: str) -> list[list[str]]:
 FORMAT = RecordFormat(
     _is_mine,
     _rows,
-    options=("ranking_weight", "drafts"),
+    options=("drafts",),
     contexts=dict.fromkeys(("task", "record"), ("id", "external_id", "record_id", "_server_id")),
     within=("fields", "metadata"),
 )

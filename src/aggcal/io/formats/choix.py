@@ -66,4 +66,4 @@ def _sided(sample: Sample) -> bool:  # noqa: ARG001
     return False  # the winner stands first, wherever it was shown
 
 
-FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight",), sided=_sided)
+FORMAT = RecordFormat(_is_mine, _rows, sided=_sided)

@@ -275,7 +275,7 @@ def _guessed(data: Mapping[str, Any], location: str) -> tuple[str, str]:
 FORMAT = RecordFormat(
     _is_mine,
     _rows,
-    options=("ranking_weight", "left_key", "right_key", "drafts"),
+    options=("left_key", "right_key", "drafts"),
     contexts={"task": ("id",)},
     within=("data", "meta"),
 )

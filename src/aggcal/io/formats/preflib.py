@@ -195,4 +195,4 @@ def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> 
         yield f"{voters}: {','.join(written)}"
 
 
-FORMAT = TextFormat(_is_mine, _rows, options=("ranking_weight",))
+FORMAT = TextFormat(_is_mine, _rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from aggcal.errors import TableError
+from aggcal.errors import OptionError, TableError, some
 from aggcal.io.formats._base import (
     Choices,
     Notes,
@@ -22,6 +22,8 @@ from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
 from aggcal.io.formats._parting import marked, of_both
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, ITEM, OUTCOME, first_of, renamed
+from aggcal.registry import RANKINGS as INFO
+from aggcal.registry import RATINGS
 
 _PLACE = re.compile(
     r"(?:(?:r|rank|place|location|position|pref|preference|choice)[ _-]?(\d+)"
@@ -37,6 +39,10 @@ _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$
 _Long: TypeAlias = dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]]
 """Rankings that are collected row by row: whose each is, and its items by their rank."""
 _LISTS = ("items", "options", "choices", "set", "alternatives")
+_OF_PLACES = re.compile(r"(?:.*\[)?(?:rank|place|location|position|pref|preference)[ _-]?\d+\]?$")
+"""Columns that may hold which item has a place, and just as well which place an item has."""
+_A_PLACE = re.compile(r"\d+|[a-zA-Z]")
+"""How a ranking names items that are shown elsewhere: by their number or letter."""
 
 
 def _place(name: str) -> int | None:
@@ -67,6 +73,35 @@ def _is_wide(sample: Sample) -> bool:
     return locations > (2 if decided else 1)
 
 
+def refuse_unclear_ranks(sample: Sample) -> None:
+    """Refuse columns of places with numbers that may be items, or in turn the places of items.
+
+    In our own layouts, ``ranking`` and ``r1, r2, ...``, they are items.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> row = {"annotator": "ann", "rank1": 2, "rank2": 3, "rank3": 1}
+    >>> refuse_unclear_ranks(of_records("f.csv", [row]))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: f.csv: 'rank1' may hold the item that is first or the rank of an...
+    """
+    names = sorted(filter(_OF_PLACES.match, sample.columns), key=lambda name: _place(name) or 0)
+    if not names or "ranking" in sample.columns:
+        return
+    for cells in zip(*map(sample.values, names), strict=False):
+        order = [number_of(cell) for cell in cells]
+        if set(order) not in ({*range(len(order))}, {*range(1, len(order) + 1)}):
+            return
+    second = "write a row for each item, under annotator,item,rank"
+    if sample.columns & {*ANNOTATOR} and not any(map(_OPTION.match, sample.columns)):
+        second = f"add --format {RATINGS.name} --order lowest"
+    raise OptionError(
+        f"{sample.name}: '{names[0]}' may hold the item that is first or the rank of an item; for "
+        f"the first, add --format {INFO.name}; for the second, {second}."
+    )
+
+
 def _is_pair(sample: Sample) -> bool:
     return sample.has("left", "right") or sample.has("winner", "loser")
 
@@ -80,12 +115,16 @@ def _is_mine(sample: Sample) -> bool:
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     rankings = pairs = 0
+    numbers = True
     for opinion, tiers in _orders(records, choices, notes):
         rankings += 1
+        numbers = numbers and all(item.isdecimal() for tier in tiers for item in tier)
         for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
             pairs += row.outcome != "skip"
             yield row
     notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
+    if numbers and rankings:
+        notes.append("the numbers in rankings are taken for items, the best first")
 
 
 def _orders(
@@ -180,10 +219,18 @@ def _rank(value: Any) -> float | None:
 
 def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     if cells.get("ranking") not in (None, ""):
-        return _one_cell(cells["ranking"], location)
-    locations = sorted((place, name) for name in cells if (place := _place(name)) is not None)
-    items = [text_of(cells[name]) for _, name in locations]
-    return [[item] for item in items if item is not None]
+        tiers = _one_cell(cells["ranking"], location)
+    else:
+        locations = sorted((place, name) for name in cells if (place := _place(name)) is not None)
+        items = [text_of(cells[name]) for _, name in locations]
+        tiers = [[item] for item in items if item is not None]
+    ranked, shown = {item for tier in tiers for item in tier}, _shown(cells, location)
+    if len(shown) > 1 and not ranked & {*shown} and all(map(_A_PLACE.fullmatch, ranked)):
+        raise TableError(
+            f"{location}: ranks {some(sorted(ranked))}, which are not among the items shown "
+            f"({some(shown)}); write the items themselves, the best first."
+        )
+    return tiers
 
 
 def _one_cell(value: Any, location: str) -> list[list[str]]:
@@ -255,11 +302,9 @@ RANKINGS = RecordFormat(
     _is_mine,
     _rows,
     renames=True,
-    options=("ranking_weight",),
 )
 BEST_WORST = RecordFormat(
     _is_best_worst,
     _best_worst,
     renames=True,
-    options=("ranking_weight",),
 )

@@ -25,8 +25,8 @@ from aggcal.io.formats._base import (
 from aggcal.io.formats._orders import Opinion, pairs_of_ratings, stated
 from aggcal.io.formats._parting import MARK, of_both
 from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats._scale import Scale, rating_of
-from aggcal.io.formats._sheets import SEVERAL, is_rater, one_by_one
+from aggcal.io.formats._scale import HIGHEST, LOWEST, Scale, rating_of
+from aggcal.io.formats._sheets import HEADER, SEVERAL, is_rater, one_by_one
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
     GROUP,
@@ -92,6 +92,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     blank = []
     confident = False
     scale, versions = Scale(choices.order), _Versions()
+    scale.learn(choices.columns.get("rating"))
     for record in _respelt(one_by_one(records, choices, notes), choices.spelling, notes):
         cells = record.value
         confident |= "confidence" in cells
@@ -102,6 +103,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         if value in (None, ""):
             blank.append(Row(who, item, None, "", record.location, reason="no rating"))
             continue
+        scale.learn(cells.get(HEADER))
         rating = scale.height(value, record.location)
         context, by = cells[MARK]
         key = (who, text_of(cells.get("criterion")) or "", text_of(first_of(cells, GROUP)) or "")
@@ -201,6 +203,8 @@ def _compared(
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(stated(len(series), pairs, "rating series", choices.ranking_weight))
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    if choices.order in ((), (LOWEST,), (HIGHEST,)):
+        notes.append(f"the {(*choices.order, HIGHEST)[0]} rating is taken for the best")
     if every:
         notes.append(
             "a pair of ratings weighs as much as both (the root of their product), 1 at the mean "
@@ -214,6 +218,6 @@ FORMAT = RecordFormat(
     _is_mine,
     _rows,
     renames=True,
-    options=("ranking_weight", "tie_within", "order"),
+    options=("tie_within", "order"),
     may_be=_may_be,
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aggcal._core.database import driver
 from aggcal._core.kernels import library
+from aggcal.data.acts import RankingWeight, not_recognised
 from aggcal.data.judgments import Judgments
 from aggcal.errors import InputError
 from aggcal.errors.voice import spoken
@@ -56,6 +57,7 @@ def quickly(
     *,
     memory: str | None = None,
     threads: int | None = None,
+    acts: RankingWeight = "pair",
 ) -> Judgments | None:
     """Read a plain table; None for any other, which the general reader then reads.
 
@@ -71,9 +73,12 @@ def quickly(
         The limit that the user gave.
     threads
         How many may be used; by default as many as there are cores.
+    acts
+        What pairs of rankings weigh that are recognised; ``"pair"`` looks for none.
     """
     kernels, form = library(), brought.format
-    plain = replace(brought.asked, columns={}) == Choices() and criterion is None
+    asked = replace(brought.asked, columns={}, ranking_weight=Choices().ranking_weight)
+    plain = asked == Choices() and criterion is None
     if kernels is None or not plain or not isinstance(form, TableFormat) or form.info != TABLE:
         return None
     duck = driver()
@@ -81,7 +86,7 @@ def quickly(
         before = _state(brought)
         reader = _reader(kernels, brought, brought.names(form))
         with _within(brought, reader, memory):
-            found = _read(reader, brought, left_out, threads)
+            found = _read(reader, brought, left_out, threads, acts)
         # What another program wrote meanwhile is read once more, by one scan.
         return found if _state(brought) == before else None
     except duck.InterruptException:
@@ -166,14 +171,27 @@ def _give_back(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _read(
-    reader: _Reader, brought: Brought, left_out: tuple[str, ...], threads: int | None
+    reader: _Reader,
+    brought: Brought,
+    left_out: tuple[str, ...],
+    threads: int | None,
+    acts: RankingWeight,
 ) -> Judgments:
     keys = reader.keys(threads)
+    said = keys.codes.outcomes
+    if (
+        said is not None
+        and said.numbers
+        and {"left", "right", "outcome"} & {*brought.asked.columns}
+    ):
+        raise NotPlain  # what 1 means under other names is for the general reader to ask
+    keys.recognise_acts(acts)
     if len(keys.key) >= _MANY_ROWS:
         _give_back(brought.connection)
     merged = keys.merged(threads)
     given = brought.given
     notes = (*left_out, *(() if given is None else given.notes), *reader.notes)
+    notes += (not_recognised("The graphics card"),) if keys.out_of_order else ()
     return judgments_of(
         keys,
         merged,

@@ -96,7 +96,10 @@ class Frame:
         columns: list[np.ndarray | None] = [who[0], one[0], other[0], None, None]
         said = None
         if "outcome" in self.present:
-            columns[3], labels = self._categorical("outcome")
+            code, labels = self._categorical("outcome")
+            if not np.bincount(code + 1, minlength=len(labels) + 1)[1:].all():
+                raise NotPlain  # of a category without rows nothing is said
+            columns[3] = code
             said = numbered(self.connection, Outcomes, labels)
             lists[3] = np.append(np.int32(said.missing), said.by_cell)
         return Codes(items, annotators, said), columns, tuple(lists)

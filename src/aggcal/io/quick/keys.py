@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,10 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal._core.kernels import at
 from aggcal._core.records import dataclass
+from aggcal.data.acts import Acts, Columns, RankingWeight
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
+from aggcal.io.formats._sides import STRENGTHS
 from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorted_keys
 from aggcal.io.quick.numbering import WIDEST, Ids, Outcomes
 from aggcal.io.quick.streams import NotPlain
@@ -96,7 +100,8 @@ class Keys:
         self.scratch = Scratch() if scratch is None else scratch
         self._aside: list[tuple[int, CodeArray]] = []
         self._seen: list[FloatArray] = []
-        self._sorted = False
+        self.out_of_order = False
+        self._acts: Callable[[Judgments], Judgments] | None = None
 
     def fill(
         self,
@@ -138,9 +143,47 @@ class Keys:
 
         Weights have codes in these keys.
         """
-        self.key, self._sorted = key, True
+        self.key, self.out_of_order = key, True
         if len(aside):
             self._aside.append((0, aside))
+
+    def recognise_acts(self, kind: RankingWeight) -> None:
+        """Look for rankings and ratings that were taken apart, while rows are in their order.
+
+        ``kind`` is what their pairs weigh; ``"pair"`` looks for none.
+        """
+        if self.out_of_order or kind == "pair":
+            return
+        layout, codes = self.layout, self.codes
+        weight, outcome, item = layout.weight, layout.right, layout.left - layout.right
+
+        def bits(key: KeyArray, begin: int, number: int) -> CodeArray:
+            return (key >> np.uint64(begin) & np.uint64((1 << number) - 1)).astype(np.int32)
+
+        def columns(most: int) -> Columns:
+            key = self.key[:most]
+            key = key[key < np.uint64(layout.nothing)] >> np.uint64(weight)
+            said = None
+            if codes.outcomes is not None:
+                said = codes.outcomes.values[bits(key, 0, outcome)]
+            who = (key >> np.uint64(layout.annotator)).astype(np.int32)
+            return Columns(who, bits(key, layout.left, item), bits(key, outcome, item), said)
+
+        found = Acts.recognised(len(self.key), columns)
+        if found is None:
+            return
+        fitted = self.key < np.uint64(layout.nothing)
+        each, key = None, self.key[fitted]
+        if codes.weights is not None:
+            each = codes.weights[bits(key, 0, weight)]
+        elif self.weight is not None:
+            each = self.weight[fitted]
+        order = np.argsort(key >> np.uint64(weight), kind="stable")
+        self._acts = partial(found.weighing, order=order, weight=each, kind=kind)
+
+    def with_acts(self, judgments: Judgments) -> Judgments:
+        """Return these rows, merged, with the acts that were recognised."""
+        return judgments if self._acts is None else self._acts(judgments)
 
     def merged(self, threads: int | None = None) -> Merged:
         """Sort and merge the rows that are fitted."""
@@ -152,7 +195,7 @@ class Keys:
         fitted = len(self.key) - sum(len(rows) for _, rows in self._aside)
         key, weight, self.key, self.weight = self.key, self.weight, self.key[:0], None
         rooms: list[FloatArray] = []
-        if not self._sorted:
+        if not self.out_of_order:
             key, weight, rooms = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
         said, codes = self.codes.outcomes, self.codes
         return merged_rows(
@@ -228,9 +271,12 @@ class _Ranked:
         return found
 
 
-def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
+def judgments_of(keys: Keys, merged: Merged, *, notes: tuple[str, ...], **known: Any) -> Judgments:
     """Return merged rows as judgments of those items and annotators that occur."""
     codes, rows = keys.codes, len(merged.annotator)
+    said = codes.outcomes
+    if said is not None and said.numbers and not said.sides:
+        notes = (*notes, STRENGTHS)
     item_ids, annotator_ids = codes.items.texts, codes.annotators.texts
     annotator, left, right = merged.annotator, merged.left, merged.right
     if not merged.judged.all():
@@ -247,7 +293,7 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         # Without a column of weights each row counts as often as it stands.
         counts = None if keys.weighted else merged.count
         weight = ones if counts is None else counts.astype(np.float64)
-    return Judgments(
+    found = Judgments(
         item_ids,
         annotator_ids,
         annotator,
@@ -257,8 +303,10 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         weight,
         count,
         unfitted=keys.unfitted(),
+        notes=notes,
         **known,
     )
+    return keys.with_acts(found)
 
 
 def _closed(used: BoolArray, *columns: CodeArray) -> tuple[CodeArray, ...]:

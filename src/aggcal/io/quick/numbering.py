@@ -117,6 +117,10 @@ class Outcomes:
     cell: np.ndarray
     as_written: bool
     """Whether every value is written in one way."""
+    numbers: bool
+    """Whether some are numbers."""
+    sides: bool
+    """Whether some name a side."""
 
     @property
     def by_cell(self) -> CodeArray:
@@ -183,7 +187,9 @@ class Outcomes:
         code[plain] = inverse
         for k, reason in special.items():
             code[k] = len(values) + reason
-        return cls(values, code, cell, len(values) == len(strength))
+        labels = {*label[plain]}
+        numbers, sides = not labels <= {*_STRENGTHS}, bool(labels & {"left", "right"})
+        return cls(values, code, cell, len(values) == len(strength), numbers, sides)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def _read(kernels: Any, cells: Cells, left_out: Sequence[str]) -> Judgments:
         keys.weight[:] = weights.values[columns[4]]
         columns[4] = None
     keys.fill(0, columns)
+    keys.recognise_acts("information")
     merged = keys.merged(1)
     if weighted and merged.again and not as_written:
         raise NotPlain  # whether rows are duplicates, their cells tell

@@ -116,7 +116,8 @@ def _of_file(data: str | Path, names: Mapping[str, str]) -> Cells | None:
 def _plain_text(path: Path) -> str | None:
     """Return the text of a small file whose lines are its rows."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
+        # What is of no size may be of the system's files, some of which never end.
+        if not path.is_file() or not 0 < path.stat().st_size <= _LARGEST:
             return None
         held = path.read_bytes()
         if len(held) > _LARGEST or held.startswith(BOM_UTF8) or b'"' in held or b"\0" in held:

@@ -130,8 +130,8 @@ def _is_small(data: Any) -> bool:
 def _is_small_file(given: str | Path) -> bool:
     try:
         path = Path(given)
-        if not path.is_file() or path.stat().st_size > _SMALL_FILE:
-            return False
+        if not path.is_file() or not 0 < path.stat().st_size <= _SMALL_FILE:
+            return False  # a file of the system has no size, and may wait for ever
         with path.open("rb") as file:
             return file.read(2) not in _PACKED
     except (OSError, ValueError):

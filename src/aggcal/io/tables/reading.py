@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +20,14 @@ HEAD_BYTES = 1 << 16
 """Bytes that are looked at first: fewer may miss a long header, more take longer to read."""
 _PIECE = 1 << 20
 """Bytes or characters at a time: fewer take longer, more take more memory."""
+_PATIENCE = 5.0
+"""Seconds until a pipe with a name must have a writer: a person may start it in another window."""
+_PAUSE = 0.05
+"""Seconds between two looks at it: nobody notices them."""
+_TERMINALS = ("/dev/tty", "/dev/pts/")
+_OF_THE_SYSTEM = ("/proc/", "/sys/")
+"""Where files lie that are no files: some never end, and some wait for news of the system."""
+_HEADER = "the first line must name the columns"
 _LONGEST_TEXT = 1_000_000
 """Characters of a line of text: an order of 100,000 items has fewer, a bomb of zeros has more."""
 
@@ -38,23 +49,54 @@ class File:
 
 
 def regular(path: Path, scratch: Path) -> Path:
-    """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-')."""
-    stream = Path("/dev/stdin") if str(path) == "-" else path
+    """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-').
+
+    Devices may never end: all are refused but the terminal that somebody types at.
+    """
+    stream, name = Path("/dev/stdin") if str(path) == "-" else path, printable(str(path))
     try:
-        streams = stream.is_fifo() or stream.is_char_device() or stream != path
-    except PermissionError:
-        streams = False  # told when it is opened
-    if not streams:
+        mode = stream.stat().st_mode
+    except (OSError, ValueError):
+        return path  # told when it is opened
+    real = os.path.realpath(stream)
+    typed = real.startswith(_TERMINALS) or (stream != path and os.isatty(0))
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not typed):
+        what = f"is empty; {_HEADER}" if real == os.devnull else "is a device, not a table"
+        raise FileError(f"{name}: {what}.")
+    if stat.S_ISREG(mode) and real.startswith(_OF_THE_SYSTEM):
+        raise FileError(f"{name}: is a file of the operating system, not a table.")
+    if not (typed or stat.S_ISFIFO(mode) or stream != path):
         return path
     copy = scratch / "stream"
-    with said(printable(str(path))), stream.open("rb") as source:
-        while piece := source.read(_PIECE):
+    copy.touch()
+    with said(name):
+        for piece in _pieces(stream, name, waiting=Path(real).is_fifo()):
             try:
                 with copy.open("ab") as target:
                     target.write(piece)
             except OSError as error:
                 raise no_room(error) from None
     return copy
+
+
+def _pieces(stream: Path, name: str, *, waiting: bool) -> Iterator[bytes]:
+    """Read a stream; ``waiting`` says that it is a pipe which may have no writer yet."""
+    flags = os.O_RDONLY | (os.O_NONBLOCK if waiting else 0)
+    with os.fdopen(os.open(stream, flags), "rb", buffering=0) as source:
+        until = time.monotonic() + _PATIENCE
+        piece = source.read(_PIECE)
+        while waiting and piece == b"":  # None if a writer is there and silent
+            if time.monotonic() > until:
+                raise FileError(
+                    f"{name}: is a pipe that no program writes into; start that program first."
+                )
+            time.sleep(_PAUSE)
+            piece = source.read(_PIECE)
+        if waiting:
+            os.set_blocking(source.fileno(), True)
+        while piece is None or piece:
+            yield piece or b""
+            piece = source.read(_PIECE)
 
 
 def is_json(head: bytes) -> bool:
@@ -102,9 +144,7 @@ def peek(path: Path, name: str, size: int = HEAD_BYTES) -> bytes:
     with said(name), unpacked(path) as file:
         head = file.read(size)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        what = (
-            "export it again" if path.suffix == ".json" else "the first line must name the columns"
-        )
+        what = "export it again" if path.suffix == ".json" else _HEADER
         raise FileError(f"{name}: is empty; {what}.")
     if head.startswith(b"PAR1"):
         return head

@@ -66,9 +66,10 @@ class Manifest:
 
 
 def load(path: Path) -> Any:
-    """Return the JSON of a file; a ValueError if it holds none or is absurdly large."""
-    if path.stat().st_size > _LARGEST:
-        raise ValueError("too large")
+    """Return the JSON of a file; a ValueError if it is a device, absurdly large or no JSON."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        raise ValueError("no file, or too large")
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -164,7 +165,8 @@ def refuse_foreign(
     --------
     >>> refuse_foreign("nowhere", ["items.csv"], Manifest("summary.json"))
     """
-    folder, names = Path(folder), list(names)
+    folder, names, outdated = Path(folder), list(names), list(outdated)
+    refuse_links(folder, (*names, *outdated))
     # Unlike Path's, os.path's questions need no permission: what is forbidden is reported later.
     folders = [name for name in (*names, *outdated) if os.path.isdir(folder / name)]  # noqa: PTH112
     if folders:
@@ -188,6 +190,24 @@ def refuse_foreign(
             f"{folder / found} is not part of these results but has the name of a result file. "
             "Choose another folder, or use --force to leave it there."
         )
+
+
+def refuse_links(folder: Path, names: Iterable[str]) -> None:
+    """Refuse files that are links out of their folder, also where force is used.
+
+    A folder may come from anywhere: whoever made it would choose which file is overwritten.
+
+    Examples
+    --------
+    >>> refuse_links(Path("nowhere"), ["items.csv"])
+    """
+    inside = os.path.realpath(folder)
+    for name in names:
+        if not Path(os.path.realpath(folder / name)).is_relative_to(inside):
+            raise OutputError(
+                f"{folder / name} leads out of its folder by a link; remove the link, or choose "
+                "another folder."
+            )
 
 
 def is_inside(name: object) -> bool:

@@ -178,7 +178,7 @@ def refuse_existing(path: Path | str, *, force: bool = False) -> None:
         raise OutputError(f"{path} is a folder; give the name of a file to write.")
     if _mode(path) and not stat.S_ISREG(_mode(path)):
         raise OutputError(f"{path} is a socket or a disk; give the name of a file to write.")
-    if os.path.exists(path) and not force:  # noqa: PTH110
+    if os.path.lexists(path) and not force:  # a link to nothing would make a file elsewhere
         raise OutputError(_exists(path))
 
 
