@@ -18,8 +18,9 @@ import aggcal.datasets
 from aggcal import registry
 from aggcal.advice.suggest.suggestions import UNITS
 from aggcal.aggregation.selection.folds import HOLD_OUT
+from aggcal.data.acts import RANKING_WEIGHTS
 from aggcal.errors import OptionError
-from aggcal.io.formats._base import BLANKS, RANKING_WEIGHTS
+from aggcal.io.formats._base import BLANKS
 from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.registry.names import load

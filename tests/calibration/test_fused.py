@@ -249,19 +249,6 @@ def test_a_second_model_of_pure_noise_is_not_believed(random: np.random.Generato
     assert any(w.code == "second-model" for w in both.warnings)
 
 
-def test_few_annotators_make_wide_intervals() -> None:
-    """Three annotators tell little about how annotators differ: Student's t, not the normal."""
-    study = simulate(items=6, annotators=3, judgments=900, seed=1)
-    consensus = aggcal.aggregate(study.judgments, "btl", warn=False)
-    few = consensus.quantify("sandwich")
-    assert few.uncertainty is not None
-    assert few.uncertainty.degrees_of_freedom == 2
-    assert any(w.code == "few-judgments" for w in few.warnings)
-    one = aggcal.aggregate([("ann", "a", "b"), ("ann", "b", "c")], "btl", warn=False)
-    with pytest.raises(aggcal.AggcalError, match="at least two annotators"):
-        one.quantify("sandwich")
-
-
 # ----------------------------------------------------------------------- unseen items
 
 

@@ -74,6 +74,20 @@ BAD_SCORES = {
 }  # fmt: skip
 
 
+DEVICES = {
+    "/dev/zero": "is a device",
+    "/dev/urandom": "is a device",
+    "/dev/full": "is a device",
+    "/dev/null": "is empty",
+    "link.csv": "is a device",
+    "/proc/self/mem": "is a file of the operating system",
+    "/proc/cpuinfo": "is a file of the operating system",
+    "pipe": "is a pipe that no program writes into",
+    "-": "is empty",
+}
+"""What is no table and may never end; as root, /proc/kmsg would wait for news of the kernel."""
+
+
 def refused(done: subprocess.CompletedProcess[str], said: str, folder: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
@@ -137,6 +151,29 @@ def test_no_such_file_and_directory(tmp_path: Path, command: Command) -> None:
         "is a directory without Parquet",
         tmp_path,
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of Linux")
+@pytest.mark.parametrize("name", list(DEVICES))
+def test_devices_and_pipes_without_a_writer(name: str, tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    (tmp_path / "link.csv").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    how = {"stdin": subprocess.DEVNULL} if name == "-" else {}
+    refused(command("check", name, **how), f"{name}: {DEVICES[name]}", tmp_path)
+    if name != "pipe":
+        done = command("run", "judgments.csv", name, "-o", "out", **how)
+        refused(done, f"{name}: {DEVICES[name]}", tmp_path)
+
+
+def test_a_pipe_is_read_whose_writer_comes_late(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    os.mkfifo(tmp_path / "pipe")
+    late = "sleep 1; exec > pipe; sleep 1; cat judgments.csv"
+    with subprocess.Popen(["/bin/sh", "-c", late], cwd=tmp_path):
+        done = command("convert", "pipe", "-o", "out.csv", "-q")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.csv").read_text() == GOOD_JUDGMENTS
 
 
 def without_override() -> None:

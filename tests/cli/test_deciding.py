@@ -42,18 +42,19 @@ def test_everything_at_once(
     monkeypatch.chdir(folder)
     (folder / "aggcal.toml").write_text(
         'judgments = "j.csv"\nscores = "s.csv"\noutput = "out"\ntop = 2\ncut = 60\n'
-        'grades = [50, 65]\nerror = 0.1\nletters = true\nscale = "elo"\n'
+        'grades = [50, 65]\nerror = 0.1\nscale = "elo"\n'
         'elo-anchor = "c,d=1500"\nmatrices = true\n'
     )
     assert main(["run", "--no-check"]) == 0
     said = capsys.readouterr().err
+    assert "Surely in the first 2:" in said
     assert "Top 2 and above 60:" in said
     assert "Best set of 2" in said
     assert "Grades at 50, 65:" in said
     (folder / "aggcal.toml").unlink()
     items = rows(folder / "out" / "items.csv")
     assert {row["item"]: float(row["elo"]) for row in items}["c,d"] == pytest.approx(1500.0)
-    assert all(row["verdict"] in ("in", "borderline", "out") for row in items)
+    assert all(row["verdict"] in ("in", "open", "out") for row in items)
     assert {row["uncertain"] for row in items} <= {"True", "False"}
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["decisions"]["top"] == 2

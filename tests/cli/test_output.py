@@ -179,6 +179,36 @@ def test_a_link_to_a_folder_and_the_mode_of_the_folder_stay(
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["report.html", "items.csv", "summary.json"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_no_link_in_a_folder_of_results_leads_out_of_it(
+    study: Path, tmp_path: Path, call: Command, name: str, force: tuple[str, ...]
+) -> None:
+    judgments = study / "judgments.csv"
+    assert call("aggregate", judgments, "-o", "out", "-q").returncode == 0
+    # The same as what is listed: only the link tells that it is a file of the user.
+    (tmp_path / "out" / name).rename(tmp_path / "mine")
+    (tmp_path / "out" / name).symlink_to("../mine")
+    before = (tmp_path / "mine").read_bytes()
+    refused(call("aggregate", judgments, "-o", "out", *force), f"out/{name} leads out of")
+    (tmp_path / "link").symlink_to("out")
+    refused(call("aggregate", judgments, "-o", "link", *force), f"link/{name} leads out of")
+    if name != "items.csv":
+        refused(call("report", "out", "--title", "New", *force), f"out/{name} leads out of")
+    assert (tmp_path / "mine").read_bytes() == before
+    (tmp_path / "mine").unlink()
+    refused(call("aggregate", judgments, "-o", "out", "--force"), "leads out of its folder")
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_link_that_leads_nowhere_makes_no_file(
+    study: Path, tmp_path: Path, call: Command
+) -> None:
+    (tmp_path / "next.csv").symlink_to("elsewhere")
+    refused(call("suggest", study / "judgments.csv", "-o", "next.csv"), "already exists")
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_mixture_is_refused_by_name(study: Path, tmp_path: Path, call: Command) -> None:
     inputs = (study / "judgments.csv", study / "scores.csv")
     assert call("run", *inputs, "-o", "a", "-q").returncode == 0

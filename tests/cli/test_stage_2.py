@@ -48,7 +48,7 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
         (["--level", "95"], "the level is 95.0; give a number between 0 and 1, such as 0.95."),
         (["--anchors", "none.csv"], "none.csv"),
         (["--second-model", "SCORES"], "only 'fused' can use"),
-        (["--uncertainty", "sandwich"], "choose laplace or bootstrap"),
+        (["--uncertainty", "sandwich"], "choose robust, laplace, bootstrap, none"),
         (["--uncertainty", "bootstrap", "--draws", "2"], "give at least 10"),
     ],
 )

@@ -8,7 +8,6 @@ import numpy as np
 
 import aggcal
 from aggcal.report.doubtful import moved, widest
-from aggcal.report.headline import trust
 from aggcal.report.html import html
 from aggcal.report.report import Report
 from aggcal.simulation import SimulatedTerms, simulate
@@ -77,11 +76,3 @@ def test_all_categories_are_beside_each_other() -> None:
             kinds.add(kind)
     assert kinds == {"better", "worse", ""}
     assert re.search(r"<option value=\"all\">All categories", html(report))
-
-
-def test_rankings_taken_apart_ask_for_care() -> None:
-    finding = {"severity": "note", "code": "exploded-rankings", "message": "m", "details": {}}
-    check = {"findings": [finding], "precision": {"right_order": 0.99}}
-    said = trust({"converged": True, "n_annotators": 9, "check": check}, {}, intervals=True)
-    assert said.state == "care"
-    assert "taken apart" in said.reasons[0]

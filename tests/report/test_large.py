@@ -30,8 +30,8 @@ def rows_of(seed: int) -> ItemRows:
         "item": np.array([f"i{k}" for k in range(n)], dtype=object),
         "consensus": -np.arange(float(n)),
         "rank": np.arange(1, n + 1),
-        "rank_low": low,
-        "rank_high": high,
+        "sure_low": low,
+        "sure_high": high,
         "block": block,
     }
     return ItemRows(item_listing(table))

@@ -166,8 +166,8 @@ def test_contexts_are_told() -> None:
     said = dict(terms.sentences({"terms": {"ties": "halves", "contexts": known}}))
     assert "13 contexts (prompt)" in said["Contexts"]
     known |= {"fitted": False, "sd": None}
-    summary = {"terms": {"ties": "halves", "contexts": known}, "uncertainty": {"kind": "jackknife"}}
-    assert "not independent" in dict(terms.sentences(summary))["Contexts"]
+    summary = {"terms": {"ties": "halves", "contexts": known}}
+    assert "intervals allow for answers in one" in dict(terms.sentences(summary))["Contexts"]
 
 
 def test_both_orders_are_side_by_side() -> None:

@@ -34,9 +34,10 @@ _ESTIMATED, _FEW_ITEMS, _CONFIRMED = 100_000, 200, 20_000
 it takes longer than the fit), and rows up to which a few fits confirm who decides the first
 place."""
 _LONGEST_REASON = 200
-_TOLD_BETTER = {"divided", "direction"}
+_LEFT_TO_THE_CHECK = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
 _REVERSED = "reversed-annotators"
+"""What the fit says of annotators accuses nobody: only a check looks for camps, too."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +144,7 @@ def advise(
     except Exception as error:  # noqa: BLE001
         failed = _failed("What leaving out annotators would change is not known", error)
         looked = looked.with_findings((*looked.findings, failed))
-    # Annotators have one verdict: the check's, where it held them against each other.
-    tested = looked.accused.against_others or looked.accused.divided
-    said = [w for w in warnings if not (tested and w.code == _REVERSED)]
-    found = looked.with_findings(_with_warnings(looked.findings, said, whole))
+    found = looked.with_findings(_with_warnings(looked.findings, warnings, whole))
     return Advice(found, asked, hangs)
 
 
@@ -164,8 +162,7 @@ def _hanging(
         return None
     if on_step is not None:
         on_step("leaving out annotators")
-    confirm = bool(asked) or rows <= _CONFIRMED
-    return influence_of(judgments, consensus, exact=EXACT if asked else 0, confirm=confirm)
+    return influence_of(judgments, consensus, exact=EXACT if asked else 0)
 
 
 def _asked_next(
@@ -214,7 +211,9 @@ def _with_warnings(
     more = [
         Finding.of_warning(w, judgments=judgments)
         for w in warnings
-        if ended(w.what) not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
+        if ended(w.what) not in messages
+        and not (w.code in _LEFT_TO_THE_CHECK and w.code in codes)
+        and w.code != _REVERSED
     ]
     return tuple(sorted([*findings, *more], key=_gravity))
 

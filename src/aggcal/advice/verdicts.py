@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import TextArray
+from aggcal._core.arrays import BoolArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
@@ -39,8 +39,7 @@ _DIFFERENT_ORDERS = "annotators prefer different orders, so there is no consensu
 class Accused:
     """What a check found about annotators, by their ids: a verdict and its reason.
 
-    ``against_others`` says whether annotators were compared with each other at all; if not, only
-    the intervals of the fit can show that somebody is reversed.
+    ``against_others`` says whether annotators were compared with each other at all.
     """
 
     against_others: bool = False
@@ -80,10 +79,9 @@ class Verdicts:
 
     @classmethod
     def of(cls, consensus: Consensus, accused: Accused | None = None) -> Verdicts:
-        """Give the verdicts: by the check where it was made, else by the fit's intervals alone.
+        """Give the verdicts: accusations come from a check alone, whatever the fit says.
 
-        Nobody is called reversed for a negative reliability alone: without a check it takes an
-        interval that lies below that of random answers as a whole.
+        Members of another camp have negative reliabilities, too, and only a check looks for camps.
 
         Parameters
         ----------
@@ -94,19 +92,22 @@ class Verdicts:
         """
         accused = Accused() if accused is None else accused
         names = as_text(consensus.annotator_ids).tolist()
-        found, unseen = _by_fit(consensus, tested=accused.against_others)
+        below = _below(consensus)
+        why = "does not confirm it" if accused.against_others else "was not made"
+        found = _by_fit(consensus, f"the data check {why}")
         if accused.named:
             found = [accused.named.get(name) or own for name, own in zip(names, found, strict=True)]
         if (seen := accused.looked_at) is not None:
+            unseen = _by_fit(consensus, "the check looked at a sample only")
             each = zip(names, found, unseen, strict=True)
             found = [own if name in seen else other for name, own, other in each]
         camps = None if consensus.effects is None else consensus.effects.camps
         if camps is not None and camps.stands_out:
             found = [
                 (UNCLEAR, f"belongs to camp {camp}, whose order is another")
-                if own[0] == REVERSED
+                if own[0] == REVERSED or against
                 else own
-                for camp, own in zip(camps.own, found, strict=True)
+                for camp, own, against in zip(camps.own, found, below, strict=True)
             ]
         if accused.unproven:
             doubt = (UNCLEAR, "among so many annotators, somebody who guesses could agree as often")
@@ -115,7 +116,7 @@ class Verdicts:
                 for name, own in zip(names, found, strict=True)
             ]
         if camps is None or not camps.stands_out:
-            found = _without_majority(found, consensus, accused)
+            found = _without_majority(found, consensus, accused, below)
         return cls(
             consensus.annotator_ids,
             _column([verdict for verdict, _ in found]),
@@ -133,7 +134,7 @@ class Verdicts:
 
 
 def _without_majority(
-    found: list[tuple[str, str]], consensus: Consensus, accused: Accused
+    found: list[tuple[str, str]], consensus: Consensus, accused: Accused, below: BoolArray
 ) -> list[tuple[str, str]]:
     """Leave open who is reversed and who is reliable, where no majority tells.
 
@@ -145,11 +146,10 @@ def _without_majority(
     if not why:
         return found
     by_fit = [str(name) not in accused.named for name in consensus.annotator_ids]
-    turned = any(mine and each[0] == REVERSED for mine, each in zip(by_fit, found, strict=True))
-    if not (turned or accused.divided):
+    if not (accused.divided or (below & by_fit).any()):
         return found
     return [
-        (UNCLEAR, why) if mine and each[0] in {REVERSED, UNCLEAR, RELIABLE} else each
+        (UNCLEAR, why) if mine and each[0] in {UNCLEAR, RELIABLE} else each
         for mine, each in zip(by_fit, found, strict=True)
     ]
 
@@ -160,10 +160,16 @@ def _column(texts: list[str]) -> TextArray:
     return found
 
 
-def _by_fit(
-    consensus: Consensus, *, tested: bool
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return what the fit says of each annotator, in a check's sample and outside it.
+def _below(consensus: Consensus) -> BoolArray:
+    """Say whose whole interval is below the reliability of random answers."""
+    known = consensus.uncertainty
+    if known is None or known.reliability_high is None:
+        return np.zeros(len(consensus.annotator_ids), dtype=bool)
+    return np.asarray(known.reliability_high < consensus.random_reliability)
+
+
+def _by_fit(consensus: Consensus, unconfirmed: str) -> list[tuple[str, str]]:
+    """Return what the fit says of each annotator, and why it accuses nobody.
 
     Where an interval lies and how few judgments there are settles it, so that annotators alike
     in these are spoken of once.
@@ -178,40 +184,27 @@ def _by_fit(
     _, first, which = np.unique(
         3 * np.minimum(given, FEW) + side, return_index=True, return_inverse=True
     )
-    inside, outside = [], []
+    said = []
     for u in first.tolist():
         ends = None if low is None or high is None else (float(low[u]), float(high[u]))
-        inside.append(_by_interval(ends, int(given[u]), border, tested=tested))
-        outside.append(_not_looked_at(ends, int(given[u]), border))
-    codes = which.tolist()
-    return [inside[k] for k in codes], [outside[k] for k in codes]
+        said.append(_by_interval(ends, int(given[u]), border, unconfirmed))
+    return [said[k] for k in which.tolist()]
 
 
 def _by_interval(
-    ends: tuple[float, float] | None, given: int, border: float, *, tested: bool
+    ends: tuple[float, float] | None, given: int, border: float, unconfirmed: str
 ) -> tuple[str, str]:
     random = f"{border:g} (random)"
-    if ends is not None and ends[1] < border and not tested:
-        return REVERSED, f"reliability interval below {random}"
     if given < FEW:
         return TOO_FEW, count(given, "judgment")
     if ends is None:
         return UNCLEAR, "no reliability interval was computed"
     if ends[1] < border:
-        # What the check allows for (that somebody is always the worst) the interval does not.
-        return UNCLEAR, f"the reliability is below {random}, but the data check does not confirm it"
+        # What a check allows for (that somebody is always the worst) the interval does not.
+        return UNCLEAR, f"reliability interval below {random}, but {unconfirmed}"
     if ends[0] <= border:
         return UNCLEAR, f"reliability interval includes {random}"
     return RELIABLE, f"reliability interval above {random}"
-
-
-def _not_looked_at(ends: tuple[float, float] | None, given: int, border: float) -> tuple[str, str]:
-    """Give the verdict on somebody outside the sample of a check: nobody is accused unseen."""
-    verdict = _by_interval(ends, given, border, tested=True)
-    if ends is not None and ends[1] < border and verdict[0] == UNCLEAR:
-        why = f"the reliability is below {border:g} (random), but the check looked at a sample only"
-        return UNCLEAR, why
-    return verdict
 
 
 def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:

@@ -38,12 +38,9 @@ from aggcal.registry import (
     DEFAULT_METHOD,
     ENGINES,
     GPU,
-    JACKKNIFE,
-    LAPLACE,
     LOCAL,
     MARGINAL,
     METHODS,
-    SANDWICH_CONTEXT,
     UNCERTAINTIES,
 )
 from aggcal.registry.literals import EngineName, MethodName
@@ -290,10 +287,8 @@ def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) ->
         raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
 
 
-def check_uncertainty(
-    method: str | Aggregator, kind: str | None, *, level: float, draws: int
-) -> None:
-    """Refuse an uncertainty that is none, or that a method does not have."""
+def check_uncertainty(kind: str | None, *, level: float, draws: int) -> None:
+    """Refuse an uncertainty that is none."""
     check_level(level)
     if kind is None:
         return
@@ -305,15 +300,6 @@ def check_uncertainty(
     if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
         raise OptionError(
             f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
-        )
-    for_all = (LAPLACE.name, BOOTSTRAP.name, JACKKNIFE.name, SANDWICH_CONTEXT.name)
-    if kind in for_all or not isinstance(method, str):
-        return
-    if not METHODS.find(method).sandwich:
-        alike = ", ".join(known.name for known in METHODS.values() if known.sandwich)
-        raise OptionError(
-            f"'{kind}' is for methods in which all annotators are equally reliable ({alike}), not "
-            f"for {method}; choose {LAPLACE.name} or {BOOTSTRAP.name}."
         )
 
 

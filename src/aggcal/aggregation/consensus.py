@@ -19,13 +19,15 @@ from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
-from aggcal.aggregation.uncertainty import Uncertainty, reversal
+from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
+from aggcal.aggregation.uncertainty.claims import claims_of
+from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
-from aggcal.registry import LAPLACE
+from aggcal.registry import ROBUST
 from aggcal.registry.literals import UncertaintyName
 
 LEVEL = 0.95
@@ -128,7 +130,7 @@ class Consensus:
 
     def quantify(
         self,
-        kind: UncertaintyName = LAPLACE.name,
+        kind: UncertaintyName = ROBUST.name,
         *,
         level: float = LEVEL,
         draws: int = 200,
@@ -140,9 +142,10 @@ class Consensus:
         Parameters
         ----------
         kind
-            ``"laplace"``: the penalised inverse information (the default). For the homogeneous
-            models ``"sandwich"`` (annotators are a sample), ``"sandwich-random"``,
-            ``"sandwich-fixed"``. For any aggregator ``"bootstrap"``, by annotator.
+            ``"robust"`` (the default): the inverse information, widened by how far answers that
+            share an annotator, a question, a context or an act depend on each other.
+            ``"laplace"``: the inverse information alone, as if all answers were independent. For
+            any aggregator ``"bootstrap"``, by annotator, or by context where there are some.
         level
             Level of the intervals.
         draws
@@ -158,7 +161,7 @@ class Consensus:
         >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "c", "a")]
         >>> found = aggcal.aggregate(rows, warn=False).quantify(level=0.9)
         >>> found.uncertainty.se.round(2)
-        array([0.5 , 0.48, 0.48])
+        array([0.51, 0.49, 0.49])
         """
         check_seed(seed)
         work_out = self._known_fit(
@@ -190,21 +193,6 @@ class Consensus:
         if self.stated is not None or not self.quantifiable:
             return self.stated
         return self.quantify().stated
-
-    def efficiency(self) -> dict[str, float] | None:
-        """Return diagnostics of what weighting annotators by reliability gains.
-
-        None where it is not done, or where the estimated reliabilities differ no more than those of
-        equal annotators would by chance.
-
-        ``cv`` is the coefficient of variation of the reliabilities, their sampling variance taken
-        off (the intervals' whole, so it is rather too small), and ``first_order_factor``
-        1 + cv², the variance that equal weights would cost with small gaps and one design for all.
-        For a moderate number of items ``median_ratio`` and ``share_worse`` estimate it for this
-        design: the variances of the homogeneous fit over those of this one, in the directions that
-        both identify. They are no guarantee: the published one (Theorem 3.3) is false.
-        """
-        return None if self.quantifier is None else self.quantifier.efficiency(self)
 
     def place(self, judgments: AnyJudgments) -> Scores:
         """Place items that were judged after the fit, everything else held fixed.
@@ -280,6 +268,52 @@ class Consensus:
         if self.quantifier is None:
             raise OptionError(f"method '{self.method}' {otherwise}.")
         return self.quantifier
+
+    @cached_property
+    def _claims(self) -> dict[float, Claims]:
+        """Claims that were made, by level."""
+        return {}
+
+    def claims(self, level: float | None = None) -> Claims | None:
+        """Return what holds of the order at any true scores, not only under a prior.
+
+        Which pairs are certified, between which ranks items surely are, which could be first, which
+        are in or out of the first k, and tiers: each kind of claim is right with probability
+        ``level``, whatever the true scores. They are made from the same fit under a prior three
+        times as wide, with errors of the kind that was asked for. None where these are not known,
+        or the fit did not converge.
+
+        Parameters
+        ----------
+        level
+            That of the intervals, unless another is given.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [(u, *pair) for u in ("ann", "bob", "eve") for pair in ("ab", "ac", "bc")] * 9
+        >>> found = aggcal.aggregate(rows, warn=False).claims()
+        >>> found.first, found.count, found.n_pairs
+        (array([ True, False, False]), 3, 3)
+        """
+        known = self.uncertainty
+        record = self.convergence
+        if known is None or self.quantifier is None or (record and not record.converged):
+            return None
+        level = known.level if level is None else level
+        check_level(level)
+        if level not in self._claims:
+            scores, covariance, freedom = self.quantifier.unshrunk(self, known)
+            self._claims[level] = claims_of(
+                scores,
+                covariance,
+                level,
+                stands=self.quantifier.standing(self),
+                degrees_of_freedom=freedom,
+                component=known.component,
+                seed=known.seed,
+            )
+        return self._claims[level]
 
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).

@@ -224,6 +224,11 @@ class CrowdAggregator:
         """Return η, kept off the ends of its interval."""
         return np.clip(reliabilities, MARGIN, 1.0 - MARGIN)
 
+    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:  # noqa: ARG002
+        """Return those of the Beta prior of η."""
+        total = self.alpha + self.beta
+        return self.alpha / total, sqrt(self.alpha * self.beta / (total + 1.0)) / total
+
     def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:  # noqa: ARG002
         """Return none: a chance of honest reports does not stretch the scores."""
         return None

@@ -42,25 +42,16 @@ class Curved(Protocol):
         """Turn reported reliabilities into the parameters of the problem's annotators."""
         ...
 
+    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
+        """Return mean and standard deviation of the prior of that parameter."""
+        ...
+
     def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
         """Return what of each annotator's parameter makes up the unit; None where there is none."""
         ...
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
-        ...
-
-
-@runtime_checkable
-class Alike(Curved, Protocol):
-    """One that may take annotators to be alike."""
-
-    def probabilities(self, judgments: AnyJudgments) -> FloatArray:
-        """Return the chance of each row's outcome, with annotators told apart."""
-        ...
-
-    def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
-        """Fit the same model with annotators taken to be alike."""
         ...
 
 

@@ -10,12 +10,12 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.protocols import Curvature
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
 from aggcal.aggregation.solve.reweighting import fit_weighted
 from aggcal.aggregation.start import Progress, not_converged
-from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
@@ -194,36 +194,13 @@ class _QuantifyGaussian(QuantifyAtOnce):
 
     laplace: Laplace
 
-    def __call__(
+    def _curvature(
         self,
-        consensus: Consensus,
-        kind: str,
-        /,
-        *,
-        level: float,
-        draws: int,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Uncertainty:
-        """Return the uncertainty of a kind at a level."""
-        if kind == registry.LAPLACE.name:
-            covariance = DenseCovariance(self.laplace.covariance)
-            return Uncertainty.of(
-                kind,
-                level,
-                consensus.scores,
-                covariance,
-                component=self._component(),
-                seed=seed,
-            )
-        if kind in registry.UNCERTAINTIES and kind != registry.BOOTSTRAP.name:
-            raise OptionError(
-                f"'{kind}' is for btl and tcv, not for {consensus.method}; choose laplace or "
-                "bootstrap."
-            )
-        return super().__call__(
-            consensus, kind, level=level, draws=draws, seed=seed, on_draw=on_draw
-        )
+        consensus: Consensus,  # noqa: ARG002
+        seed: int,  # noqa: ARG002
+        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
+    ) -> Curvature:
+        return Curvature(DenseCovariance(self.laplace.covariance), None)
 
 
 def _refuse_others(features: object) -> None:

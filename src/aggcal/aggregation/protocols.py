@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
@@ -53,12 +53,18 @@ class Quantifier(Protocol):
         """Return the covariance at the optimum; None where the fit does not know its curvature."""
         ...
 
-    def place(self, consensus: Consensus, judgments: AnyJudgments, /) -> Scores:
-        """Place items that were judged later."""
+    def standing(self, consensus: Consensus, /) -> BoolArray | None:
+        """Return which gaps stay clear without each single annotator; None if not looked at."""
         ...
 
-    def efficiency(self, consensus: Consensus, /) -> dict[str, float] | None:
-        """Return what telling annotators apart is worth."""
+    def unshrunk(
+        self, consensus: Consensus, known: Uncertainty, /
+    ) -> tuple[FloatArray, Covariance, float]:
+        """Return scores that hardly any prior pulled, their covariance, its degrees of freedom."""
+        ...
+
+    def place(self, consensus: Consensus, judgments: AnyJudgments, /) -> Scores:
+        """Place items that were judged later."""
         ...
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
@@ -82,3 +88,5 @@ class Curvature:
     """Means and variances of the reliabilities' logits, where they are probabilities."""
     scale: Scale | None = None
     """What the scale of the scores adds, where the judgments determine it."""
+    by_prior: FloatArray | None = None
+    """The part of the covariance that priors make; None where the scores' own makes all of it."""

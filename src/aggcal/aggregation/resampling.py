@@ -16,9 +16,6 @@ from aggcal.errors import OptionError
 from aggcal.models.general.facts import facts_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
-MOST_GROUPS = 50
-"""Refits of a jackknife: with more contexts it leaves out several at a time. Fewer groups are
-faster, and make the standard errors themselves less certain (by a tenth with 50)."""
 _FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary
 
 Refit = Callable[[AnyJudgments], Consensus]
@@ -61,33 +58,6 @@ def bootstrap(
         chosen = (np.sort(random.integers(m, size=m)) for _ in range(draws))
         parts = (judgments.of_annotators(each) for each in chosen)
     return _refitted(parts, consensus, refit, draws, on_draw)
-
-
-def jackknife(
-    judgments: Judgments, consensus: Consensus, refit: Refit, on_draw: OnDraw | None = None
-) -> FloatArray:
-    """Return the covariance of the scores by leaving out one group of contexts after the other.
-
-    A group is one context unless there are many. Rows without a context are in every fit.
-    """
-    context = judgments.context
-    if context is None or n_contexts(judgments) < _FEWEST:
-        raise OptionError("a jackknife needs judgments in at least two contexts; give --context.")
-    number = n_groups(judgments)
-    used, code = np.unique(context[context >= 0], return_inverse=True)
-    group = np.full(len(context), -1)
-    # Contexts in an order that has nothing to do with their names.
-    mixed = np.random.default_rng(0).permutation(len(used))
-    group[context >= 0] = mixed[code] % number
-    parts = (judgments.of_rows(group != g) for g in range(number))
-    found = _refitted(parts, consensus, refit, number, on_draw)
-    off = found - found.mean(axis=0)
-    return np.asarray((number - 1) / number * off.T @ off)
-
-
-def n_groups(judgments: AnyJudgments) -> int:
-    """Return how many groups of contexts a jackknife leaves out."""
-    return min(n_contexts(judgments), MOST_GROUPS)
 
 
 def n_contexts(judgments: AnyJudgments) -> int:

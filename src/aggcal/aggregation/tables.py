@@ -29,6 +29,9 @@ def item_columns(consensus: Consensus) -> Columns:
     columns["rank"] = consensus.ranks[order]
     if known is not None:
         columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
+    claims = consensus.claims()
+    if claims is not None:
+        columns |= {"sure_low": claims.low[order], "sure_high": claims.high[order]}
     return columns | {"n_judgments": consensus.judgments_per_item[order]}
 
 

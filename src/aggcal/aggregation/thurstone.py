@@ -88,7 +88,6 @@ class ThurstoneAggregator:
     estimator: Estimator = field(default="mode", init=False, repr=False)
     terms: Terms = field(default=PLAIN, init=False, repr=False)
     fixed: Chosen | None = field(default=None, init=False, repr=False)
-    apart: Consensus | None = field(default=None, init=False, repr=False, compare=False)
 
     @in_one_thread
     def fit(
@@ -241,6 +240,10 @@ class ThurstoneAggregator:
         """Return the reliabilities; where annotators are alike there is one annotator only."""
         return reliabilities if self.heterogeneous else np.ones(1)
 
+    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
+        """Return those of a reliability."""
+        return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
+
     def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
         """Return what of each reliability makes up the unit; None where there is none."""
         if not self.heterogeneous:
@@ -248,20 +251,6 @@ class ThurstoneAggregator:
         if consensus.prior is None:
             return np.ones(len(consensus.reliabilities))
         return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
-
-    def probabilities(self, judgments: AnyJudgments) -> FloatArray:
-        """Return the chance of each row's outcome by the same model with reliabilities."""
-        apart = self.apart or HRA(link=self.link, estimator="mode").fit(judgments)
-        rows = rows_of(judgments)
-        gap = apart.scores[rows.winner] - apart.scores[rows.loser]
-        gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
-        return link_of(self.link).probability(gamma * gap)
-
-    def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
-        """Fit the same model with annotators taken to be alike."""
-        plain = ThurstoneAggregator(self.link, consensus.prior, seed=self.seed)
-        object.__setattr__(plain, "apart", consensus)
-        return plain.fit(judgments)
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""

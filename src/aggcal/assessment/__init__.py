@@ -49,7 +49,7 @@ from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
-from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
+from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def assess(
     features: Any = None,
     terms: Terms | None = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: UncertaintyName | None = LAPLACE.name,
+    uncertainty: UncertaintyName | None = ROBUST.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
@@ -148,7 +148,7 @@ def assess(
     fitted(judgments, consensus, seed or 0)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
-    elif uncertainty != LAPLACE.name or consensus.quantifiable:
+    elif uncertainty != ROBUST.name or consensus.quantifiable:
         consensus = consensus.quantify(
             uncertainty, level=level, draws=draws, seed=seed or 0, on_draw=on_draw
         )
@@ -182,7 +182,7 @@ def check_options(
     terms: Terms | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = LAPLACE.name,
+    uncertainty: str | None = ROBUST.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
@@ -203,7 +203,7 @@ def check_options(
     check_engine(method, engine, prior=prior, estimator=estimator)
     check_seed(seed or 0)
     check_frame(frame)
-    check_uncertainty(method, uncertainty, level=level, draws=draws)
+    check_uncertainty(uncertainty, level=level, draws=draws)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 
 

@@ -53,7 +53,10 @@ def win_rates(judgments: AnyJudgments) -> FloatArray:
 
 
 def comparisons(
-    judgments: AnyJudgments, consensus: Consensus, top: int | None = None
+    judgments: AnyJudgments,
+    consensus: Consensus,
+    top: int | None = None,
+    level: float | None = None,
 ) -> dict[str, Any]:
     """Return what a report shows of the judgments, as plain data.
 
@@ -65,6 +68,8 @@ def comparisons(
         Their consensus; its items come first to last in ``items``.
     top
         A k of the top k that somebody asked for.
+    level
+        Level at which items are in or out of the top k; None for that of the intervals.
 
     Examples
     --------
@@ -82,8 +87,7 @@ def comparisons(
     found: dict[str, Any] = {
         "items": [str(item) for item in consensus.item_ids[order[:shown]]],
         "top": _top(consensus, order, top),
-        "first": _first(consensus, place),
-        **_certified(consensus, order),
+        **_claimed(consensus, order, place, level),
     }
     whole = judgments.local
     if whole is None or len(whole.count) > MOST_ROWS:
@@ -227,29 +231,29 @@ def _foremost(order: IntArray, item: IntArray, most: int) -> IntArray:
     return order[np.arange(len(order)) - np.searchsorted(own, own) < most]
 
 
-def _certified(consensus: Consensus, order: IntArray) -> dict[str, Any]:
-    """Return how many groups can be told apart (None where that is not known), and certified pairs.
+def _claimed(
+    consensus: Consensus, order: IntArray, place: IntArray, level: float | None
+) -> dict[str, Any]:
+    """Return what is claimed of the order: None where nothing is.
 
-    The groups are the length of the longest chain of items, each certified above the next.
-    ``certified[k]`` are the positions certified above k, as the bits of a hexadecimal number.
+    ``first`` are the places of the items that could be first, ``tiers`` is the number of tiers.
+    ``certified[k]`` are the places certified above the k-th, as the bits of a hexadecimal number.
+    ``best`` and ``worst`` are the ranks between which each item is by itself, at ``sure``: of very
+    many items those of ``items.csv``.
     """
-    known = consensus.uncertainty
-    if known is None or known.component is not None or len(order) > MOST_DENSE:
-        return {"groups": None}
-    longest, pairs = np.ones(len(order), dtype=np.int64), []
-    for k, above in enumerate(known.certified().above(order)):
-        longest[k] = 1 + int(longest[above].max(initial=0))
-        if len(order) <= DETAILED:
-            pairs.append(f"{sum(1 << i for i in above.tolist()):x}")
-    found: dict[str, Any] = {"groups": int(longest.max())}
-    return found | ({"certified": pairs} if len(order) <= DETAILED else {})
-
-
-def _first(consensus: Consensus, place: IntArray) -> list[int] | None:
-    """Return the places of the items that could be first; None where that is not known."""
-    known = consensus.uncertainty
-    found = None if known is None else known.could_be_first()
-    return None if found is None else sorted(place[found].tolist())
+    claims, each = consensus.claims(), consensus.claims(level)
+    if claims is None or each is None:
+        return {"first": None, "tiers": None}
+    could = np.sort(place[np.flatnonzero(claims.first)])
+    found: dict[str, Any] = {"first": could.tolist(), "tiers": claims.n_tiers}
+    if claims.above is not None and len(order) <= DETAILED:
+        above = claims.above[np.ix_(order, order)]
+        bits = (sum(1 << int(i) for i in np.flatnonzero(column)) for column in above.T)
+        found["certified"] = [f"{each:x}" for each in bits]
+    if len(order) <= MOST_DENSE:
+        ends = {"best": each.best[order].tolist(), "worst": each.worst[order].tolist()}
+        found |= {**ends, "sure": each.level}
+    return found
 
 
 def _top(consensus: Consensus, order: IntArray, wanted: int | None) -> dict[str, Any] | None:

@@ -12,20 +12,13 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
+from aggcal.advice.guarantees import order as order_said
+from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
-from aggcal.aggregation.uncertainty.letters import MOST_LETTERED, letters
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
-from aggcal.aggregation.uncertainty.top import (
-    BORDERLINE,
-    IN,
-    OUT,
-    best_set,
-    stated,
-    top_chances,
-    verdict_of,
-)
+from aggcal.aggregation.uncertainty.top import best_set, stated, top_chances
 from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
-from aggcal.assessment.tables import aligned_or_none, shown_score
+from aggcal.assessment.tables import shown_score
 from aggcal.assessment.wishes import Wishes, check_top
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
 _MOST_NAMED = 12  # items that a sentence names: the table has all
+_ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +36,7 @@ class Decisions:
 
     ``p_top_k`` and ``p_above`` are probabilities, NaN where none is claimed; ``unclaimed`` says
     why. ``best`` are the items that are most probably the first k, with that probability.
+    ``surely`` says which items are surely among the first k.
     """
 
     wishes: Wishes
@@ -50,6 +45,7 @@ class Decisions:
     best: tuple[str, ...] = ()
     best_probability: float | None = None
     best_right: float | None = None
+    surely: str = ""
     unclaimed: dict[str, str] = field(default_factory=dict)
     backend: str | None = None
 
@@ -62,7 +58,7 @@ class Decisions:
     def counts(self) -> dict[str, int]:
         """How many items have each verdict."""
         found = list(self.columns.get("verdict", ()))
-        return {word: found.count(word) for word in (IN, BORDERLINE, OUT)}
+        return {word: found.count(word) for word in (IN, OPEN, OUT)}
 
     @property
     def uncertain(self) -> list[str]:
@@ -74,33 +70,29 @@ class Decisions:
     def says(self) -> list[str]:
         """What was decided, in sentences."""
         found = [*self._verdicts(), *self._best(), *self._grades()]
-        if "letters" in self.columns and "letters" not in self.unclaimed:
-            found.append("Letters: two items that share no letter can be told apart (certified).")
         return [*found, *self._unclaimed()]
 
     def _verdicts(self) -> list[str]:
         wishes, found = self.wishes, self.counts
-        if not any(found.values()):
-            return []
-        about = " and ".join(
-            [
-                *([] if wishes.top is None else [f"top {wishes.top:,}"]),
-                *([] if wishes.cut is None else [f"above {wishes.cut:g}"]),
-            ]
-        )
+        said = [self.surely] if self.surely else []
+        if wishes.cut is None or not any(found.values()):
+            return said
+        about = f"above {wishes.cut:g}"
+        if wishes.top is not None:
+            about = f"top {wishes.top:,} and {about}"
         listed = ", ".join(f"{number:,} {word}" for word, number in found.items())
-        said = f"{about[0].upper()}{about[1:]}: {listed}"
-        return [f"{said} (in and out: with probability {1.0 - wishes.error:g} or more)."]
+        sure = f"(in and out: with probability {1.0 - wishes.error:g} or more)"
+        return [*said, f"{about[0].upper()}{about[1:]}: {listed} {sure}."]
 
     def _best(self) -> list[str]:
         if self.best_probability is None or self.best_right is None:
             return []
         k, chance = len(self.best), self.best_probability
+        if k == 1:  # who could be the best is claimed, and no single item is named otherwise
+            return []
         shown = "less than 1%" if chance < 0.01 else f"{chance:.0%}"  # noqa: PLR2004
         if chance > 0.99:  # noqa: PLR2004  # of so many draws, none may be otherwise
             shown = "more than 99%"
-        if k == 1:
-            return [f"Most probably first (probability {shown}): {self.best[0]}."]
         rest = k - _MOST_NAMED
         named = ", ".join(self.best[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
         right = f"all correct with probability {shown}; {self.best_right:.1f} of {k:,} on average"
@@ -127,7 +119,6 @@ class Decisions:
             "top": f"being among the first {self.wishes.top}",
             "cut": f"being above {0.0 if self.wishes.cut is None else self.wishes.cut:g}",
             "grades": "the grades",
-            "letters": "which items can be told apart",
         }
         return [
             f"Nothing is claimed about {names[part]}: {why}."
@@ -149,8 +140,6 @@ class Decisions:
             found["verdicts"] = self.counts
         if wishes.grades:
             found |= {"grades": list(wishes.grades), "uncertain": self.uncertain}
-        if wishes.letters:
-            found["letters"] = "letters" not in self.unclaimed
         return found | {"not_claimed": self.unclaimed, "says": self.says}
 
     def __repr__(self) -> str:
@@ -177,40 +166,54 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
     wishes
         What to decide.
     """
-    known = None if result.consensus is None else result.consensus.uncertainty
     unclaimed: dict[str, str] = {}
     columns: Columns = {}
-    best: dict[str, Any] = {}
-    chances = []
+    more: dict[str, Any] = {}
+    verdicts = []
+    # Of two conditions each is decided at half of the error: both are then right together.
+    error = wishes.error / (1 if wishes.cut is None or wishes.top is None else 2)
     if wishes.top is not None:
-        if result.consensus is None:
-            raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
-        check_top(wishes.top, len(result.consensus.item_ids))
-        why = unclaimed_order(result)
-        columns["p_top_k"] = np.full(len(base["item"]), np.nan)
-        if why or known is None:
-            unclaimed["top"] = why
-        else:
-            found = top_chances(known, wishes.top)
-            assert found is not None  # noqa: S101  # without components it is known
-            columns["p_top_k"] = aligned(found, result.consensus.item_ids, base["item"])
-            best = _best(result, wishes.top)
-            if not best:
-                unclaimed["best_set"] = f"it is found for at most {MOST_DENSE:,} items"
-        chances.append(columns["p_top_k"])
+        columns["p_top_k"], verdict, more = _top(result, base, wishes.top, error, unclaimed)
+        verdicts.append(verdict)
     if wishes.cut is not None:
         columns["p_above"], why = _above(result, base, wishes.cut)
         unclaimed |= {"cut": why} if why else {}
-        chances.append(columns["p_above"])
-    if chances:
-        columns["verdict"] = _verdicts(np.array(chances), wishes.error)
+        verdicts.append(_verdicts(columns["p_above"], error))
+    if verdicts:
+        columns["verdict"] = _together(*verdicts)
     if wishes.grades:
         columns |= _graded(result, base, wishes.grades, unclaimed)
-    if wishes.letters:
-        columns["letters"] = _letters(result, base, unclaimed)
     part = result.calibration or result.consensus
     backend = None if part is None else part.backend
-    return Decisions(wishes, base["item"], columns, **best, unclaimed=unclaimed, backend=backend)
+    return Decisions(wishes, base["item"], columns, **more, unclaimed=unclaimed, backend=backend)
+
+
+def _top(
+    result: Assessment, base: Columns, k: int, error: float, unclaimed: dict[str, str]
+) -> tuple[FloatArray, np.ndarray, dict[str, Any]]:
+    """Return the probabilities of being among the first k, the verdicts, and what else is said."""
+    consensus, items = result.consensus, base["item"]
+    if consensus is None:
+        raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
+    check_top(k, len(consensus.item_ids))
+    chance, verdict = np.full(len(items), np.nan), np.full(len(items), None, dtype=object)
+    more: dict[str, Any] = {}
+    claims, known = consensus.claims(1.0 - error), consensus.uncertainty
+    if claims is not None:
+        more["surely"] = order_said.top(consensus, claims, k)
+        words = dict(zip(consensus.item_ids.tolist(), claims.verdicts(k).tolist(), strict=True))
+        verdict = np.array([words.get(item) for item in items], dtype=object)
+    why = unclaimed_order(result)
+    found = None if why or known is None else top_chances(known, k)
+    if found is None:
+        unclaimed["top"] = why
+    else:
+        chance = aligned(found, consensus.item_ids, items)
+        best = _best(result, k)
+        more |= best
+        if not best:
+            unclaimed["best_set"] = f"it is found for at most {MOST_DENSE:,} items"
+    return chance, verdict, more
 
 
 def _best(result: Assessment, top: int) -> dict[str, Any]:
@@ -248,15 +251,34 @@ def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, s
     return aligned(found, consensus.item_ids, items), ""
 
 
-def _verdicts(chances: FloatArray, error: float) -> np.ndarray:
-    """Return the verdicts; of several conditions, on all of them at once.
+def _verdicts(chance: FloatArray, error: float) -> np.ndarray:
+    """Return the verdicts by probabilities; None where there is none.
 
-    All hold with a probability of at least the sum of theirs less the number of others, and at
-    most the smallest, however they depend on each other.
+    Examples
+    --------
+    >>> _verdicts(np.array([0.97, 0.9, 0.05, np.nan]), 0.05)
+    array(['in', 'open', 'out', None], dtype=object)
     """
-    least, most = chances.sum(axis=0) - (len(chances) - 1), chances.min(axis=0)
-    both = zip(least.tolist(), most.tolist(), strict=True)
-    return np.array([verdict_of(a, b, error) for a, b in both], dtype=object)
+    found = np.full(len(chance), OPEN, dtype=object)
+    found[chance >= 1.0 - error - _ROUNDING] = IN
+    found[chance <= error + _ROUNDING] = OUT
+    found[np.isnan(chance)] = None
+    return found
+
+
+def _together(*verdicts: np.ndarray) -> np.ndarray:
+    """Return the verdict on several conditions at once: in if all are, out if one is.
+
+    Examples
+    --------
+    >>> _together(np.array(["in", "in", "open"]), np.array(["in", "open", "out"])).tolist()
+    ['in', 'open', 'out']
+    """
+    found = np.full(len(verdicts[0]), OPEN, dtype=object)
+    found[np.logical_and.reduce([each == IN for each in verdicts])] = IN
+    found[np.logical_or.reduce([each == None for each in verdicts])] = None  # noqa: E711
+    found[np.logical_or.reduce([each == OUT for each in verdicts])] = OUT
+    return found
 
 
 def _graded(
@@ -303,19 +325,3 @@ def _grade_names(grades: tuple[float, ...]) -> list[str]:
     ends = [f"{end:g}" for end in grades]
     between = [f"{a} to {b}" for a, b in pairwise(ends)]
     return [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
-
-
-def _letters(result: Assessment, base: Columns, unclaimed: dict[str, str]) -> np.ndarray:
-    blank = np.full(len(base["item"]), None, dtype=object)
-    if result.consensus is None:
-        raise OptionError("letters need the judgments; use assess or aggregate (aggcal run).")
-    why, consensus, known = unclaimed_order(result), result.consensus, result.consensus.uncertainty
-    if why or known is None:
-        unclaimed["letters"] = why
-        return blank
-    found = letters(known.certified())
-    if found is None:
-        unclaimed["letters"] = f"letters are for at most {MOST_LETTERED:,} items"
-        return blank
-    pairs = zip(consensus.item_ids.tolist(), found.tolist(), strict=True)
-    return aligned_or_none(dict(pairs), base["item"])

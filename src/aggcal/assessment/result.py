@@ -13,10 +13,10 @@ from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
-from aggcal.advice.independence import PAIRED, Independence
 from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
+from aggcal.aggregation.uncertainty.dependence import dependence, widest
 from aggcal.assessment.comparisons import comparisons
 from aggcal.assessment.decisions import Decisions, decided
 from aggcal.assessment.files import report_of, save
@@ -34,7 +34,6 @@ from aggcal.errors import (
     AggcalWarning,
     AlikeIdsWarning,
     OptionError,
-    ReversedWarning,
     count,
     did_you_mean,
 )
@@ -82,13 +81,9 @@ class Assessment:
     def warnings(self) -> tuple[AggcalWarning, ...]:
         """What the user should know, of both stages."""
         parts = (self.consensus, self.calibration, self.anchored)
-        # Whom the check held against the others is spoken of there.
-        accused = None if self.advice is None else self.advice.check.accused
-        tested = accused is not None and (accused.against_others or accused.divided)
         every = (w for part in parts if part is not None for w in part.warnings)
-        kept = (w for w in every if not (tested and isinstance(w, ReversedWarning)))
         # Ids first: while one item goes by two names, whatever else is said may be wrong.
-        return tuple(sorted(kept, key=lambda w: not isinstance(w, AlikeIdsWarning)))
+        return tuple(sorted(every, key=lambda w: not isinstance(w, AlikeIdsWarning)))
 
     @property
     def items(self) -> Any:
@@ -108,7 +103,7 @@ class Assessment:
 
     @cached_property
     def verdicts(self) -> Verdicts | None:
-        """One verdict for each annotator: the check's, where it was made, else the fit's."""
+        """One verdict for each annotator: whom a check accused, and what the fit says of others."""
         if self.consensus is None:
             return None
         accused = None if self.advice is None else self.advice.check.accused
@@ -120,17 +115,15 @@ class Assessment:
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """What may honestly be claimed for this data, under which conditions.
+        """What may honestly be claimed for this data, under which conditions."""
+        return guarantees(self.consensus, self.calibration)
 
-        Whether answers are independent is known only after the data were checked: see
-        ``with_advice``.
-        """
-        if self.advice is None:
-            return guarantees(self.consensus, self.calibration)
-        looked = self.advice.check
-        paired = (w.code for w in self.warnings if w.code == PAIRED)
-        known = Independence.of((*(f.code for f in looked.findings), *paired), looked.not_checked)
-        return guarantees(self.consensus, self.calibration, known)
+    @property
+    def dependence(self) -> str:
+        """By how much errors are larger because answers depend on each other; empty where not."""
+        known = None if self.consensus is None else self.consensus.stated
+        factors = () if known is None else known.factors
+        return dependence(factors) if widest(factors) is not None else ""
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
@@ -170,12 +163,11 @@ class Assessment:
         cut: float | None = None,
         grades: Sequence[float] | None = None,
         error: float = VERDICT_ERROR,
-        letters: bool = False,
     ) -> Decisions:
         """Decide who is in, who is out, and which marks are doubtful.
 
-        No probability is given where none is claimed (several components, answers that depend on
-        each other, as far as that was checked: see ``with_advice``).
+        Items are in and out of the first k where that is claimed at any true scores (see
+        `Consensus.claims`), and above a cut by a probability.
 
         Parameters
         ----------
@@ -186,10 +178,8 @@ class Assessment:
         grades
             Boundaries of grades on the same scale, the lowest first.
         error
-            The probability with which a verdict may be wrong. With both a top and a cut, an item is
-            in if it is both.
-        letters
-            Give each item letters: two whose order is not certified share one.
+            How often a verdict may be wrong. With both a top and a cut, an item is in if it is
+            both.
 
         Examples
         --------
@@ -198,7 +188,7 @@ class Assessment:
         >>> result.decide(top=1).items["verdict"].tolist()
         ['in', 'out']
         """
-        wishes = Wishes.of(top, cut, grades, error, letters=letters)
+        wishes = Wishes.of(top, cut, grades, error)
         return decided(self, self._scores, wishes)
 
     def with_decisions(self, **wishes: Any) -> Assessment:
@@ -224,7 +214,8 @@ class Assessment:
         """Who met whom and who disagreed, as in ``comparisons.json``; empty without judgments."""
         if self.judgments is None or self.consensus is None:
             return {}
-        return comparisons(self.judgments, self.consensus, self.wishes.top)
+        level = None if self.wishes.top is None else 1.0 - self.wishes.error
+        return comparisons(self.judgments, self.consensus, self.wishes.top, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""
@@ -385,6 +376,7 @@ class Assessment:
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
+        parts += [wrapped(self.dependence)] if self.dependence else []
         said = (wrapped(f"warning: {warning_text(warning)}") for warning in self.warnings)
         return "\n".join([*parts, *said])
 

@@ -19,7 +19,6 @@ class Wishes:
     cut: float | None = None
     grades: tuple[float, ...] = ()
     error: float = VERDICT_ERROR
-    letters: bool = False
 
     @classmethod
     def of(
@@ -28,8 +27,6 @@ class Wishes:
         cut: float | None = None,
         grades: Sequence[float] | None = None,
         error: float = VERDICT_ERROR,
-        *,
-        letters: bool = False,
     ) -> Wishes:
         """Take what was asked for, or refuse it.
 
@@ -54,12 +51,12 @@ class Wishes:
             raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
         if not 0.0 < error < 0.5:  # noqa: PLR2004  # an item would be in and out
             raise OptionError(f"the error is {error}; give a number between 0 and 0.5.")
-        return cls(None if top is None else int(top), cut, ends, float(error), letters)
+        return cls(None if top is None else int(top), cut, ends, float(error))
 
     @property
     def any(self) -> bool:
         """Whether anything is to be decided."""
-        return not (self.top is self.cut is None) or bool(self.grades) or self.letters
+        return not (self.top is self.cut is None) or bool(self.grades)
 
 
 def check_top(top: int | None, items: int) -> None:

@@ -33,8 +33,9 @@ class Guarantee:
     ``claim`` is the claim alone, in one sentence; ``says`` the fuller text.
 
     ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
-    (exact), ``posterior`` (a probability under the model and its priors), ``estimate`` or
-    ``diagnostic`` (neither promises anything).
+    (exact), ``confidence`` (right in that share of studies, whatever the true scores),
+    ``posterior`` (a probability under the model and its priors), ``estimate`` or ``diagnostic``
+    (neither promises anything).
     """
 
     name: str

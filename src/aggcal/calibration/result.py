@@ -195,6 +195,13 @@ class Calibration:
         if self.rank_low is not None and self.rank_high is not None:
             columns["rank_low"] = _or_none(self.rank_low)
             columns["rank_high"] = _or_none(self.rank_high)
+        claims = None if self.fit is None else self.fit.claims()
+        if self.fit is not None and claims is not None:
+            ids = self.fit.item_ids.tolist()
+            for name, end in (("sure_low", claims.low), ("sure_high", claims.high)):
+                place = dict(zip(ids, end.tolist(), strict=True))
+                found = [place.get(item, 0) for item in self.item_ids.tolist()]
+                columns[name] = _or_none(np.array(found, dtype=np.int64))
         columns |= {"model": self.model} | self._calibrated_columns()
         columns["block"] = _or_none(self.block)
         if self.judgments_per_item is not None:

@@ -110,7 +110,8 @@ def tell(result: Assessment, console: Console) -> None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
-        console.say(*filter(None, [disagreement(summary, summary["terms"] or {})]))
+        said = disagreement(summary, summary["terms"] or {}), result.dependence
+        console.say(*filter(None, said))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
         if result.calibration.recommendation is not None:
@@ -118,7 +119,7 @@ def tell(result: Assessment, console: Console) -> None:
         if result.calibration.covers is not None:
             interval = summary["calibrated_interval"]
             console.say(f"intervals at {interval['level']:g}: {interval['covers']}")
-    for name in ("measured_gain", "certified_pairs"):
+    for name in ("measured_gain", "certified_pairs", "first", "tiers"):
         if name in result.guarantees:
             console.say(result.guarantees[name].says)
     if result.decisions is not None:

@@ -190,18 +190,6 @@ class Information:
             total += fixed * fixed
         return total
 
-    def held_diagonal(self) -> FloatArray:
-        """Return the diagonal of A, constraints added: how precise a score is given all else."""
-        own = self.curvature_diagonal(held=True) if self.heterogeneous else self._own_diagonal
-        return own + self.prior + self.fixed_diagonal()
-
-    def fixed_diagonal(self) -> FloatArray:
-        """Return the part of the diagonal that constraints add."""
-        total = np.zeros(self.n_items)
-        for fixed in self.constraints:
-            total += fixed * fixed
-        return total
-
     @cached_property
     def _own_diagonal(self) -> FloatArray:
         return self.curvature_diagonal()
@@ -314,22 +302,21 @@ class Information:
         each_range(work, self._ranges)
         return out
 
-    def curvature_diagonal(self, *, held: bool = False) -> FloatArray:
-        """Return the diagonal of the judgments' part of S, or of A: with the annotators held."""
-        kernels, free = library(), self.heterogeneous and not held
+    def curvature_diagonal(self) -> FloatArray:
+        """Return the diagonal of the judgments' part of S."""
+        kernels = library()
         if kernels is None:
             near = self._gap_curvature.astype(np.float64)
             n = self.n_items
             total = sums(self._winner, near, n) + sums(self._loser, near, n)
-            if free:
+            if self.heterogeneous:
                 border = border_of(n, self._parts())
                 total -= border.power(2) @ (1.0 / self.inner)
             return total
 
         def work(begin: int, end: int) -> FloatArray:
             out, room = np.zeros(self.n_items), np.zeros(self.n_items)
-            columns = self._columns() if free else (*self._columns()[:-1], None)
-            kernels.aggcal_diagonal(begin, end, *at(*columns, self.inner, room, out))
+            kernels.aggcal_diagonal(begin, end, *at(*self._columns(), self.inner, room, out))
             return out
 
         return added(each_range(work, self._ranges))

@@ -29,12 +29,8 @@ from aggcal.registry.scales import SCALES as SCALES
 from aggcal.registry.scales import WIN as WIN
 from aggcal.registry.scales import ScaleInfo as ScaleInfo
 from aggcal.registry.uncertainties import BOOTSTRAP as BOOTSTRAP
-from aggcal.registry.uncertainties import JACKKNIFE as JACKKNIFE
 from aggcal.registry.uncertainties import LAPLACE as LAPLACE
-from aggcal.registry.uncertainties import SANDWICH as SANDWICH
-from aggcal.registry.uncertainties import SANDWICH_CONTEXT as SANDWICH_CONTEXT
-from aggcal.registry.uncertainties import SANDWICH_FIXED as SANDWICH_FIXED
-from aggcal.registry.uncertainties import SANDWICH_RANDOM as SANDWICH_RANDOM
+from aggcal.registry.uncertainties import ROBUST as ROBUST
 from aggcal.registry.uncertainties import UNCERTAINTIES as UNCERTAINTIES
 from aggcal.registry.uncertainties import UncertaintyInfo as UncertaintyInfo
 
@@ -88,11 +84,6 @@ class MethodInfo:
     def integrates(self) -> bool:
         """Whether it has parameters that an estimator integrates out or maximises over."""
         return "estimator" in self.takes
-
-    @property
-    def sandwich(self) -> bool:
-        """Whether it has sandwich standard errors."""
-        return self.link is not None and not self.reliabilities
 
     def make(self, **options: Any) -> Any:
         """Make the aggregator, with those of the options that it takes."""

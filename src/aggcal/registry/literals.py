@@ -22,10 +22,7 @@ CalibratorName: TypeAlias = Literal["atc", "fused", "safe", "auto"]
 """A calibrator of Stage 2."""
 LinkName: TypeAlias = Literal["logistic", "normal", "laplace"]
 """The distribution of a judgment's noise."""
-UncertaintyName: TypeAlias = Literal[
-    "laplace", "sandwich", "sandwich-random", "sandwich-fixed", "bootstrap", "jackknife",
-    "sandwich-context",
-]
+UncertaintyName: TypeAlias = Literal["robust", "laplace", "bootstrap"]
 """A kind of uncertainty of the consensus."""
 FormatName: TypeAlias = Literal[
     "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "mt-bench-single",

@@ -23,9 +23,11 @@ def asides(report: Report) -> list[tuple[str, str]]:
     []
     """
     found = []
-    if report.groups is not None and report.groups > 1:
-        found.append((f"{report.groups:,} groups can be told apart", "#method"))
-    elif report.groups == 1:
+    claims = report.summary.get("guarantees") or {}
+    told = ((claims.get("certified_pairs") or {}).get("values") or {}).get("certified")
+    if report.tiers is not None and report.tiers > 1:
+        found.append((count(report.tiers, "clear tier"), "#method"))
+    elif told == 0:
         found.append(("no two items can be told apart", "#method"))
     if report.control.known:
         found.append((f"with {report.control.names} held equal", "#held"))

@@ -9,6 +9,7 @@ ABOUT = {"consensus": "Consensus", "truth": "Truth", "model": "Model"}
 KINDS = {
     "bound": "Bound",
     "identity": "Exact",
+    "confidence": "Confidence",
     "posterior": "Probability",
     "estimate": "Estimate",
     "diagnostic": "Description",
@@ -16,6 +17,7 @@ KINDS = {
 MEANS = {
     "bound": "holds with at least the stated probability",
     "identity": "always holds",
+    "confidence": "right in the stated share of studies, whatever the true scores",
     "posterior": "a probability under the model and its prior",
     "estimate": "may be off",
     "diagnostic": "describes, promises nothing",

@@ -23,34 +23,23 @@ _MOST_NAMED = 3  # leaders that a heading names
 
 
 def leader(comparison: Comparison) -> str:
-    """Return who leads: in both runs, or who takes whose place, as far as that is certain."""
+    """Return which items could be the best in either run; without certainty, who came first."""
+    could = [[str(run.items["item"][k]) for k in run.could_be_first] for run in comparison.runs]
+    if all(could):
+        if could[0] == could[1] and len(could[0]) == 1:
+            return f"{cut(could[0][0], _NAME)} is the best in both"
+        return f"{_best(could[0])} in A, {_best(could[1])} in B"
     before, after = (headline.leaders(each.items) for each in comparison.runs)
     if set(before) == set(after):
         verb = "leads" if len(after) == 1 else "lead"
         return f"{_named(after)} {verb} in both"
-    if len(before) > 1 or len(after) > 1:
-        return f"{_named(before)} came first in A, {_named(after)} in B"
-    old, new = before[0], after[0]
-    if new not in comparison.items:
-        return f"{cut(new, _NAME)}, which is new, comes first in B"
-    if old not in comparison.items:
-        return f"{cut(old, _NAME)}, which came first in A, is not in B"
-    return _succession(comparison, old, new)
+    return f"{_named(before)} came first in A, {_named(after)} in B"
 
 
-def _succession(comparison: Comparison, old: str, new: str) -> str:
-    x, y = cut(old, _NAME), cut(new, _NAME)
-    if comparison.withheld:
-        return f"{x} came first in A, {y} in B"
-    was, now = comparison.items.index(old), comparison.items.index(new)
-    (low_a, high_a), (low_b, high_b) = (each.within for each in comparison.beliefs)
-    if high_b[now] == 1 and low_a[now] > 1:
-        return f"{y} replaces {x} as leader"
-    if high_a[was] == 1 and low_b[was] > 1:
-        return f"{x} no longer leads, {y} comes first in B"
-    if low_b[was] > 1:
-        return f"{y} comes first in B; {x}, first in A, can no longer be first"
-    return f"{y} comes first in B instead of {x}, which could be chance"
+def _best(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{cut(names[0], _NAME)} is the best"
+    return f"any of {len(names):,} items could be the best"
 
 
 def _named(names: list[str]) -> str:
@@ -127,9 +116,9 @@ def basis(comparison: Comparison) -> list[str]:
         )
     else:
         said.append(
-            "Confidence is the highest level at which an item's two rank intervals do not overlap; "
-            f"an item is called moved from {level}. This holds whether or not the runs share "
-            "judgments. Low confidence does not show that an item stayed."
+            "Confidence is the highest level at which an item's likely ranks in A and B do not "
+            f"overlap; an item is called moved from {level}. This holds whether or not the runs "
+            "share judgments. Low confidence does not show that an item stayed."
         )
     if comparison.same_judgments:
         said.append(

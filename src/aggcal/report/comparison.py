@@ -41,12 +41,12 @@ class Comparison:
     >>> def run(*order):
     ...     rank = np.arange(1, len(order) + 1)
     ...     items = {"item": np.array(order, dtype=object), "consensus": -1.0 * rank,
-    ...              "rank": rank, "rank_low": rank, "rank_high": rank}
+    ...              "rank": rank, "rank_low": rank, "rank_high": rank, "sure_low": rank}
     ...     return Report({"method": "own", "n_items": len(order), "n_annotators": 1,
     ...                    "n_judgments": 9, "warnings": [], "converged": True}, items)
     >>> found = Comparison(run("x", "y", "z"), run("y", "x", "z"))
     >>> " ".join(found.verdict)
-    '2 of 3 items changed places beyond what the judgments leave open; y replaces x as leader.'
+    '2 of 3 items changed places beyond what the judgments leave open; x is the best in A, y is ...'
     """
 
     a: Report
@@ -155,13 +155,10 @@ class Comparison:
     def withheld(self) -> str:
         """Why nothing is claimed of any move; empty where something is."""
         for name, each in zip("AB", self.runs, strict=True):
-            claim = (each.summary.get("guarantees") or {}).get("rank_intervals") or {}
             if each.summary.get("converged") is False:
                 return f"the fit of {name} did not converge"
             if "rank_low" not in each.items or "rank_high" not in each.items:
-                return f"{name} has no rank intervals"
-            if claim.get("holds") is False:
-                return f"the rank intervals of {name} are withdrawn (see its report)"
+                return f"{name} has no likely ranks"
         return ""
 
     @cached_property
@@ -258,8 +255,7 @@ def _certified(report: Report, rows: IntArray) -> BoolArray | None:
     """Return which common items are certified above which; None where it is not known."""
     claim = (report.summary.get("guarantees") or {}).get("certified_pairs") or {}
     masks = report.comparisons.get("certified")
-    withdrawn = claim.get("holds") is False
-    if masks is None or withdrawn or (claim.get("values") or {}).get("certified") is None:
+    if masks is None or (claim.get("values") or {}).get("certified") is None:
         return None
     if not _sorted(report):
         return None

@@ -57,6 +57,8 @@ VERDICT_MEANS = {
 
 HINTS = {
     "rank": "rank in the consensus, 1 = highest",
+    "sure_low": "best rank that is left, for all items together, whatever the true scores",
+    "sure_high": "worst rank that is left, for all items together, whatever the true scores",
     "calibrated": "calibrated score, in the model's unit",
     "model": "score that the model gave",
     "change": "calibrated minus model",
@@ -140,6 +142,8 @@ def item_listing(
         _column("block", _shared(found), decimals=0),
         _column("n_judgments", found, decimals=0, title="judgments"),
         _column("win_rate", found, decimals=0, title="won", unit="%"),
+        _column("sure_low", found, decimals=0, title="sure rank: best"),
+        _column("sure_high", found, decimals=0, title="sure rank: worst"),
         _column("component", found, decimals=0),
         _column("rank_uncontrolled", found, decimals=0, title="rank as judged"),
         _column("common_ground", found, decimals=rough, title="common ground"),
@@ -343,7 +347,7 @@ def _blocks(
 
 
 def certainty(items: Columns) -> dict[str, Any] | None:
-    """Return how wide the rank ranges are; None if they are not known.
+    """Return how wide the likely ranks are; None if they are not known.
 
     Examples
     --------

@@ -21,15 +21,14 @@ MOST_DOUBTFUL = 50
 NAME = 80
 """Where names are cut."""
 
-WORDS = ("verdict", "grade", "uncertain", "letters")
+WORDS = ("verdict", "grade", "uncertain")
 """Columns of the items that hold words."""
 
 _HINTS = {
     "p_top_k": "probability of being among the first k, for the k that was asked for",
     "p_above": "probability of a score above the cut",
-    "verdict": "in and out at the stated error; else borderline",
+    "verdict": "in and out at the stated error; else open",
     "grade": "grade of the score; with a question mark if its interval crosses a boundary",
-    "letters": "two items that share no letter can be told apart (certified)",
     "rank_upper_bound": "best rank that the intervals leave: 1 + the items whose interval is above",
     "rank_lower_bound": "worst rank that the intervals leave",
 }
@@ -101,7 +100,7 @@ def decided_columns(items: Columns, named: Mapping[str, Any]) -> list[Column]:
             values = _numbers(items[key])
             found.append(Numbers(key, title, values, hint=_HINTS[key], decimals=0))
     doubts = _words(items, "uncertain")
-    for key in ("verdict", "grade", "letters"):
+    for key in ("verdict", "grade"):
         words = _words(items, key)
         if any(words):
             if key == "grade" and doubts:

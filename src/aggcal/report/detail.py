@@ -12,10 +12,11 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
+from aggcal._core.text import ordinal
 from aggcal.errors import count
 from aggcal.registry import SCALES, CalibratorInfo
 from aggcal.report.listing import Numbers, cut
-from aggcal.report.numerals import ordinal, percent
+from aggcal.report.numerals import percent
 from aggcal.report.rows import ItemRows
 
 NAME, TEXT = 80, 2000
@@ -29,6 +30,7 @@ _LABELS = {
     "win_rate": "Won", "component": "Component", "rank_uncontrolled": "Rank as judged",
     "common_ground": "Common ground", "axis": "Place on the axis",
     **{scale.column: scale.title for scale in SCALES.values()},
+    "sure_low": "Sure rank: best", "sure_high": "Sure rank: worst",
     "rank_upper_bound": "Upper rank bound", "rank_lower_bound": "Lower rank bound",
     "p_above": "Probability above the cut",
 }  # fmt: skip

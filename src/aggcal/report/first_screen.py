@@ -16,22 +16,14 @@ _MOST = 4  # facts that fit beside each other
 def facts(report: Report) -> list[tuple[str, str, str]]:
     """Return the facts of the first screen: a label, the word that explains it, the value."""
     found = []
-    first = report.first_probability
-    could = len(report.could_be_first)
-    # Where one item alone could be first, the verdict has said so.
-    if first is not None and report.headline[0] and could > 1:
-        said = f"leader {percent(first)}{_together(report, could)}"
-        found.append(("Probability of being first", "", said))
     parts = report.rows.parts
     if parts:
         found.append(("Components", "", sizes_said(parts)))
     elif report.certainty is not None:
         wide, n = report.certainty["median"], report.certainty["n"]
-        found.append(
-            ("Typical rank interval", "rank interval", f"{wide:,} of {n:,} ranks (median)")
-        )
+        found.append(("Typical likely ranks", "likely ranks", f"{wide:,} of {n:,} ranks (median)"))
     ordered = headline.right_order(report.summary)
-    if ordered is not None and not report.withdrawn and not parts:
+    if ordered is not None and not parts:
         found.append(("Two random items", "", f"right order with probability {percent(ordered)}"))
     changes = report.changes
     if changes is not None:
@@ -43,17 +35,8 @@ def facts(report: Report) -> list[tuple[str, str, str]]:
     if len(found) < _MOST and values.get("certified") is not None:
         share = percent(float(values["share"]))
         said = f"{values['certified']:,} of {values['pairs']:,} ({share})"
-        found.append(("Certified pairs", "certified pair", said))
+        found.append(("Pairs told apart", "certified pair", said))
     return found
-
-
-def _together(report: Report, could: int) -> str:
-    """Say what those who could be first hold together: one interval need not reach first place."""
-    known = report.comparisons.get("first")
-    level = (report.summary.get("uncertainty") or {}).get("level")
-    if not known or level is None or could >= report.rows.n:
-        return ""
-    return f"; one of {could:,}: at least {percent(float(level))}"
 
 
 def made(report: Report) -> list[tuple[str, str]]:

@@ -52,16 +52,18 @@ _POOLED = {
 _UNCERTAIN = {
     "interval": "The range that contains the consensus value with the stated probability, given "
     "the number of judgments. It does not cover errors that all annotators share.",
-    "rank interval": "The ranks that an item could hold, at the stated level. Where intervals "
-    "overlap, the order is open.",
-    "borderline": "Between 5% and 95% probable to be in the top k.",
+    "likely ranks": "The ranks that an item holds with the stated probability, each by itself, if "
+    "scores are spread about as estimated.",
+    "sure ranks": "The ranks that are left for an item, all items together, at the stated "
+    "confidence and whatever the true scores.",
+    "open": "Neither surely in the top k nor surely out of it, whatever the true scores.",
     "level": "How often such an interval is right: 0.95 is 19 times in 20.",
     "standard error": "The typical error of an estimate that is due to the limited number of "
     "judgments.",
     "certified pair": "A pair whose order is so clear that all certified pairs are right at once "
-    "with the stated probability, under the model.",
-    "group": "Items of different groups differ by certified pairs; within a group the order is "
-    "open.",
+    "in the stated share of studies, whatever the true scores.",
+    "tier": "Every item of a tier is better than every item of the next: all these pairs are "
+    "certified.",
 }
 _ANCHORS = {
     "anchor": "An item, drawn at random, whose true score is known.",

@@ -1,4 +1,4 @@
-"""What the first screen says: who leads, how sure that is, and how far to trust the study."""
+"""What the first screen says: which items could be the best, and how far to trust the study."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
-from aggcal.advice.verdicts import GUESSING, ONE_SIDED, REVERSED
-from aggcal.errors import ExplodedWarning, count
-from aggcal.report.numerals import in_words, percent
+from aggcal._core.text import in_words
+from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED
+from aggcal.errors import count
+from aggcal.report.numerals import percent
 
 SOUND, CARE, NOT_READY = "sound", "care", "not-ready"
 STATES = {SOUND: "Sound", CARE: "Use with care", NOT_READY: "Not ready"}
@@ -24,10 +25,6 @@ studies have; benchmarks/trust.py measures how often a sound study has the right
 TOO_MANY_BAD = 1 / 3
 """Share of judgments by annotators named in problems from which a study is not ready: a larger one
 lets a crowd of guessers through, a smaller one withholds what the fit still finds by itself."""
-
-SURE = 0.95
-"""Probability of being first from which a leader is named without a "but"; that of the intervals,
-unless another level was asked for."""
 
 DIVIDED = "divided"
 """The finding that annotators form camps: the fit follows one, not always the larger."""
@@ -77,52 +74,47 @@ def leaders(items: Columns) -> list[str]:
 
 
 def could_be_first(items: Columns, known: Sequence[int] | None = None) -> list[int]:
-    """Return the rows of the items that could be first; none where that is not known.
+    """Return the rows of the items that could be the best; none where that is not known.
 
     Parameters
     ----------
     items
         As in ``items.csv``.
     known
-        As in ``comparisons.json``; without it, the items whose rank interval begins at 1.
+        As in ``comparisons.json``; without it, the items whose sure ranks begin at 1.
 
     Examples
     --------
     >>> items = {"item": np.array(["a", "b", "c"], dtype=object), "rank": np.array([1, 2, 3]),
-    ...          "rank_low": np.array([1, 1, 3])}
-    >>> could_be_first(items), could_be_first(items, [0, 2])
-    ([0, 1], [0, 1, 2])
+    ...          "sure_low": np.array([1, 1, 3])}
+    >>> could_be_first(items), could_be_first(items, [0])
+    ([0, 1], [0])
     """
-    if "rank_low" not in items:
+    if "sure_low" not in items:
         return []
-    reach = np.asarray(items["rank_low"], dtype=np.float64) == 1
-    found = {int(k) for k in np.flatnonzero(reach)} | {k for k in known or () if k < len(reach)}
-    return sorted(found)
+    low = np.asarray(items["sure_low"], dtype=np.float64)
+    rows = np.flatnonzero(low == 1).tolist() if known is None else known
+    return sorted(int(k) for k in rows if k < len(low))
 
 
 def headline(
-    summary: Mapping[str, Any],
-    items: Columns,
-    first_probability: float | None = None,
-    could: int | None = None,
+    summary: Mapping[str, Any], items: Columns, could: Sequence[int] | None = None
 ) -> tuple[str, str]:
-    """Return the verdict: who leads, and the rest of the sentence.
+    """Return the verdict: who is the best, or how many could be, and the rest of the sentence.
 
     Parameters
     ----------
     summary, items
         As in ``summary.json`` and ``items.csv``.
-    first_probability
-        The probability that the leader is first, where it is known.
     could
-        How many items could be first; by default those whose rank interval begins at 1.
+        The rows of the items that could be the best; by default those of `could_be_first`.
 
     Examples
     --------
     >>> items = {"item": np.array(["a", "b", "c"], dtype=object), "rank": np.array([1, 2, 3]),
-    ...          "rank_low": np.array([1, 1, 3])}
+    ...          "sure_low": np.array([1, 1, 3])}
     >>> headline({}, items)
-    ('a', 'leads, but either of two items could be first.')
+    ('a and b', 'could each be the best (95% confidence).')
     """
     if summary.get("converged") is False:
         return "", "No result: the fit did not converge."
@@ -130,51 +122,30 @@ def headline(
     if parts > 1:
         apart = f"{in_words(parts)} groups of items were never compared with each other"
         return "", f"No common order: {apart}."
-    first = leaders(items)
+    could = could_be_first(items) if could is None else could
+    return _best(summary, items, could) if could else _leads(leaders(items))
+
+
+def _leads(first: Sequence[str]) -> tuple[str, str]:
+    """Return what to say where nothing is known of how certain that is."""
     if len(first) > _MOST_NAMED:
         return "", f"No leader: {in_words(len(first))} items are tied for first place."
-    if "rank_low" not in items:
-        could = None
-    elif could is None:
-        could = len(could_be_first(items))
-    if could is not None and withdrawn(summary):
-        return _joined([_called(item) for item in first]), _open_lead(len(first), could)
-    return _joined([_called(item) for item in first]), _lead(len(first), could, first_probability)
+    verb = "leads" if len(first) == 1 else "are tied for first place"
+    return _joined([_called(item) for item in first]), f"{verb}; certainty was not computed."
 
 
-def withdrawn(summary: Mapping[str, Any]) -> bool:
-    """Tell whether probabilities are withdrawn, because answers depend on each other.
-
-    Examples
-    --------
-    >>> withdrawn({"guarantees": {"certified_pairs": {"holds": False}}}), withdrawn({})
-    (True, False)
-    """
-    pairs = (summary.get("guarantees") or {}).get("certified_pairs") or {}
-    return pairs.get("holds") is False
-
-
-def _open_lead(tied: int, could: int) -> str:
-    """Return what to say of those in first place where no probability holds."""
-    verb = "leads" if tied == 1 else "are tied for first place"
-    if could > tied:
-        return f"{verb}, but at least {in_words(could)} items could be first."
-    return f"{verb}; problems in the data leave open how certain that is."
-
-
-def _lead(tied: int, could: int | None, first_probability: float | None) -> str:
-    """Return what to say of those in first place."""
-    verb = "leads" if tied == 1 else "are tied for first place"
-    if could is None:
-        return f"{verb}; certainty was not computed."
-    if could > tied:
-        either = "either" if could == 2 else "any"  # noqa: PLR2004
-        return f"{verb}, but {either} of {in_words(could)} items could be first."
-    if first_probability is not None and tied == 1:
-        # Each of many items may be first with a probability too small to show in its interval.
-        unsure = ", but is first only" if first_probability < SURE else ": it is first"
-        return f"leads{unsure} with probability {_spelled(first_probability)}."
-    return f"{verb}; no other rank interval reaches first place."
+def _best(summary: Mapping[str, Any], items: Columns, could: Sequence[int]) -> tuple[str, str]:
+    """Return what to say of those that could be the best: no one is named beside others."""
+    claim = ((summary.get("guarantees") or {}).get("first") or {}).get("values") or {}
+    sure = f"({100.0 * float(claim.get('level') or 0.95):g}% confidence)"
+    names = [_called(str(items["item"][k])) for k in could]
+    if len(names) == 1:
+        return names[0], f"is the best {sure}."
+    if len(names) == len(items["item"]):
+        return "", f"No item stands out: any of the {in_words(len(names))} could be the best."
+    if len(names) > _MOST_NAMED:
+        return "", f"Any of {in_words(len(names))} items could be the best {sure}."
+    return _joined(names), f"could each be the best {sure}."
 
 
 def n_components(summary: Mapping[str, Any]) -> int:
@@ -251,7 +222,7 @@ def _not_ready(
         )
     if int(summary.get("n_annotators", 0)) < 2:  # noqa: PLR2004
         found.append("There is only one annotator, so nothing shows whether others agree.")
-    known = None if withdrawn(summary) else right_order(summary)
+    known = None if summary.get("converged") is False else right_order(summary)
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(summary, known, LITTLE)}; at least {percent(LITTLE)} is needed.")
     found += [_ORDERS[each["code"]] for each in problems if each["code"] in _ORDERS]
@@ -274,26 +245,20 @@ def _careful(
         if 0.0 < share <= TOO_MANY_BAD:
             said += f" The annotators concerned gave {percent(share)} of the judgments."
         found.append(said)
+    verdicts = summary.get("verdicts") or {}
+    if sum(verdicts.values()) and not verdicts.get(RELIABLE):
+        found.append("No annotator can be told from one who guesses.")
     codes = {each["code"] for each in (summary.get("check") or {}).get("findings", ())}
-    if ExplodedWarning.code in codes:
-        found.append("The pairs look like rankings taken apart, so intervals may be too narrow.")
+    if "perhaps-divided" in codes:
+        found.append("There may be opposing groups of annotators: run a full check.")
     if "check" not in summary:
         found.append("The data were not checked.")
     if not intervals:
         found.append("Certainty was not computed.")
     known = right_order(summary)
-    if withdrawn(summary):
-        found.append(f"Nothing is claimed about the order: {_why_withdrawn(summary)}.")
-    elif known is not None and LITTLE <= known < ENOUGH:
+    if known is not None and LITTLE <= known < ENOUGH:
         found.append(f"{_ordered(summary, known, ENOUGH)}; the target is {percent(ENOUGH)}.")
     return found
-
-
-def _why_withdrawn(summary: Mapping[str, Any]) -> str:
-    conditions = summary["guarantees"]["certified_pairs"].get("conditions") or ()
-    failing = [each for each in conditions if each.get("holds") is False]
-    notes = [str(each.get("note") or each.get("needs") or "") for each in failing]
-    return "; ".join(note for note in notes if note) or "a condition fails"
 
 
 def _ordered(summary: Mapping[str, Any], known: float, target: float) -> str:
@@ -302,11 +267,6 @@ def _ordered(summary: Mapping[str, Any], known: float, target: float) -> str:
     near = "just under " if said == percent(target) else ""
     which = " of one component" if n_components(summary) > 1 else ""
     return f"Two random items{which} are in the right order with probability {near}{said}"
-
-
-def _spelled(probability: float) -> str:
-    """Write a probability for a heading, where a sign of inequality reads badly."""
-    return percent(probability).replace(">", "above ").replace("<", "below ")
 
 
 def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> float:

@@ -19,10 +19,10 @@ from aggcal.report.report import Report
 TOP = 20
 """Rows of a table: the others are in the files."""
 
-_NAME, _SAID, _SENTENCE, _MOST_MOVED = 80, 100, 600, 5
+_NAME, _SAID, _MOST_MOVED = 80, 100, 5
 _MOST_PARTS = 10  # components: more are a study in pieces
 _MOST_CATEGORIES, _CATEGORY_ROWS = 12, 10  # a short report: categories.csv has all
-_DETAILS = {"efficiency", "sure", "risk_bound", "unidentified"}
+_DETAILS = {"sure", "risk_bound", "unidentified"}
 """Statements that only the whole report has."""
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -223,8 +223,6 @@ def _annotators(report: Report) -> Iterable[str]:
         else "all are reliable."
     )
     yield terms.annotators_said(report.summary)
-    if report.first_place:
-        yield plain(report.first_place, _SENTENCE)
     verdict = listing.words("verdict")
     said = [] if verdict is None else verdict.values
     for words, _, n in lines:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: a true minus, thousands, spans, percentages, ordinals."""
+"""Numbers as people read them: a true minus, thousands, spans, percentages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from aggcal._core.unmasked import median
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 _FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def number_text(value: float, decimals: int | None) -> str:
@@ -78,30 +77,6 @@ def percent(share: float) -> str:
     if 99.5 < whole < 100.0:  # noqa: PLR2004  # what rounding would call all
         return ">99%"
     return f"{whole:.0f}%"
-
-
-def ordinal(rank: int) -> str:
-    """Write a rank.
-
-    Examples
-    --------
-    >>> [ordinal(rank) for rank in (1, 2, 3, 4, 11, 22, 1013)]
-    ['1st', '2nd', '3rd', '4th', '11th', '22nd', '1,013th']
-    """
-    teens = rank % 100 in {11, 12, 13}
-    ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank:,}{ending}"
-
-
-def in_words(number: int) -> str:
-    """Spell out a small number.
-
-    Examples
-    --------
-    >>> in_words(5), in_words(1200)
-    ('five', '1,200')
-    """
-    return _WORDS[number] if 0 <= number < len(_WORDS) else f"{number:,}"
 
 
 def decimals_for(values: FloatArray) -> int | None:

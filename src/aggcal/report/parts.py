@@ -74,8 +74,9 @@ def own_ranks(items: Columns) -> Columns:
         own[members] = 1.0 + np.searchsorted(ordered, rank[members])
         others[members] = judged.sum() - len(members)
     found = {**items, "rank": own}
-    if "rank_high" in items:
-        found["rank_high"] = np.asarray(items["rank_high"], dtype=np.float64) - others
+    for name in ("rank_high", "sure_high"):
+        if name in items:
+            found[name] = np.asarray(items[name], dtype=np.float64) - others
     return found
 
 
@@ -139,10 +140,8 @@ def _labels(items: Columns) -> FloatArray | None:
 def _said(items: Columns, rank: FloatArray, ordered: Any) -> str:
     said = count(len(ordered), "item")
     first = ordered[rank[ordered] == 1.0]
+    if "sure_low" in items:
+        first = ordered[np.asarray(items["sure_low"], dtype=np.float64)[ordered] == 1.0]
     if len(ordered) == 1 or len(first) != 1:
-        return said
-    said += f"; {cut(str(items['item'][first[0]]), _NAME)} leads"
-    if "rank_low" not in items:
-        return said
-    could = int((np.asarray(items["rank_low"], dtype=np.float64)[ordered] == 1.0).sum())
-    return f"{said}, but {could:,} items could be first" if could > 1 else said
+        return said if len(first) < 2 else f"{said}; any of {len(first):,} could be the best"  # noqa: PLR2004
+    return f"{said}; {cut(str(items['item'][first[0]]), _NAME)} leads"

@@ -161,9 +161,9 @@
     return at < 0 ? .001 : at >= row.length - 1 ? .999 : row[at + 1] / 100;
   }
   function stateOf(k) {
-    if (S.percent || S.top === S.stops[stop]) { const p = chance(k); return p >= S.sure - 1e-12 ? "in" : p > 1 - S.sure + 1e-12 ? "edge" : "out"; }
-    if (!C.rank || !C.rank.low) return "in";
-    return C.rank.high[k] <= S.stops[stop] ? "in" : C.rank.low[k] > S.stops[stop] ? "out" : "edge";
+    const best = (S.best || C.sure_low.values)[k], worst = (S.worst || C.sure_high.values)[k];
+    if (best === undefined || best === null) return "out"; // nobody judged it
+    return worst <= S.stops[stop] ? "in" : best > S.stops[stop] ? "out" : "edge";
   }
   const blocks = (() => {
     const found = [], members = new Map();

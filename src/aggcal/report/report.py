@@ -23,7 +23,7 @@ from aggcal.report.control import Control
 from aggcal.report.decisions import Decided, decided_of, known_scale
 from aggcal.report.detail import DECIDED, Details
 from aggcal.report.ground import Ground
-from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
+from aggcal.report.headline import Trust, could_be_first
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
@@ -133,7 +133,7 @@ class Report:
     def rows(self) -> ItemRows:
         """The same as a chart."""
         top, decided = self.comparisons.get("top"), decided_of(self.summary)
-        return ItemRows(self.item_listing, top, decided, parts_of(self.items))
+        return ItemRows(self.item_listing, top, self.comparisons, decided, parts_of(self.items))
 
     @cached_property
     def decided(self) -> Decided:
@@ -170,10 +170,8 @@ class Report:
 
     @cached_property
     def headline(self) -> tuple[str, str]:
-        """Who leads, and the rest of the verdict."""
-        return verdict_of(
-            self.summary, self.items, self.first_probability, len(self.could_be_first)
-        )
+        """Who is the best, or how many could be, and the rest of the verdict."""
+        return verdict_of(self.summary, self.items, self.could_be_first)
 
     @cached_property
     def trust(self) -> Trust:
@@ -183,34 +181,15 @@ class Report:
         return trust_of(self.summary, self.annotators, intervals=ranged, differ=differ)
 
     @property
-    def first_probability(self) -> float | None:
-        """The probability that the leader is first, where it is known and there is one leader."""
-        rows = self.rows
-        if rows.top is None or rows.stops[0] != 1 or self.summary.get("converged") is False:
-            return None
-        if len(leaders(self.items)) != 1 or withdrawn(self.summary):
-            return None
-        return rows.probability(0, 0)
-
-    @property
     def could_be_first(self) -> list[int]:
-        """The rows of the items that could be first, where that is known."""
+        """The rows of the items that could be the best, where that is known."""
         return could_be_first(self.items, self.comparisons.get("first"))
 
     @property
-    def groups(self) -> int | None:
-        """How many groups of items can be told apart; None where nothing may be claimed."""
-        pairs = (self.summary.get("guarantees") or {}).get("certified_pairs") or {}
-        if withdrawn(self.summary) or (pairs.get("values") or {}).get("certified") is None:
-            return None
-        known = self.comparisons.get("groups")
-        return None if known is None else int(known)
-
-    @property
-    def first_place(self) -> str:
-        """Say which annotators decide the first place, where that is known."""
-        known = (self.summary.get("influence") or {}).get("first_place") or {}
-        return "" if withdrawn(self.summary) else str(known.get("says") or "")
+    def tiers(self) -> int | None:
+        """How many clear tiers there are; None where nothing is claimed."""
+        known = ((self.summary.get("guarantees") or {}).get("tiers") or {}).get("values") or {}
+        return None if known.get("tiers") is None else int(known["tiers"])
 
     @property
     def terms(self) -> list[tuple[str, str]]:
@@ -253,12 +232,6 @@ class Report:
     def annotators_said(self) -> str:
         """How many annotators are reliable and how many are not, for a heading."""
         return counts_said(sum(self.verdicts.values()), self.accused, self.verdicts[RELIABLE])
-
-    @property
-    def withdrawn(self) -> bool:
-        """Whether no probability is claimed for ranks, because of problems in the data."""
-        ranks = (self.summary.get("guarantees") or {}).get("rank_intervals") or {}
-        return ranks.get("holds") is False
 
     @property
     def accused(self) -> int:
@@ -388,7 +361,7 @@ class Report:
             "title": self.title,
             "headline": " ".join(self.headline).strip(),
             "trust": self.trust.to_dict(),
-            "groups": self.groups,
+            "tiers": self.tiers,
             "summary": dict(self.summary),
             **{name: getattr(self, name) for name in plain},
             "terms": dict(self.terms),

@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
-from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
+from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
+from aggcal.aggregation.uncertainty.top import NEARLY
 from aggcal.registry import SCALES, WIN
 from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers, static_rows
 from aggcal.report.numerals import percent
 from aggcal.report.parts import Part
 from aggcal.report.scale import Axis
 
-SURE = 0.95
-"""Probability from which an item counts as in the top k; as improbable, as out of it."""
 USUAL_TOP = 10
 """The k that a page shows first, where there are items enough."""
 STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000)
@@ -28,7 +27,7 @@ STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000
 _MOST_COMPONENTS = 50  # of a list to choose from: more are a study in pieces
 
 EDGE = "edge"
-STATES = {IN: "in", EDGE: BORDERLINE, OUT: "out"}
+STATES = {IN: "in", EDGE: OPEN, OUT: "out"}
 """What a page calls the three states of an item in the top k."""
 
 
@@ -49,6 +48,8 @@ class ItemRows:
     listing: Listing
     top: Mapping[str, Any] | None = None
     """With which probability items are among the first k; see `assessment.comparisons`."""
+    claimed: Mapping[str, Any] = field(default_factory=dict)
+    """Between which ranks each item is by itself; see `assessment.comparisons`."""
     decided: Mapping[str, Any] = field(default_factory=dict)
     """What was decided, as in ``summary.json``."""
     parts: Sequence[Part] = ()
@@ -83,10 +84,27 @@ class ItemRows:
         return Axis.of(self.score.values, self.score.low, self.score.high, model, shown)
 
     @cached_property
-    def sure(self) -> float:
-        """Probability from which an item counts as in the top k."""
-        error = self.decided.get("error")
-        return SURE if not isinstance(error, int | float) else 1.0 - float(error)
+    def ends(self) -> tuple[FloatArray, FloatArray] | None:
+        """Best and worst rank of each item by itself; NaN for one that nobody judged.
+
+        Of very many items they are those that all items have together.
+        """
+        ends: list[Any] = [self.claimed.get(name) for name in ("best", "worst")]
+        if None in ends:
+            columns = [self.listing.column(name) for name in ("sure_low", "sure_high")]
+            ends = [None if column is None else column.values for column in columns]
+        if ends[0] is None or ends[1] is None:
+            return None
+        best, worst = (np.full(self.n, np.nan) for _ in range(2))
+        for found, known in zip((best, worst), ends, strict=True):
+            found[: len(known)] = known[: self.n]
+        return best, worst
+
+    @property
+    def sure(self) -> str:
+        """How sure that is: each item by itself, or all of them together."""
+        level = self.claimed.get("sure")
+        return "all items together" if level is None else f"{100.0 * level:g}% confidence for each"
 
     @cached_property
     def asked_top(self) -> int | None:
@@ -108,8 +126,7 @@ class ItemRows:
     @cached_property
     def has_states(self) -> bool:
         """Whether items can be told to be in or out of the top k."""
-        ranged = self.ranks is not None and self.ranks.low is not None
-        return self.n > 1 and not self.parts and (self.top is not None or ranged)
+        return self.n > 1 and not self.parts and self.ends is not None
 
     @cached_property
     def stops(self) -> list[int]:
@@ -143,28 +160,16 @@ class ItemRows:
         return min(NEARLY, max(1.0 - NEARLY, share))
 
     def state(self, k: int, stop: int) -> str:
-        """Return whether a row is in the top k of a stop, on its border, or out."""
-        if self.top is not None or self.stops[stop] == self.asked_top:
-            share = self.probability(k, stop)
-            verdict = verdict_of(share, share, 1.0 - self.sure)
-            return OUT if verdict is None else EDGE if verdict == BORDERLINE else verdict
-        ranks, limit = self.ranks, self.stops[stop]
-        if ranks is None or ranks.low is None or ranks.high is None:
+        """Return whether a row is surely in the top k of a stop, surely out, or neither."""
+        if self.ends is None:
             return OUT
-        return IN if ranks.high[k] <= limit else OUT if ranks.low[k] > limit else EDGE
+        (best, worst), limit = self.ends, self.stops[stop]
+        return IN if worst[k] <= limit else EDGE if best[k] <= limit else OUT
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """How many items have each state at the first stop."""
-        stop = self.first_stop
-        n, ranks, limit = min(self.n, self.listing.n_listed), self.ranks, self.stops[stop]
-        by_rank = self.top is None and limit != self.asked_top
-        if by_rank and ranks is not None and ranks.low is not None and ranks.high is not None:
-            inside = ranks.high[:n] <= limit
-            sure = int(inside.sum())
-            out = int((~inside & (ranks.low[:n] > limit)).sum())
-            return {IN: sure, EDGE: n - sure - out, OUT: out}
-        found = [self.state(k, stop) for k in range(n)]
+        found = [self.state(k, self.first_stop) for k in range(min(self.n, self.listing.n_listed))]
         return {state: found.count(state) for state in STATES}
 
     @cached_property
@@ -219,7 +224,7 @@ class ItemRows:
     def extra(self) -> list[Numbers]:
         """The columns that a reader has to ask for."""
         wanted = ["model", "consensus", "consensus_se", "win_rate", "component"]
-        wanted += ["rank_uncontrolled", "common_ground"]
+        wanted += ["sure_low", "sure_high", "rank_uncontrolled", "common_ground"]
         if self.score.key == "consensus":
             wanted.remove("consensus")
         if self.model is None:
@@ -235,7 +240,7 @@ class ItemRows:
     def asked(self) -> list[Numbers | Marks]:
         """The columns of decisions that no other column shows."""
         above = self.listing.column("p_above")
-        wanted = ("verdict", "grade", "letters") if above is not None else ("grade", "letters")
+        wanted = ("verdict", "grade") if above is not None else ("grade",)
         words = (self.listing.words(key) for key in wanted)
         # Where there is a probability for every k, a column of its own shows it.
         chance = None if self.top is not None else self.listing.column("p_top_k")
@@ -298,7 +303,8 @@ class ItemRows:
             "score": self.score.key,
             "stops": self.stops,
             "percent": None if self.top is None else self.top["percent"],
-            "sure": self.sure,
+            "best": self.claimed.get("best"),
+            "worst": self.claimed.get("worst"),
             "top": self.asked_top,
             "static": STATIC_ROWS,
             "parts": {part.label: [part.title, part.says] for part in self.parts} or None,

@@ -11,7 +11,6 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
-from aggcal.registry import BOOTSTRAP, JACKKNIFE
 from aggcal.report.listing import Numbers, cut
 from aggcal.report.numerals import number_text, percent, signed, span
 
@@ -233,7 +232,7 @@ def _sides(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
     return f"No sign of a preference for a side was found ({rise}), so none is fitted."
 
 
-def _contexts(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+def _contexts(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
     known = terms.get("contexts")
     if not known:
         return ""
@@ -244,12 +243,9 @@ def _contexts(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
             f"fitted (sd {number_text(float(known['sd']), 2)}), so scores are what holds across "
             "contexts, and intervals allow for others of their kind."
         )
-    kind = (summary.get("uncertainty") or {}).get("kind")
-    if kind not in {JACKKNIFE.name, BOOTSTRAP.name}:
-        return f"Judgments come from {number:,} contexts ({name}), which were not allowed for."
     return (
-        f"Judgments come from {number:,} contexts ({name}). Answers in one are not independent, "
-        f"so intervals come from fits to other contexts ({kind})."
+        f"Judgments come from {number:,} contexts ({name}); intervals allow for answers in one "
+        "that depend on each other."
     )
 
 

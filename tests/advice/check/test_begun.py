@@ -50,12 +50,12 @@ def test_a_check_of_a_sample_that_was_begun_finds_the_same(
     monkeypatch.setattr(sample, "SAMPLED", 600)
     monkeypatch.setattr(sample, "_FEWEST", 5)
     judgments = study()
-    consensus = aggcal.aggregate(judgments, warn=False)
+    consensus = aggcal.aggregate(judgments, warn=False).quantify()
     plain = aggcal.check(judgments, consensus=consensus, quick=True, seed=seed)
     assert plain.accused.looked_at is not None
     assert 5 <= len(plain.accused.looked_at) < judgments.n_annotators
     ahead.begin(judgments, consensus, 1)  # of another seed, it is not taken
-    again = aggcal.check(judgments, consensus=consensus.quantify(), quick=True, seed=seed)
+    again = aggcal.check(judgments, consensus=consensus, quick=True, seed=seed)
     assert again.to_dict() == plain.to_dict()
     assert again.accused.looked_at == plain.accused.looked_at
 

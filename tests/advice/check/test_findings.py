@@ -108,7 +108,7 @@ def test_what_could_not_be_looked_for_has_not_passed() -> None:
     found = check(aggcal.read_judgments(rows), with_precision=False)
     passed = {each.code for each in found.passed}
     unseen = {"position-bias", "side-preferred", "order-decides", "too-fast", "copies", "divided"}
-    unseen |= {"pair-effects", "repeated-answers", "self-contradiction", "low-agreement"}
+    unseen |= {"dependent-answers", "self-contradiction", "low-agreement"}
     assert not passed & (unseen | {"unmatched-items", "direction"})
     assert any(text.startswith("copied answers (no two") for text in found.not_checked)
 

@@ -1,4 +1,4 @@
-"""A quick check does not look for camps; nobody of a camp is said to guess for that."""
+"""A quick check does not look for camps, and names nobody who may be in one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_members_of_camps_are_not_said_to_guess(share: float, judgments: int, se
 def test_it_is_said_that_there_may_be_groups_and_what_looks_for_them() -> None:
     found = quickly(simulate(**SHAPE, camp_share=0.3, seed=1))
     finding = next(each for each in found.findings if each.code == "perhaps-divided")
-    assert (finding.severity, finding.title) == ("problem", MAYBE)
+    assert (finding.severity, finding.title) == ("note", MAYBE)
     assert "nobody is called reversed or guessing" in finding.why
     assert "annotators" not in finding.details
     assert "'aggcal check'" in finding.remedy
@@ -109,7 +109,7 @@ def test_one_who_goes_by_an_order_of_their_own_is_not_said_to_guess(
     assert "perhaps-divided" not in codes(found)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
+@pytest.mark.parametrize("share", [0.05, 0.1])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_reversed_are_not_said_to_guess_however_few_their_answers(
     share: float, seed: int
@@ -131,8 +131,8 @@ def test_the_reversed_are_not_said_to_guess_however_few_their_answers(
         assert verdict in {"reversed", "perhaps-guessing"}
 
 
-def test_many_reversed_are_named_and_nobody_beside_them_as_guessing() -> None:
-    """Guessers among many reversed annotators may be careless members of the other side."""
+def test_nobody_is_named_where_many_are_reversed() -> None:
+    """They may be the other side: a full check finds opposing groups in most such studies."""
     study = simulate(
         items=60,
         annotators=60,
@@ -143,11 +143,10 @@ def test_many_reversed_are_named_and_nobody_beside_them_as_guessing() -> None:
         seed=3,
     )
     found = quickly(study)
-    assert named(found, "reversed-annotators") <= those(study, "reversed")
-    assert named(found, "reversed-annotators")
-    assert not codes(found) & {"guessing", "perhaps-guessing"}
+    assert not codes(found) & ACCUSING
+    assert not found.accused.named
     why = next(each.why for each in found.findings if each.code == "perhaps-divided")
-    assert "nobody is called guessing" in why
+    assert "nobody is called reversed or guessing" in why
 
 
 def test_of_a_sample_the_remedy_says_to_take_fewer_annotators(

@@ -7,7 +7,7 @@ import pytest
 
 from aggcal._core.kernels import library
 from aggcal.advice.check import row_sums
-from aggcal.advice.check.row_sums import Mending, Seen, Shifted, slope_losses
+from aggcal.advice.check.row_sums import Seen, Shifted, slope_losses
 
 ANNOTATORS, ITEMS, ROWS, SETS = 40, 25, 90_000, 7
 
@@ -53,22 +53,6 @@ def test_sums_for_a_shift_of_each_annotator() -> None:
     off, doubt = number * (outcome - p), number * p * (1.0 - p)
     assert pull == pytest.approx(np.bincount(owner, off, ANNOTATORS), rel=1e-10, abs=1e-10)
     assert curve == pytest.approx(np.bincount(owner, doubt, ANNOTATORS), rel=1e-10, abs=1e-10)
-
-
-def test_loss_of_mended_odds_and_its_derivatives() -> None:
-    random = np.random.default_rng(3)
-    x, number = random.normal(0.0, 3.0, ROWS), random.choice([0.0, 1.0, 2.0], ROWS)
-    rows = Mending(x, random.choice([0.0, 0.5, 1.0], ROWS), number)
-    weights, lengths, step = np.array([0.3, -0.2]), rows.lengths, 1e-5
-    assert lengths[0] == pytest.approx(np.sqrt(np.mean(x**2)))
-    odds = rows.mended(lengths, weights)
-    loss, slope, curve = rows.sums(lengths, weights)
-    wanted = number @ (np.logaddexp(0.0, odds) - rows.outcome * odds)
-    assert loss == pytest.approx(wanted, rel=1e-12)
-    for k, aside in enumerate(step * np.eye(2)):
-        above, below = (rows.sums(lengths, weights + sign * aside) for sign in (1.0, -1.0))
-        assert slope[k] == pytest.approx((above[0] - below[0]) / (2.0 * step), rel=1e-5)
-        assert curve[k] == pytest.approx((above[1] - below[1]) / (2.0 * step), rel=1e-6)
 
 
 @pytest.mark.parametrize("sets", [SETS, 64, 65])

@@ -142,17 +142,21 @@ def test_47_percent_agreement_is_not_the_opposite() -> None:
     assert not len(found.reversed)
 
 
-def test_without_a_check_only_a_whole_interval_below_random_accuses() -> None:
+def test_without_a_check_nobody_is_accused_and_the_fit_says_whom_it_inverts() -> None:
     study = simulate(items=12, annotators=10, judgments=300, reversed_share=0.2, seed=6)
     consensus = aggcal.aggregate(study.judgments, warn=False).quantify()
     assert consensus.uncertainty is not None
     high = consensus.uncertainty.reliability_high
     assert high is not None
     turned = set(consensus.annotator_ids[high < 0.0])
-    assert set(Verdicts.of(consensus).named(REVERSED)) == turned == set(consensus.reversed_ids)
-    blind = replace(consensus, stated=None, quantifier=None)
-    assert Verdicts.of(blind).counts[REVERSED] == 0
-    assert (consensus.reliabilities < 0.0).sum() > 0  # the sign alone accuses nobody
+    assert turned == set(consensus.reversed_ids)
+    assert turned
+    found = Verdicts.of(consensus)
+    assert found.counts[REVERSED] == 0
+    reasons = dict(zip(found.annotator_ids.tolist(), found.reason.tolist(), strict=True))
+    assert all("but the data check was not made" in reasons[who] for who in turned)
+    [warning] = [w for w in consensus.warnings if isinstance(w, ReversedWarning)]
+    assert set(warning.annotators) == turned
 
 
 def test_what_the_check_says_comes_first_and_few_judgments_are_told() -> None:
@@ -179,7 +183,10 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     assert summary["verdicts"]["reversed"] == len(turned)
     (finding,) = [f for f in summary["check"]["findings"] if f["code"] == "reversed-annotators"]
     assert set(finding["details"]["annotators"]) == turned
-    assert not any("against the consensus" in warning for warning in summary["warnings"])
+    # What the fit says of them is said with a check and without.
+    plain = aggcal.assess(study.shown, study.scores, warn=False)
+    assert summary["warnings"] == [str(warning) for warning in plain.warnings]
+    assert any("against the consensus" in warning for warning in summary["warnings"])
     assert result.to_report().verdicts["reversed"] == len(turned)
     page = (tmp_path / "report.html").read_text()
     assert page.count(f"{len(turned)} annotators answer in reverse</a>") == 1
@@ -253,5 +260,4 @@ def test_nobody_is_called_reversed_where_camps_leave_no_consensus() -> None:
     assert "reversed-annotators" not in codes
     assert result.verdicts is not None
     assert set(result.verdicts.verdict) == {"unclear"}
-    assert not any(isinstance(w, ReversedWarning) for w in result.warnings)
     assert "(blank)" not in markdown(result.to_report())

@@ -81,9 +81,9 @@ def test_leaving_out_items_is_near_what_fits_say() -> None:
 
 def test_many_items_move_each_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, consensus = fit("btl", items=30, annotators=10, judgments=900, seed=7)
-    together = influence_of(rows, consensus, exact=0, confirm=False)
+    together = influence_of(rows, consensus, exact=0)
     monkeypatch.setattr("aggcal.advice.influence.one_step.MOST_ITEMS", 10)
-    apart = influence_of(rows, consensus, exact=0, confirm=False)
+    apart = influence_of(rows, consensus, exact=0)
     assert together is not None
     assert apart is not None
     assert together.joint
@@ -94,7 +94,7 @@ def test_many_items_move_each_on_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.mean(mine["decided_by"] == theirs["decided_by"]) > 0.7
     assert np.abs(mine["rank_without"] - theirs["rank_without"]).mean() < 1.0
     # Fits take the place of estimates here, too.
-    again = influence_of(rows, consensus, exact=2, confirm=False)
+    again = influence_of(rows, consensus, exact=2)
     assert again is not None
     assert again.exact.sum() == 2
 
@@ -116,10 +116,6 @@ def decided() -> Influence:
 
 
 def test_who_decides_the_first_place(decided: Influence) -> None:
-    first = decided.first
-    assert first is not None
-    assert (first.leader, first.annotators, first.instead) == ("b", ("eve",), "a")
-    assert first.checked
     columns = decided.annotators["annotator"], decided.annotators["leader_without"]
     table = dict(zip(*columns, strict=True))
     assert table["eve"] == "a"
@@ -128,34 +124,13 @@ def test_who_decides_the_first_place(decided: Influence) -> None:
     assert decided.exact.all()
 
 
-def test_a_leader_whom_everybody_puts_first_stays() -> None:
-    rows = [(who, "a", other) for who in "uvwxyz" for other in "bcd" for _ in range(4)]
-    rows += [(who, "b", "c") for who in "uvwxyz"]
-    first = aggcal.influence(rows, exact=0).first
-    assert first is not None
-    assert not first.annotators
-    assert "was found" in first.says
-
-
-def test_the_named_group_really_changes_the_leader() -> None:
-    rows, consensus = fit("hra-g", items=8, annotators=14, judgments=500, seed=1)
-    first = aggcal.influence(rows, consensus, exact=0).first
-    assert first is not None
-    assert first.annotators
-    part = rows.without(*first.annotators)
-    prior = consensus.prior
-    assert prior is not None
-    again = aggcal.aggregate(part, prior=prior, warn=False)
-    assert again.item_ids[again.order[0]] == first.instead != first.leader
-
-
 def test_advice_says_it_unless_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, consensus = fit("btl", items=5, annotators=4, judgments=60, seed=1)
     found = advise(rows, consensus=consensus)
     assert found is not None
     assert found.influence is not None
     assert not found.influence.exact.any()
-    assert found.to_dict()["influence"]["first_place"]["leader"] == found.influence.first.leader  # type: ignore[union-attr]
+    assert found.to_dict()["influence"]["largest"]["annotator"] in consensus.annotator_ids
     monkeypatch.setattr("aggcal.advice.advising._ESTIMATED", 10)
     few = advise(rows, consensus=consensus)
     asked = advise(rows, consensus=consensus, influence=True)

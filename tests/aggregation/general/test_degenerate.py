@@ -125,6 +125,10 @@ def with_column(rows: Rows, name: str, values: list[str]) -> dict[str, list[str]
 @pytest.mark.parametrize("use", ["fit", "auto"])
 def test_contexts_that_tell_little(prompts: list[str], use: Any) -> None:
     judgments = aggcal.read_judgments(with_column(SOME, "prompt", prompts), context="prompt")
+    if use == "fit" and len(set(prompts)) == len(prompts):
+        with pytest.raises(aggcal.AggcalError, match="each prompt is of one annotator"):
+            fitted(judgments, Terms(context=use))
+        return
     found = fitted(judgments, Terms(context=use))
     if use == "fit":
         sound(found, judgments)
@@ -170,4 +174,4 @@ def test_any_small_study_is_fitted(rows: list[Any], position: Any) -> None:
     plain: Rows = [(who, pair[0], pair[1], answer) for who, pair, answer, _ in rows]
     columns = with_column(plain, "prompt", [row[3] for row in rows])
     judgments = aggcal.read_judgments(columns, context="prompt")
-    sound(fitted(judgments, Terms(position=position, context="fit")), judgments)
+    sound(fitted(judgments, Terms(position=position)), judgments)

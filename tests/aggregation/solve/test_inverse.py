@@ -24,7 +24,6 @@ def test_blocks_give_the_inverse(monkeypatch: pytest.MonkeyPatch, n: int) -> Non
     size = np.abs(wanted).max()
     np.testing.assert_allclose(found, wanted, atol=1e-12 * size)
     np.testing.assert_array_equal(found, found.T)
-    np.testing.assert_array_equal(inverse.inverse_of(matrix), found)
     # Errors are W'z for K = W'W: the same as by LAPACK, whose triangle is the same.
     monkeypatch.setattr(inverse, "_LARGE", 10**9)
     plain, wanted_errors = inverse.inverse_and_errors(matrix, normal)
@@ -36,16 +35,14 @@ def test_blocks_give_the_inverse(monkeypatch: pytest.MonkeyPatch, n: int) -> Non
 def test_only_the_lower_triangle_is_read(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     monkeypatch.setattr(inverse, "_LARGE", 1)
     matrix = definite(n)
-    wanted = inverse.inverse_of(matrix)
+    wanted = inverse.inverse_root(matrix)
     matrix[np.triu_indices(n, 1)] = np.nan
-    np.testing.assert_array_equal(inverse.inverse_of(matrix), wanted)
+    np.testing.assert_array_equal(inverse.inverse_root(matrix), wanted)
 
 
 @pytest.mark.parametrize("n", [4, 700])
 def test_a_matrix_that_is_not_definite(n: int) -> None:
-    """One is refused where errors are to be drawn, and inverted as well as it can be elsewhere."""
     matrix = definite(n)
     matrix[n // 2, n // 2] = -1.0
     with pytest.raises(np.linalg.LinAlgError):
         inverse.inverse_and_errors(matrix, np.ones((1, n)))
-    assert np.isfinite(inverse.inverse_of(matrix)).all()

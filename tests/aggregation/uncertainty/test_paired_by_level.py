@@ -114,12 +114,8 @@ def test_other_designs_are_not(seed: int) -> None:
     assert not warned(swiss(60, 20, seed)[0])
 
 
-def test_the_check_tells_it_too_and_no_order_is_claimed() -> None:
-    judgments, scores = next_to_each_other(60, 40, 12, 0.5, 1)
+def test_the_check_tells_it_too() -> None:
+    judgments, _ = next_to_each_other(60, 40, 12, 0.5, 1)
     fit = aggcal.aggregate(judgments, warn=False).quantify()
     found = aggcal.check(judgments, consensus=fit)
     assert CODE in {finding.code for finding in found.findings}
-    model = {"item": judgments.item_ids, "score": scores}
-    result = aggcal.assess(judgments, model, warn=False).with_advice()
-    told = str(result.guarantees)
-    assert "No pair of items is certified: pairs may have been chosen by a level" in told

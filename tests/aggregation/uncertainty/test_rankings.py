@@ -9,8 +9,8 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.io.formats._base import RankingWeight
-from aggcal.io.formats._orders import Opinion, pair_weight, pairs_of_order
+from aggcal.data.acts import RankingWeight, pair_weight
+from aggcal.io.formats._orders import Opinion, pairs_of_order
 from aggcal.registry.literals import UncertaintyName
 
 _TRUTH = np.array([0.9, 0.5, 0.1, -0.2, -0.4, -0.9])

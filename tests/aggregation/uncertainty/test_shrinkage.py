@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.registry.literals import UncertaintyName
 
 
 def rows(seed: int, contexts: int) -> tuple[list[dict[str, str]], np.ndarray]:
@@ -28,15 +27,15 @@ def rows(seed: int, contexts: int) -> tuple[list[dict[str, str]], np.ndarray]:
     return found, truth - truth.mean()
 
 
-@pytest.mark.parametrize(("kind", "contexts"), [("bootstrap", 0), ("jackknife", 12)])
-def test_intervals_of_close_items_cover(kind: UncertaintyName, contexts: int) -> None:
-    """They covered .69 and .67 of these scores where they claim .9."""
+@pytest.mark.parametrize("contexts", [0, 12])
+def test_intervals_of_close_items_cover(contexts: int) -> None:
+    """A bootstrap's alone covered .69 of these scores where it claims .9."""
     covered = []
     for seed in range(12):
         judged, truth = rows(seed, contexts)
         given = aggcal.read_judgments(judged, context="context" if contexts else None)
         consensus = aggcal.aggregate(given, "btl", warn=False)
-        known = consensus.quantify(kind, level=0.9, draws=40, seed=1).uncertainty
+        known = consensus.quantify("bootstrap", level=0.9, draws=40, seed=1).uncertainty
         assert known is not None
         where = [int(name[1:]) for name in consensus.item_ids]
         covered.append(np.mean((known.low <= truth[where]) & (truth[where] <= known.high)))

@@ -115,6 +115,14 @@ def test_at_a_terminal_only_what_is_unknown_is_asked(folder: Path) -> None:
     assert study(folder)["outcome"] == {"the former": "left", "the latter": "right"}
 
 
+def test_what_one_and_zero_mean_is_asked(tmp_path: Path) -> None:
+    rows = "ann,e1,e2,1\nann,e2,e3,0\nbob,e1,e3,1\nbob,e3,e4,0\n"
+    (tmp_path / "j.csv").write_text(f"annotator,item_a,item_b,label\n{rows}")
+    code, said = at_a_terminal(tmp_path, ["init", "j.csv"], ["right", "left"])
+    assert code == 0, said
+    assert study(tmp_path)["outcome"] == {"0": "right", "1": "left"}
+
+
 def test_a_terminal_that_is_closed_leaves_nothing(folder: Path) -> None:
     code, said = at_a_terminal(folder, ["init", "answers.csv"], ["outcome", "\x04"])
     assert code == 2, said

@@ -129,7 +129,8 @@ def possible_camps(
 ) -> list[Finding]:
     """Report that there may be camps, where annotators were about to be named without a search.
 
-    Nobody is named: whoever follows another order looks like one who guesses.
+    Nobody is named: whoever follows another order looks reversed, or like one who guesses. Only a
+    full check can decide, so this is a note.
 
     Parameters
     ----------
@@ -156,10 +157,10 @@ def possible_camps(
     part = f" on the answers of fewer annotators (at most {MANY:,} rows)" if sampled else ""
     return [
         Finding(
-            "problem",
+            "note",
             "perhaps-divided",
             f"{evidence} Members of an opposing group would look the same, so nobody is called "
-            f"{' or '.join(sign.looks_like)}.",
+            "reversed or guessing.",
             f"Run a full check: without --quick, 'aggcal check'{part} looks for opposing groups "
             "and for copied answers, which can look like a group.",
             {

@@ -62,11 +62,6 @@ class FirstSign:
         """Whether there is any sign."""
         return self.patterned or self.turned
 
-    @property
-    def looks_like(self) -> tuple[str, ...]:
-        """What members of such camps would wrongly be called."""
-        return ("reversed", "guessing") if self.patterned else ("guessing",)
-
 
 def first_sign(fitted: Fitted, dropped: Iterable[int], *, seed: int = 0) -> FirstSign:
     """Look for the first sign of camps.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, logit
 from aggcal._core.records import dataclass
 from aggcal._core.unmasked import distinct, median
@@ -16,6 +17,7 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance
 from aggcal.advice.check.testing import benjamini_hochberg, odds_against
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ _RATE = 0.01
 _FEWEST_ANNOTATORS = 3
 LEAST_SHARED = 8
 """Pairs that two must share: copied answers to fewer are no proof among many annotators."""
+_SEVERAL = 3
+"""Pairs of one ranking or screen from which they hang together: those of three items."""
 _MOST_WORK = 2e8
 """Couples of annotators, each counted once a pair: some ten seconds."""
 _BLOCK = 1 << 23
@@ -72,6 +76,8 @@ class Copies:
     skipped: str | None = None
     compared: int = 0
     """How many couples of annotators share enough pairs to be compared."""
+    left_out: str | None = None
+    """Whose answers are compared with nobody's, and why; None if everybody's are."""
 
     @classmethod
     def none(cls, *, skipped: str | None = None) -> Copies:
@@ -97,7 +103,8 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
 
     Answers are held against answers (`aggcal.advice.check.likeness`), never sums against what a
     single answer leads one to expect. What the others say of a pair counts: where all lean one way,
-    more than the model explains, two who do so too are no copies.
+    more than the model explains, two who do so too are no copies. Pairs of rankings and ratings are
+    not compared: two who would rate ten items alike agree on 45 pairs at once.
 
     Parameters
     ----------
@@ -117,7 +124,17 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
     """
     if fitted.judgments.n_annotators < _FEWEST_ANNOTATORS:
         return Copies.none(skipped="copied answers (this needs three or more annotators)")
-    said = _Said.of(fitted, set(dropped))
+    in_acts = _mostly_in_acts(fitted.judgments)
+    left_out = None
+    if in_acts.any():
+        who = "all" if in_acts.all() else f"{in_acts.sum():,} of {len(in_acts):,}"
+        left_out = (
+            f"copied answers of {who} annotators (they ranked or rated several items at once, and "
+            "pairs of one ranking are not independent)"
+        )
+    if np.sum(~in_acts) < _FEWEST_ANNOTATORS:
+        return Copies.none(skipped=left_out)
+    said = _Said.of(fitted, {*dropped, *np.flatnonzero(in_acts).tolist()})
     work = float(np.sum(np.square(said.judged)))
     if work > _MOST_WORK:
         why = (
@@ -131,7 +148,17 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
     couples = _couples(said)
     if not len(couples.one):
         return Copies.none(skipped=alone)
-    return _tested(couples, _Yardstick.of(said, couples))
+    return replace(_tested(couples, _Yardstick.of(said, couples)), left_out=left_out)
+
+
+def _mostly_in_acts(judgments: Judgments) -> BoolArray:
+    """Whether most judgments of an annotator are part of rankings or ratings of several items."""
+    if judgments.screen is None:
+        return np.zeros(judgments.n_annotators, dtype=bool)
+    _, act, number = np.unique(judgments.screen, return_inverse=True, return_counts=True)
+    who = np.repeat(judgments.annotator, judgments.count)
+    several = sums(who, (number[act] >= _SEVERAL).astype(np.float64), judgments.n_annotators)
+    return np.asarray(several > 0.5 * judgments.judgments_per_annotator)
 
 
 @dataclass(frozen=True, eq=False)

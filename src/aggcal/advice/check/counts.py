@@ -15,7 +15,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning
 
-_NOTES = {"duplicate-rows", "weights", "unanswered", "separation", "exploded-rankings"}
+_NOTES = {"duplicate-rows", "weights", "unanswered", "separation"}
 
 
 def of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:

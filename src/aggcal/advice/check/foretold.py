@@ -44,7 +44,6 @@ class Pairs:
     drawn: FloatArray
     clustered: FloatArray
     """Gaps drawn under a prior of estimated shape; as many as ``drawn``, or none."""
-    share: float
 
     @classmethod
     def of(cls, known: Uncertainty, prior_precision: float) -> Pairs:
@@ -65,13 +64,13 @@ class Pairs:
         variance = np.maximum(variance, 1e-300)
         told = np.maximum(1.0 / variance - 0.5 * prior_precision, least)
         drawn = gap + np.sqrt(variance) * random.standard_normal(len(gap))
-        shape, clustered, share = known.shape, np.zeros(0), 0.0
-        if shape is not None and len(gap):
-            scores = shape.draws(200, random)
+        clustered = np.zeros(0)
+        if known.npmle is not None and len(gap):
+            scores = known.npmle.draws(200, random)
             at = random.integers(len(scores), size=len(gap))
-            clustered, share = scores[at, i] - scores[at, j], shape.share
+            clustered = scores[at, i] - scores[at, j]
         right = float(np.mean(np.maximum(ahead, 1.0 - ahead))) if len(gap) else 1.0
-        return cls(gap, variance, told, right, drawn, clustered, share)
+        return cls(gap, variance, told, right, drawn, clustered)
 
     @cached_property
     def _towards(self) -> FloatArray:
@@ -84,7 +83,7 @@ class Pairs:
         Examples
         --------
         >>> many = np.full(1000, 0.5)
-        >>> pairs = Pairs(many, 2 * many, 2 * many, 0.69, many, np.zeros(0), 0.0)
+        >>> pairs = Pairs(many, 2 * many, 2 * many, 0.69, many, np.zeros(0))
         >>> [round(pairs.right_order(f), 2) for f in (1.0, 5.0, 50.0)]
         [0.69, 0.89, 1.0]
         """
@@ -97,7 +96,7 @@ class Pairs:
             return float(np.mean(ndtr(towards / np.sqrt(more))))
 
         normal = right(self.drawn)
-        return normal if not self.share else normal + self.share * (right(self.clustered) - normal)
+        return 0.5 * (normal + right(self.clustered)) if len(self.clustered) else normal
 
 
 def _chosen(known: Uncertainty, random: np.random.Generator) -> tuple[IntArray, IntArray, int]:

@@ -107,23 +107,6 @@ class Answers:
         return np.asarray(np.unique(by_row[first], return_inverse=True)[1].ravel())
 
     @cached_property
-    def units(self) -> tuple[IntArray, IntArray]:
-        """What answers to a pair may depend on each other in: annotators, or known contexts.
-
-        The unit of each row, and the pair of each unit.
-        """
-        judgments = self.judgments
-        if judgments.context is None:
-            return self.grouped.of_row, self.grouped.pair
-        context = judgments.context.astype(np.int64)
-        contexts = int(context.max(initial=-1)) + 1
-        # An answer in no context is its annotator's.
-        code = np.where(context >= 0, context, contexts + judgments.annotator)
-        room = contexts + judgments.n_annotators
-        codes, unit = np.unique(self.pair.astype(np.int64) * room + code, return_inverse=True)
-        return unit.ravel(), codes // room
-
-    @cached_property
     def decided(self) -> tuple[IntArray, IntArray]:
         """Decided answers of each entry of `asked`, for the first item and for the second.
 

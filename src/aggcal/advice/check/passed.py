@@ -19,7 +19,6 @@ from aggcal.advice.check.cycles import FEWEST_TRIPLES, Cycles
 from aggcal.advice.check.findings import Passed
 from aggcal.advice.check.position import Sides
 from aggcal.advice.check.presentation import BothOrders
-from aggcal.advice.check.shared_pull import Shared
 from aggcal.advice.check.speed import typical_time
 from aggcal.advice.verdicts import FEW
 from aggcal.aggregation.consensus import Consensus
@@ -213,28 +212,6 @@ def of_cycles(found: Cycles) -> list[Passed]:
             f"expected ({found.expected:.1%}).",
         )
     ]
-
-
-def of_effects(between: Shared | None, within: Shared | None) -> list[Passed]:
-    """Say that no dependence was found, where there are pairs enough to find one."""
-    passed = []
-    if between is not None and between.groups >= ENOUGH_PAIRS:
-        passed.append(
-            Passed(
-                "pair-effects",
-                "No sign was found that answers to the same pair depend on each other "
-                f"({count(between.groups, 'pair')} compared).",
-            )
-        )
-    if within is not None and within.groups >= ENOUGH_PAIRS:
-        passed.append(
-            Passed(
-                "repeated-answers",
-                "Annotators who judged a pair again did not repeat their answer more than expected "
-                f"({count(within.groups, 'case')}).",
-            )
-        )
-    return passed
 
 
 def of_annotators(fitted: Fitted, found: Sequence[str]) -> list[Passed]:

@@ -54,8 +54,6 @@ class Precision:
     components: int = 1
     not_compared: float = 0.0
     divided: str = "connected components"
-    dependent: str = ""
-    """Why answers are not independent, where that was found: the probability is then too high."""
     items_differ: bool = True
     """Whether the answers show that the items differ at all; if not, nothing can be foretold."""
 
@@ -69,12 +67,6 @@ class Precision:
         return asdict(self) | {"more": self.more, "says": str(self)}
 
     def __str__(self) -> str:
-        if self.dependent:
-            return (
-                f"The certainty of the order is not known: {self.dependent}. If all answers were "
-                "independent, the typical standard error of a consensus score would be "
-                f"{self.standard_error:.2f}; it is larger."
-            )
         apart, pair = "", "A random pair of items"
         if self.components > 1:
             what = "Too few comparisons link" if "weak" in self.divided else "No comparisons link"

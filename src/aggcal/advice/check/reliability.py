@@ -107,16 +107,12 @@ class Strays:
         )
 
     def unless(self, sign: FirstSign) -> Strays:
-        """Leave out those who may be members of a camp, if there is a sign of camps.
-
-        Members of another camp look as if they guessed. Where their order is no mere reversal, some
-        look reversed, too.
-        """
+        """Name nobody if there is a sign of camps: members of another camp look the same."""
         if not sign.shows:
             return self
         nobody = self.guessing[:0]
-        kept = replace(self, guessing=nobody, doubtful=nobody, own_order=nobody)
-        return replace(kept, reversed=nobody, perhaps_reversed=nobody) if sign.patterned else kept
+        kept = replace(self, reversed=nobody, perhaps_reversed=nobody, own_order=nobody)
+        return replace(kept, guessing=nobody, doubtful=nobody)
 
 
 def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:

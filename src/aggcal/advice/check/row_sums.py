@@ -13,7 +13,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, balanced, each_range, even
+from aggcal._core.kernels.threads import balanced, each_range
 from aggcal.models.links import LOGISTIC
 
 _AT_ONCE = 1 << 15  # rows: more do not stay in the cache, fewer take more calls
@@ -86,64 +86,6 @@ class Shifted(NamedTuple):
 
         each_range(work, balanced(self.starts))
         return pull, curve
-
-
-class Mending(NamedTuple):
-    """Answers whose log odds x are to be put right by two odd functions of x, x and x/(1 + |x|)."""
-
-    x: FloatArray
-    outcome: FloatArray
-    number: FloatArray
-
-    @property
-    def lengths(self) -> tuple[float, float]:
-        """The root mean squares of the two functions, by which they are divided."""
-        bent = self.x / (1.0 + np.abs(self.x))
-        one, other = (max(float(np.sqrt(np.mean(np.square(f)))), 1e-12) for f in (self.x, bent))
-        return one, other
-
-    def mended(self, lengths: tuple[float, float], weights: FloatArray) -> FloatArray:
-        """Return the log odds with these shares of the two functions added.
-
-        Examples
-        --------
-        >>> rows = Mending(np.array([1.0, -1.0]), np.ones(2), np.ones(2))
-        >>> rows.mended(rows.lengths, np.array([1.0, 0.5]))
-        array([ 2.5, -2.5])
-        """
-        one, other = weights / lengths
-        return np.asarray(self.x * (1.0 + one) + other * (self.x / (1.0 + np.abs(self.x))))
-
-    def sums(
-        self, lengths: tuple[float, float], weights: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return the loss with these weights, its gradient and its curvature.
-
-        Examples
-        --------
-        >>> rows = Mending(np.array([1.0, -1.0]), np.array([1.0, 0.0]), np.ones(2))
-        >>> loss, slope, curve = rows.sums(rows.lengths, np.zeros(2))
-        >>> round(loss, 4), slope.round(4), curve.round(4)[0]
-        (0.6265, array([-0.5379, -0.5379]), array([0.3932, 0.3932]))
-        """
-        kernels = library()
-        if kernels is None:
-            odds = self.mended(lengths, weights)
-            basis = np.stack([self.x, self.x / (1.0 + np.abs(self.x))], axis=1) / lengths
-            p = expit(odds)
-            loss = float(self.number @ (np.logaddexp(0.0, odds) - self.outcome * odds))
-            curve = (basis * (self.number * p * (1.0 - p))[:, None]).T @ basis
-            return loss, basis.T @ (self.number * (p - self.outcome)), curve
-        given = *lengths, *weights.tolist()
-
-        def work(begin: int, end: int) -> FloatArray:
-            own = np.empty(6)
-            columns = (column[begin:end] for column in self)
-            kernels.aggcal_mended(end - begin, *at(*columns), *given, *at(own))
-            return own
-
-        loss, a, b, aa, ab, bb = added(each_range(work, even(len(self.x)))).tolist()
-        return loss, np.array([a, b]), np.array([[aa, ab], [ab, bb]])
 
 
 class Seen(NamedTuple):

@@ -24,13 +24,17 @@ from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.counts import range_of, scored
 from aggcal.advice.check.cycles import cycle_findings, cycles
+from aggcal.advice.check.dependence import (
+    dependence_findings,
+    dependence_not_checked,
+    independence_passed,
+)
 from aggcal.advice.check.findings import (
     Check,
     Finding,
     Passed,
 )
 from aggcal.advice.check.lapses import Lapses, lapse_findings
-from aggcal.advice.check.pair_effects import effect_findings, shared_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
 from aggcal.advice.check.presentation import BothOrders, both_orders
@@ -39,12 +43,13 @@ from aggcal.advice.check.sample import MANY
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
-from aggcal.advice.independence import Independence
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
+from aggcal.data.judgments import Judgments
 from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
@@ -87,9 +92,9 @@ def check(
     quick
         Leave out what takes long: copied answers, opposing groups, cycles and, unless a consensus
         is given, the precision. Where there is a sign of opposing groups, nobody is called
-        guessing: their members would look the same. Of more than 5 million rows, a random sample of
-        annotators is checked with all their answers; ``not_checked`` says how many, and what that
-        can miss. By default so for more than 5 million rows.
+        reversed or guessing: their members would look the same. Of more than 5 million rows, a
+        random sample of annotators is checked with all their answers; ``not_checked`` says how
+        many, and what that can miss. By default so for more than 5 million rows.
     with_precision
         Estimate how certain the order is, which takes about half of the time.
     seed
@@ -117,7 +122,7 @@ def check(
     if quick is None:
         quick = len(judgments.count) > MANY
     if on_step is not None:
-        step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
+        step = _Numbered(on_step, 3 + judgments.sided + 3 * (not quick) + with_precision)
     sampled = quick and len(judgments.count) > MANY
     waited = check_begun(judgments, consensus, seed, sampled=sampled)
     step("checking the comparisons")
@@ -149,16 +154,17 @@ def check(
     if wanted:
         step("estimating the precision")
         outlook = begun()
-        findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
-        outlook = _if_independent(outlook, findings)
+    uncertainty = whole.uncertainty if wanted else whole.stated
+    findings += _weakly_joined(uncertainty, judgments) + dependence_findings(uncertainty)
+    clear += independence_passed(uncertainty)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts |= scored(judgments, scores) | looked.counts
-    told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
-    accused = Accused(*told, looked_at=None if part is None else part.looked_at)
+    accused = looked.verdicts(None if part is None else part.looked_at)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
+    left_out += dependence_not_checked(uncertainty)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
 
@@ -185,20 +191,12 @@ def _precision_of(
     return beside(work) if beside_the_rest else work
 
 
-def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Precision | None:
-    """Withdraw what is said of the order where answers depend on each other."""
-    found = Independence.of(f.code for f in findings)
-    if outlook is None or not found.signs:
-        return outlook
-    return replace(outlook, dependent=found.note)
-
-
-def _weakly_joined(fitted: Fitted) -> list[Finding]:
+def _weakly_joined(uncertainty: Uncertainty | None, judgments: Judgments) -> list[Finding]:
     """Return what the uncertainty of the fit found: where the prior puts items in order."""
-    known = fitted.consensus.uncertainty
-    said = () if known is None else known.warnings
-    weak = [w for w in said if isinstance(w, WeaklyJoinedWarning | PairedByLevelWarning)]
-    return [Finding.of_warning(w, judgments=fitted.judgments) for w in weak]
+    kinds = WeaklyJoinedWarning | PairedByLevelWarning
+    warnings = () if uncertainty is None else uncertainty.warnings
+    weak = [warning for warning in warnings if isinstance(warning, kinds)]
+    return [Finding.of_warning(warning, judgments=judgments) for warning in weak]
 
 
 class _Numbered:
@@ -232,7 +230,6 @@ class _Look:
         self.against_others = False
         self.unproven: frozenset[str] = frozenset()
         # Without copies and camps nothing that is found decides what else is looked for.
-        self._shared = beside(lambda: shared_answers(fitted)) if quick else None
         self._agreed = beside(lambda: (krippendorff(fitted.answers), infit(fitted)))
         self._lapsed = beside(lambda: Lapses.of(fitted))
         self._contradicted = beside(lambda: (contradictions(fitted), repeats(fitted.answers)))
@@ -240,11 +237,14 @@ class _Look:
         copied = self._copies()
         divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
         self._tell_copies(copied, divided=divided)
-        self._effects({u for group in copied.groups for u in group[1:]}, divided=divided)
         self._annotators(divided=divided)
         self._agreement()
         if fitted.judgments.seconds is None:
             self.not_checked.append("fast answers (the table has no times)")
+
+    def verdicts(self, looked_at: frozenset[str] | None) -> Accused:
+        """Return what was found of annotators, those of a sample where it is one."""
+        return Accused(self.against_others, self.accused, self.unproven, self.divided, looked_at)
 
     def _name(self, who: IntArray) -> None:
         self.named |= set(who.tolist())
@@ -291,18 +291,7 @@ class _Look:
         else:
             self.findings += copy_findings(self.fitted, found)
             self.passed += passed.of_copies(found)
-
-    def _effects(self, copied: set[int], *, divided: bool) -> None:
-        if divided:
-            self.not_checked.append(
-                "independent answers (the different tastes would explain what is found)"
-            )
-            return
-        self.step("checking answers to the same pair")
-        begun = self._shared or partial(shared_answers, self.fitted, copied)
-        between, within = begun()
-        self.findings += effect_findings(between, within)
-        self.passed += passed.of_effects(between, within)
+            self.not_checked += [] if found.left_out is None else [found.left_out]
 
     def _camps(self, copied: set[int]) -> bool:
         if self.quick:
@@ -363,14 +352,13 @@ class _Look:
         self._name(found.named)
         if self.quick and len(found.named):
             sign = first_sign(self.fitted, sided, seed=self.seed)
-            kept = found.unless(sign)
-            if len(kept.named) < len(found.named):
+            if sign.shows:
                 self.findings += possible_camps(self.fitted, sign, found, sampled=self.sampled)
                 self.not_checked.append(
-                    f"{' and '.join(sign.looks_like)} annotators (members of opposing groups "
-                    "would look the same)"
+                    "reversed and guessing annotators (members of opposing groups would look the "
+                    "same)"
                 )
-                return kept
+                return found.unless(sign)
         codes = [each.code for each in stray_findings(self.fitted, found)]
         self.passed += passed.of_annotators(self.fitted, codes)
         return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from aggcal.advice.guarantees.statement import MODEL, UNSEEN, independent
-from aggcal.advice.independence import Independence
+from aggcal.advice.guarantees.statement import INDEPENDENT, MODEL, UNSEEN
 from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.calibration import Calibration
 from aggcal.calibration.anchors import Gain
@@ -12,9 +11,7 @@ from aggcal.calibration.inputs import Inputs
 from aggcal.errors import count
 
 
-def calibration_claims(
-    calibration: Calibration, inputs: Inputs, independence: Independence
-) -> list[Guarantee]:
+def calibration_claims(calibration: Calibration, inputs: Inputs) -> list[Guarantee]:
     """Return what may be claimed of calibrated scores."""
     found: list[Guarantee] = []
     if calibration.gain is not None:
@@ -23,7 +20,7 @@ def calibration_claims(
         inputs, weighted=calibration.weighted, measured=calibration.gain is not None
     )
     found.append(_unidentified(inputs))
-    found.append(_interval(calibration, independence))
+    found.append(_interval(calibration))
     return found
 
 
@@ -128,7 +125,7 @@ _SOURCES = {
 _WOULD_SHOW = "The model's sd, some true scores (anchors) or a second model would show it."
 
 
-def _interval(calibration: Calibration, independence: Independence) -> Guarantee:
+def _interval(calibration: Calibration) -> Guarantee:
     if calibration.covers is None:
         why = (
             "the scores are the same for every order that the judgments allow, and there are too "
@@ -160,8 +157,6 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
             (_RANDOM_ANCHORS,),
             claim=covers,
         )
-    if independence.holds is False:
-        return _withdrawn_interval(independence, gaps)
     own = calibration.calibrator.covers
     covers = f"{own.replace('Each', each, 1)} (level {calibration.level:g})."
     return Guarantee(
@@ -173,22 +168,8 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "consensus",
         "estimate",
         {"level": calibration.level},
-        (MODEL, independent(independence), UNSEEN),
+        (MODEL, INDEPENDENT, UNSEEN),
         claim=covers,
-    )
-
-
-def _withdrawn_interval(independence: Independence, gaps: str) -> Guarantee:
-    """Claim nothing where answers depend: with half of them copied, .79 were covered at .95."""
-    return Guarantee(
-        "interval",
-        "The intervals",
-        f"Not claimed, because the intervals may be too narrow: {independence.note}.{gaps}",
-        "consensus",
-        "estimate",
-        {"level": None},
-        (MODEL, independent(independence), UNSEEN),
-        claim="No probability is claimed for the intervals of calibrated scores.",
     )
 
 

@@ -1,177 +1,193 @@
-"""What may be claimed of the consensus: its order, its ranks, what weighting is worth."""
+"""What may be claimed of the consensus order: a function a sentence.
+
+Every claim is right in the stated share of studies, whatever the true scores (see
+`aggregation.uncertainty.claims`); each kind of claim by itself.
+"""
 
 from __future__ import annotations
 
-from math import floor
+from collections.abc import Sequence
 
-from aggcal._core.unmasked import median
-from aggcal.advice.guarantees.statement import ANNOTATORS, CONTEXTS, MODEL, independent
-from aggcal.advice.independence import Independence
+import numpy as np
+
+from aggcal._core.text import in_words, ordinal
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import n_components, pairs_within
+from aggcal.aggregation.uncertainty import Claims
+from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
 from aggcal.registry import LAPLACE
 
-_TOO_WRONG = 0.99
-"""Above it nothing is claimed of the whole order: it would be right with probability 0.00."""
+_NAMED = 12  # items that a sentence names: the tables have all
+_ARBITRARY = "Ranks across {divided} are arbitrary: an item's sure ranks allow for all other items."
 
 
-class OrderClaims:
-    """What is claimed of the order, and withdrawn where a condition is known to fail."""
+def order_claims(
+    consensus: Consensus, claims: Claims, conditions: tuple[Condition, ...]
+) -> list[Guarantee]:
+    """Return what is claimed of the order: pairs, ranks, the first item, tiers.
 
-    def __init__(
-        self, consensus: Consensus, known: Uncertainty, independence: Independence
-    ) -> None:
-        self._known, self._n = known, len(known.scores)
-        self._posterior = known.kind == LAPLACE.name
-        self._pieces = n_components(known.component)
-        self._within = pairs_within(known.component, self._n)
-        sampled = CONTEXTS if independence.contexts == "clustered" else ANNOTATORS
-        conditions = [MODEL if self._posterior else sampled, independent(independence)]
-        record = consensus.convergence
-        if record is not None:
-            note = "" if record.converged else "the fit did not converge"
-            conditions.append(Condition("the fit converged", record.converged, note))
-        self._conditions = tuple(conditions)
-        failing = [
-            c.note or f"this condition fails: {c.needs}" for c in conditions if c.holds is False
-        ]
-        self._withdrawn = "; ".join(failing)
+    Parameters
+    ----------
+    consensus
+        What it is claimed of.
+    claims
+        The claims, with their level.
+    conditions
+        What they rest on.
 
-    def _probability(self, value: float, more: str = "") -> str:
-        if self._posterior:
-            return f"{more}posterior probability {value:g}, under the model and its priors"
-        return f"{more}approximate confidence {value:g}"
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(u, *pair) for u in ("ann", "bob", "eve") for pair in ("ab", "ac", "bc")] * 9
+    >>> found = aggcal.aggregate(rows, warn=False)
+    >>> for each in order_claims(found, found.claims(), ()):
+    ...     print(each.claim)
+    3 of 3 pairs are told apart; with 95% confidence every one of them is the right way round, ...
+    With 95% confidence every item is within its sure ranks, all items together.
+    With 95% confidence 'a' is the best.
+    Three clear tiers: every item of one is better than every item of the next (95% confidence).
+    """
+    made = (pairs, ranks, first, tiers)
+    return [
+        Guarantee(name, title, says, "consensus", "confidence", values, conditions, claim)
+        for name, title, says, values, claim in (each(consensus, claims) for each in made)
+    ]
 
-    def _short(self, value: float, more: str = "") -> str:
-        kind = "probability" if self._posterior else "approximate confidence"
-        return f"{more}{kind} {value:.4g}"
 
-    def _claim(
-        self, name: str, title: str, says: str, values: dict[str, float | int | None], claim: str
-    ) -> Guarantee:
-        kind = "posterior" if self._posterior else "estimate"
-        about = self._conditions
-        return Guarantee(name, title, says, "consensus", kind, values, about, claim)
+def confidence(level: float) -> str:
+    """Write a level.
 
-    def whole_order(self) -> Guarantee:
-        """Return what is claimed of the ranking as a whole."""
-        wrong: float | None = self._known.wrong_order_bound()
-        n = self._n
-        claim = "Nothing is claimed for the ranking as a whole."
-        if self._withdrawn:
-            says, wrong = f"Not claimed: {self._withdrawn}.", None
-        elif self._pieces > 1:
-            wrong = None
-            says = (
-                f"Not claimed: the comparisons form {self._pieces:,} {self._known.divided}, with "
-                "too few comparisons between them, or none. Ranks across them are arbitrary."
-            )
-        elif wrong is not None and wrong <= _TOO_WRONG:
-            # "At least": never rounded up, and a posterior is never certain.
-            right = min(floor(100.0 * (1.0 - wrong)) / 100.0, 0.99)
-            ranking = f"The whole ranking of {count(n, 'item')}"
-            correct = f"{ranking} is the annotators' consensus order with"
-            says = f"{correct} {self._probability(right, 'at least ')}."
-            claim = f"{correct} {self._short(right, 'at least ')}."
-        else:
-            says = (
-                f"Nothing can be claimed for the ranking of all {n:,} items at once: too many "
-                "neighbours are too close. Use the rank intervals and the certified pairs."
-            )
-        values: dict[str, float | int | None] = {"delta_1": wrong, "neighbouring_pairs": n - 1}
-        return self._claim("whole_order", "The whole ranking", says, values, claim)
+    Examples
+    --------
+    >>> confidence(0.95), confidence(0.995)
+    ('95% confidence', '99.5% confidence')
+    """
+    return f"{100.0 * level:.6g}% confidence"
 
-    def certified(self) -> Guarantee:
-        """Return what is claimed of all certified pairs at once."""
-        found = self._known.certified()
-        across = self._n * (self._n - 1) // 2 - self._within
-        values: dict[str, float | int | None] = {
-            "certified": None,
-            "pairs": found.n_pairs,
-            "share": None,
-            "level": found.level,
-            "standard_errors": found.critical_value,
-            "components": self._pieces,
-            "pairs_across_components": across,
-        }
-        if self._withdrawn:
-            says = f"No pair of items is certified: {self._withdrawn}."
-            claim = "No pair of items is certified."
-            return self._claim("certified_pairs", "Certified pairs", says, values, claim)
-        pairs = found.count
-        share = pairs / max(found.n_pairs, 1)
-        values |= {"certified": pairs, "share": share}
-        of = f"{pairs:,} of {count(found.n_pairs, 'pair')} of items"
-        says = (
-            f"The order of {of} ({share:.1%}) is certified: with "
-            f"{self._probability(found.level)}, all of them are correct at once."
+
+_Said = tuple[str, str, str, dict[str, float | int | None], str]
+
+
+def pairs(consensus: Consensus, claims: Claims) -> _Said:
+    """Say which pairs are told apart, all of them at once."""
+    sure, number = confidence(claims.level), claims.count
+    known = consensus.uncertainty
+    parts, n = n_components(known.component if known else None), len(claims.low)
+    across = n * (n - 1) // 2 - claims.n_pairs
+    of = f"{number:,} of {count(claims.n_pairs, 'pair')}"
+    if not number:
+        claim = f"No two items can be told apart yet at {sure}."
+    else:
+        told = "is told apart" if number == 1 else "are told apart"
+        every = "it" if number == 1 else "every one of them"
+        claim = (
+            f"{of} {told}; with {sure} {every} is the right way round, whatever the true scores."
         )
-        claim = f"{of} are certified: all are in the correct order with {self._short(found.level)}."
-        covers = "these annotators' consensus" if self._posterior else self._known.covers
-        says += f' "Correct" means according to {covers}, not the truth.'
-        if not pairs:
-            says = f"No pair of items can be certified yet at {self._probability(found.level)}."
-            claim = f"No pair of items can be certified yet at {self._short(found.level)}."
-        elif pairs == 1:
-            claim = f"1 {of[2:]} is in the correct order with {self._short(found.level)}."
-        if across:
-            verb = "is" if across == 1 else "are"
-            says += (
-                f" {count(across, 'pair')} across the {self._pieces:,} {self._known.divided} "
-                f"{verb} not counted: too few comparisons link their items, or none."
-            )
-        return self._claim("certified_pairs", "Certified pairs", says, values, claim)
-
-    def ranks(self) -> Guarantee:
-        """Return what is claimed of each rank interval."""
-        level = self._known.level
-        contains = "Each interval contains the item's rank in the consensus order with"
-        says = (
-            f"{contains} {self._probability(level)}: for each item by itself, not for all at once."
+    says = claim
+    if number and known is not None:
+        covers = "these annotators' consensus" if known.kind == LAPLACE.name else known.covers
+        says += f' "Right" means according to {covers}, not the truth.'
+    if claims.resting:
+        further = count(claims.resting, "further pair")
+        says += f" {further} would be told apart, but only by a single annotator: not claimed."
+    if across and known is not None:
+        says += (
+            f" {count(across, 'pair')} across the {parts:,} {known.divided} "
+            f"{'is' if across == 1 else 'are'} not counted: too few comparisons link their items, "
+            "or none."
         )
-        claim = f"{contains} {self._short(level)}, for each item by itself."
-        if self._pieces > 1:
-            says += (
-                f" Ranks across {self._known.divided} are arbitrary: the interval of an item "
-                "allows every position among the items of the others."
-            )
-        if self._withdrawn:
-            says = f"Not claimed, because the intervals may be too narrow: {self._withdrawn}."
-            claim = "No probability is claimed for the rank intervals."
-        values: dict[str, float | int | None] = {"level": None if self._withdrawn else level}
-        return self._claim("rank_intervals", "Rank intervals", says, values, claim)
+    values: dict[str, float | int | None] = {
+        "certified": number,
+        "pairs": claims.n_pairs,
+        "share": claims.share,
+        "level": claims.level,
+        "components": parts,
+        "pairs_across_components": across,
+    }
+    return "certified_pairs", "Pairs told apart", says, values, claim
 
 
-def efficiency_claim(consensus: Consensus, values: dict[str, float]) -> Guarantee:
-    """Return what telling annotators apart is worth."""
-    typical = median(consensus.judgments_per_annotator)
-    factor = values["first_order_factor"]
-    says = (
-        f"Annotators differ in reliability (coefficient of variation {values['cv']:.0%}, chance "
-        "removed), and more reliable ones get more weight. If all items were close and everybody "
-        "had judged the same pairs, equal weights would need "
-        f"{factor:.2f} times as many judgments for the same precision."
+def ranks(consensus: Consensus, claims: Claims) -> _Said:
+    """Say between which ranks items are, all of them at once, and how likely ranks differ."""
+    sure, known = confidence(claims.level), consensus.uncertainty
+    top = int(consensus.order[0])
+    low, high = (ordinal(int(end[top])) for end in (claims.low, claims.high))
+    claim = f"With {sure} every item is within its sure ranks, all items together."
+    between = low if low == high else f"{low} to {high}"
+    says = f"'{consensus.item_ids[top]}' is {between} ({sure}, for all items together)."
+    if known is not None:
+        says += (
+            " Likely ranks are narrower: an item is within its own with probability "
+            f"{known.level:g}, if scores are spread about as estimated."
+        )
+        if known.component is not None:
+            says += f" {_ARBITRARY.format(divided=known.divided)}"
+    width = float(np.median(claims.high - claims.low))
+    return "rank_intervals", "Ranks", says, {"level": claims.level, "median_width": width}, claim
+
+
+def first(consensus: Consensus, claims: Claims) -> _Said:
+    """Say which items could be the best."""
+    sure, could = confidence(claims.level), np.flatnonzero(claims.first)
+    order = could[np.argsort(-consensus.scores[could], kind="stable")]
+    values: dict[str, float | int | None] = {"could_be_first": len(could), "level": claims.level}
+    if len(could) == 1:
+        claim = says = f"With {sure} '{consensus.item_ids[could[0]]}' is the best."
+    else:
+        items = "items" if len(could) < len(claims.low) else "items (all there are)"
+        claim = f"Any of {len(could):,} {items} could be the best"
+        names = listed(consensus.item_ids[order].tolist())
+        rest = f"with {sure} the best is among them."
+        claim, says = f"{claim}; {rest}", f"{claim} ({names}); {rest}"
+    return "first", "The best item", says, values, claim
+
+
+def tiers(consensus: Consensus, claims: Claims) -> _Said:  # noqa: ARG001
+    """Say into which tiers items fall."""
+    number = claims.n_tiers
+    claim = f"No clear tiers at {confidence(claims.level)}."
+    if number > 1:
+        which = "the first is better than every item of the second"
+        if number > 2:  # noqa: PLR2004
+            which = "one is better than every item of the next"
+        named = in_words(number)
+        claim = (
+            f"{named[0].upper()}{named[1:]} clear tiers: every item of {which} "
+            f"({confidence(claims.level)})."
+        )
+    return "tiers", "Tiers", claim, {"tiers": number, "level": claims.level}, claim
+
+
+def top(consensus: Consensus, claims: Claims, k: int) -> str:
+    """Say which items are surely among the first k, and which are surely not.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(u, *pair) for u in ("ann", "bob", "eve") for pair in ("ab", "ac", "bc")] * 9
+    >>> found = aggcal.aggregate(rows, warn=False)
+    >>> top(found, found.claims(), 2)
+    'Surely in the first 2: a, b; surely not: 1 item (95% confidence for each).'
+    """
+    inside, out = claims.inside(k), int(claims.outside(k).sum())
+    order = consensus.order[inside[consensus.order]]
+    left = len(inside) - len(order) - out
+    sure = listed(consensus.item_ids[order].tolist()) if len(order) else "no item"
+    other = "; the other one" if left == 1 else f"; the other {left:,}"
+    said = f"Surely in the first {k:,}: {sure}; surely not: {count(out, 'item')}"
+    return (
+        f"{said}{f'{other} cannot be told' if left else ''} ({confidence(claims.level)} for each)."
     )
-    ratio = values.get("median_ratio", factor)
-    if "median_ratio" in values:
-        says += f" For these judgments the estimate is {ratio:.2f} times as many."
-    says += (
-        " Weighting helps where reliabilities differ and each annotator gave enough judgments "
-        f"(here half gave {typical:,.0f} or more); it is not guaranteed to help."
-    )
-    claim = (
-        f"Without weighting annotators by reliability, about {ratio:.2f} times as many judgments "
-        "would be needed for the same precision."
-    )
-    return Guarantee(
-        "efficiency",
-        "Gain from weighting annotators",
-        says,
-        "consensus",
-        "diagnostic",
-        {**values, "median_judgments_per_annotator": typical},
-        claim=claim,
-    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name items, and count those that are too many to name.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed([f"{k}" for k in range(20)])[-13:]
+    ('a, b', '11 and 8 more')
+    """
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -7,7 +7,6 @@ from typing import Any
 
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.advice.independence import Independence
 from aggcal.calibration.claims import Condition, Guarantee
 
 
@@ -58,17 +57,7 @@ ANNOTATORS = Condition("the annotators are a random sample")
 CONTEXTS = Condition("the contexts (such as prompts) are a random sample")
 UNSEEN = Condition("the annotators did not see the model's scores")
 
-
-def independent(known: Independence) -> Condition:
-    """Return the condition that answers are independent, with what is known of it.
-
-    Examples
-    --------
-    >>> independent(Independence(contexts="clustered")).needs
-    'answers in different contexts are independent'
-    """
-    needs = {
-        "fitted": "answers are independent given what the items do in each context",
-        "clustered": "answers in different contexts are independent",
-    }.get(known.contexts, "answers are independent")
-    return Condition(needs, known.holds, known.note)
+INDEPENDENT = Condition(
+    "answers in different groups are independent",
+    note="groups: answers by one annotator, to one question, in one context or act",
+)

@@ -1,7 +1,7 @@
 """How much the result hangs on single annotators and items.
 
 - `one_step`: how far scores move without each, by one Newton step; `refits`: by a fit.
-- `shifts`: these moves; `first`: who decides the first place.
+- `shifts`: these moves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import brief, wrapped
 from aggcal._core.unmasked import distinct
-from aggcal.advice.influence.first import FirstPlace, first_place
 from aggcal.advice.influence.one_step import OneStep
 from aggcal.advice.influence.refits import Refits
 from aggcal.advice.influence.shifts import Shifts
@@ -32,7 +31,7 @@ from aggcal.registry import DEFAULT_METHOD, LOCAL
 EXACT = 10
 """Annotators, and items, that are left out by a fit rather than by one Newton step."""
 
-__all__ = ["FirstPlace", "Influence", "influence"]
+__all__ = ["Influence", "influence"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class Influence:
     >>> study = aggcal.simulate(items=8, annotators=6, judgments=200, seed=1)
     >>> found = aggcal.influence(study.judgments)
     >>> found.annotators["annotator"][0], round(float(found.annotators["influence"][0]), 2)
-    ('annotator-6', 0.84)
+    ('annotator-6', 0.73)
     """
 
     consensus: Consensus
@@ -59,7 +58,6 @@ class Influence:
     item_exact: BoolArray
     joint: bool
     """Whether all items moved together, or each as if the others stood still."""
-    first: FirstPlace | None
 
     @property
     def size(self) -> FloatArray:
@@ -123,7 +121,6 @@ class Influence:
         """Return the facts about the whole, as in ``summary.json``."""
         most = int(np.argmax(self.size))
         return {
-            "first_place": None if self.first is None else self.first.to_dict(),
             "largest": {
                 "annotator": str(self.consensus.annotator_ids[most]),
                 "influence": float(self.size[most]),
@@ -138,7 +135,7 @@ class Influence:
             f"Without '{self.consensus.annotator_ids[most]}' scores move by {size[most]:.2f} "
             "standard errors (root mean square); without anybody else by less."
         )
-        return wrapped(said, *([] if self.first is None else [self.first.says]))
+        return wrapped(said)
 
     __repr__ = brief
 
@@ -166,8 +163,8 @@ def influence(
     --------
     >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("cy", "b", "a")]
     >>> found = influence(rows)
-    >>> found.first.says
-    "One annotator decides the first place: without 'ann', 'b' leads instead of 'a'."
+    >>> found.annotators["leader_without"].tolist()
+    ['b', '', 'b']
     """
     if exact < 0:
         raise OptionError(f"exact is {exact}; give 0 or more.")
@@ -183,13 +180,8 @@ def influence(
     return found
 
 
-def influence_of(
-    judgments: AnyJudgments, consensus: Consensus, *, exact: int, confirm: bool = True
-) -> Influence | None:
-    """Return the influence in a fit; None where the fit does not tell, or rows are elsewhere.
-
-    ``confirm`` has the first place confirmed by fits.
-    """
+def influence_of(judgments: AnyJudgments, consensus: Consensus, *, exact: int) -> Influence | None:
+    """Return the influence in a fit; None where the fit does not tell, or rows are elsewhere."""
     known, whole = consensus.quantifier, judgments.local
     forces = known.row_forces(consensus) if isinstance(known, Quantify) else None
     if forces is None or whole is None:
@@ -202,15 +194,8 @@ def influence_of(
     typical = _typical(error)
     shifts, item_size = step.without_annotators(), step.without_items() / typical
     none = np.zeros(forces.n_annotators, dtype=bool), np.zeros(forces.n_items, dtype=bool)
-    found = Influence(consensus, shifts, error, none[0], item_size, none[1], step.joint, None)
-    refits = Refits(whole, consensus)
-    if exact:
-        found = _refitted(found, refits, exact)
-    if stated is not None and stated.component is not None:
-        return found  # which component leads is a convention
-    ids = consensus.item_ids, consensus.annotator_ids
-    refit = refits.without_annotators if confirm else None
-    return replace(found, first=first_place(scores, ids, found.shifts, refit))
+    found = Influence(consensus, shifts, error, none[0], item_size, none[1], step.joint)
+    return _refitted(found, Refits(whole, consensus), exact) if exact else found
 
 
 def _refitted(found: Influence, refits: Refits, exact: int) -> Influence:

@@ -130,6 +130,12 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
         facts_of(judgments.local or judgments).check_control(terms.control)
     if terms.criteria_weights is not None:
         weights_of(terms, judgments)
+    if terms.context == "fit" and facts_of(judgments.local or judgments).contexts_of_one:
+        raise OptionError(
+            f"each {judgments.context_name} is of one annotator, so what items do in it cannot be "
+            "told from that annotator's taste; leave --context-effects out: the standard errors "
+            "allow for it."
+        )
     if integrates is not False or terms in (DEFAULT, PLAIN):
         return
     what = "ties, positions, contexts, control and axes"
@@ -203,7 +209,7 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
     ties = "davidson" if ties == "auto" else ties
     cells: list[str] = []
     if judgments.context_ids is not None and terms.context in ("auto", "fit"):
-        repeated = _cell_weight(judgments) >= _REPEATED
+        repeated = _cell_weight(judgments) >= _REPEATED and not facts_of(judgments).contexts_of_one
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
         cells += [f"by {name}" for name in judgments.category_ids]

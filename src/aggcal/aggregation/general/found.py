@@ -191,6 +191,16 @@ class GeneralEffects:
         matrix = weighted_covariance(block, weights, map_, found.covariance, own_sd)
         return centred(matrix, self.problem.component)
 
+    @cached_property
+    def by_prior(self) -> FloatArray | None:
+        """V Λ V of the scores, with the precisions Λ of all priors; None of many unknowns."""
+        covariance = self.posterior.covariance
+        if covariance.ndim == 1 or self.chosen.weights is not None:
+            return None
+        own = covariance[self.problem.layout.design.blocks[SCORES].where]
+        precision = self.problem.precision(self.fit.state)
+        return centred((own * precision) @ own.T, self.problem.component)
+
     @property
     def _criteria(self) -> Block:
         return self.problem.layout.design.blocks[f"by {CRITERION}"]

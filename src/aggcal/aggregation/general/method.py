@@ -21,7 +21,6 @@ from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.by_camp import ByCamp, fit_by_camp
 from aggcal.aggregation.general.camps import find_camps
 from aggcal.aggregation.general.choice import Chosen
-from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
@@ -32,19 +31,20 @@ from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import State as MarginalState
-from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
-from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.robust import Answers
 from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import AggcalWarning
 from aggcal.models.general.annotators import GAP, RELIABILITY
 from aggcal.models.general.design import SCORES
 from aggcal.models.general.facts import facts_of
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
+
+_SURE = 1e-12  # a variance of an answer below which it tells nothing
 
 
 class Named(Aggregator, Protocol):
@@ -179,33 +179,37 @@ class QuantifyGeneral(QuantifyAtOnce):
         variances = found.annotators.get(RELIABILITY)
         matrix = self.effects.score_covariance
         if matrix is not None:
-            return Curvature(DenseCovariance(matrix), variances)
+            return Curvature(DenseCovariance(matrix), variances, by_prior=self.effects.by_prior)
         likelihood = own.problem(rows_of(self.judgments), consensus)
         at = consensus.scores, own.parameters(consensus.reliabilities)
         return Curvature(many_scores(found, likelihood, *at, seed), variances)
 
-    def _sandwich(
-        self, own: Curved, consensus: Consensus, kind: str, level: float, seed: int
-    ) -> Uncertainty:
-        if not self.effects.chosen.alike:
-            return super()._sandwich(own, consensus, kind, level, seed)
-        raise OptionError(
-            f"'{kind}' does not know ties, positions, categories or what is held equal; choose "
-            "laplace or bootstrap, or leave them out."
+    def _answers(
+        self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
+    ) -> Answers:
+        """Return what each answer tells, by its probabilities with all terms."""
+        left, _, tie = self.effects.outcomes(judgments).T
+        # Of a logistic link the mean's derivative in γ (s_i − s_j) is the outcome's variance.
+        sd = np.sqrt(np.maximum(left + 0.25 * tie - np.square(left + 0.5 * tie), _SURE))
+        residual = (judgments.outcome - left - 0.5 * tie) / sd
+        gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
+        reliability = consensus.reliabilities
+        answers = Answers(
+            judgments.annotator[row],
+            judgments.left[row],
+            judgments.right[row],
+            weight,
+            residual[row],
+            (reliability[judgments.annotator] * sd)[row],
         )
-
-    def _by_context(self, consensus: Consensus) -> bool:
-        """Whether answers in one context depend on each other in ways that were not fitted."""
-        return "context" not in self.effects.chosen.cells and super()._by_context(consensus)
-
-    def _context_sandwich(self) -> FloatArray:
-        effects = self.effects
-        judgments, ids = effects.judgments, effects.judgments.context_ids
-        problem, n = general_problem(judgments, effects.chosen, by_context=True), judgments.n_items
-        used = facts_of(judgments).n_contexts
-        contexts = used if ids is None else len(ids)
-        found = context_sandwich(problem, effects.fit.state, contexts, used)
-        return centred(found[:n, :n], problem.component)
+        if self.effects.chosen.alike or consensus.prior is None:
+            return answers
+        return replace(
+            answers,
+            by_reliability=(gap * sd)[row],
+            excess=reliability - np.sign(reliability),
+            prior_precision=consensus.prior.reliability_precision,
+        )
 
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores, everything beside them held."""
@@ -254,7 +258,3 @@ class QuantifyGeneral(QuantifyAtOnce):
     def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probabilities of left, right and tie for each row."""
         return self.effects.outcomes(judgments.on_one_machine("the probability of each outcome"))
-
-    def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
-        """Say how far reliabilities differ; variances under equal weights do not compare."""
-        return self.heterogeneity(consensus)

@@ -8,7 +8,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import dtrtrs
 from aggcal._core.kernels.threads import each_range
 from aggcal._core.triangles import inverse_of_factor, mirrored, upper_inverse
-from aggcal.aggregation.solve.linear import definite_inverse, upper_factor
+from aggcal.aggregation.solve.linear import upper_factor
 
 _BLOCK = 256  # rows that are factored as they are: fewer make products too small for threads
 _LARGE = 600
@@ -104,23 +104,6 @@ def _factor(matrix: FloatArray) -> FloatArray:
     if factor is None:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     return factor
-
-
-def inverse_of(matrix: FloatArray) -> FloatArray:
-    """Invert a symmetric matrix that should be positive definite.
-
-    Examples
-    --------
-    >>> inverse_of(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    array([[ 0.5, -0.5],
-           [-0.5,  1. ]])
-    """
-    if len(matrix) >= _LARGE:
-        try:
-            return _gram(inverse_root(matrix))
-        except np.linalg.LinAlgError:  # not definite, or not finite
-            pass
-    return definite_inverse(matrix, matrix)
 
 
 def _gram(root: FloatArray) -> FloatArray:

@@ -40,10 +40,6 @@ class Covariance(ABC):
         """Variance of s_i − s_j for each pair of positions."""
 
     @abstractmethod
-    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j, or something never below it that is quick to have."""
-
-    @abstractmethod
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors, which add up to 0."""
 
@@ -82,6 +78,14 @@ class Covariance(ABC):
     @abstractmethod
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
+
+    @abstractmethod
+    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
+        """Return (1 + pull·C) V (1 + pull·C), by the diagonals where either is no matrix.
+
+        It turns V, of scores that a prior of that much more precision pulls together, into that of
+        scores whose covariance C is without it.
+        """
 
 
 class DenseCovariance(Covariance):
@@ -122,10 +126,6 @@ class DenseCovariance(Covariance):
         if np.ndim(j) == 1 and np.shape(i)[1:] == (1,):
             return np.asarray(self.matrix[i[:, 0]][:, j])
         return np.asarray(self.matrix[i, j])
-
-    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j."""
-        return self.gap_variance(i, j)
 
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors."""
@@ -216,6 +216,15 @@ class DenseCovariance(Covariance):
         """Return it multiplied by a factor."""
         return DenseCovariance(factor * self.matrix)
 
+    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
+        """Return (1 + pull·C) V (1 + pull·C)."""
+        wide = covariance.dense()
+        if wide is None:
+            stretch = 1.0 + pull * covariance.variances
+            return DenseCovariance(stretch[:, None] * self.matrix * stretch)
+        root = np.eye(len(self.matrix)) + pull * wide.matrix
+        return DenseCovariance(root @ self.matrix @ root)
+
 
 class DrawnCovariance(Covariance):
     """The covariance of draws, one row each (a bootstrap's)."""
@@ -230,16 +239,16 @@ class DrawnCovariance(Covariance):
         """It as a matrix, for few scores."""
         return np.asarray(self._draws.T @ self._draws / (len(self._draws) - 1))
 
+    def dense(self) -> DenseCovariance | None:
+        """Return it as a matrix; None for too many scores."""
+        return DenseCovariance(self.matrix) if len(self.variances) <= MOST_DENSE else None
+
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
         total = np.zeros(np.broadcast(i, j).shape)
         for draw in self._draws:
             total += np.square(draw[i] - draw[j])
         return np.asarray(total / (len(self._draws) - 1))
-
-    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j."""
-        return self.gap_variance(i, j)
 
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors."""
@@ -276,6 +285,12 @@ class DrawnCovariance(Covariance):
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
         return DrawnCovariance(np.sqrt(factor) * self._draws)
+
+    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
+        """Return (1 + pull·C) V (1 + pull·C)."""
+        wide, draws = covariance.dense(), self._draws
+        more = draws * covariance.variances if wide is None else draws @ wide.matrix
+        return DrawnCovariance(draws + pull * more)
 
 
 def _multiplied(

@@ -25,7 +25,6 @@ from aggcal.aggregation.uncertainty.covariance import (
     Covariance,
     DenseCovariance,
 )
-from aggcal.aggregation.uncertainty.gap_bounds import bounded
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.models.borders import carried_variances
 from aggcal.models.information import Information
@@ -47,9 +46,6 @@ standard error given all others, vary by so much or more, and how many of them a
 pairs are drawn at random the third is at 1.4 to 1.9, in blocks, chains and where items meet others
 of about their level at 2.7 to 6: errors that neighbours share do not average out. The first is the
 scale of all scores."""
-_SURE, _TWICE = 2.0, 0.5
-"""Standard errors of what probes tell that bounds on gaps allow for, and the share of it that they
-can spare: they count it twice where scores hardly depend on each other."""
 _FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
@@ -245,7 +241,6 @@ def matrix_free(
     information: Information,
     *,
     unit: FloatArray | None = None,
-    stiffer: FloatArray | None = None,
     seed: int = 0,
     probes: int = _PROBES,
     on_draw: Callable[[int, int], None] | None = None,
@@ -254,8 +249,7 @@ def matrix_free(
 
     For y of covariance S⁻¹ and r = S y, Var(s_i) = 1/S_ii + E(y_i − r_i/S_ii)²: the first part,
     nearly all of it, is exact, and only the second is estimated. The same holds for annotators.
-    Conventions are held already; parameters are as those of `laplace`, and ``stiffer`` is how many
-    times as precisely each score is known if the annotators' parameters are, where that is known.
+    Conventions are held already; parameters are as those of `laplace`.
     """
     random = np.random.default_rng(seed)
     diagonal = information.diagonal()
@@ -275,17 +269,10 @@ def matrix_free(
             on_draw(drawn, probes)
     rest /= probes
     variances = 1.0 / diagonal + rest
-    most = variances + max(_SURE * np.sqrt(2.0 / probes) - _TWICE, 0.0) * rest
-    held = information.held_diagonal() if stiffer is None else stiffer * diagonal
     exactly = None
     if information.n_items <= MOST_DENSE:
         exactly = partial(_exactly, information, unit)
-    covariance = MatrixFreeCovariance(
-        variances,
-        solve,
-        bounds=bounded(most, held, information.fixed_diagonal()),
-        exactly=exactly,
-    )
+    covariance = MatrixFreeCovariance(variances, solve, exactly)
     tangled = exactly is not None and (
         float(rest.sum()) > _TANGLED * float(variances.sum()) or _far_reaching(information)
     )

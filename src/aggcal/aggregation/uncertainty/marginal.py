@@ -127,9 +127,7 @@ def _matrix_free(
     information.fix_location()
     n = information.n_items
     own = np.maximum(curvature.exact_diagonal, curvature.precision)
-    stiffer = np.maximum(curvature.held_diagonal / own, 1.0)
-    probes = probes_for(n, _PROBES)
-    found = matrix_free(information, stiffer=stiffer, seed=seed, probes=probes)
+    found = matrix_free(information, seed=seed, probes=probes_for(n, _PROBES))
     if found.tangled:
         return None
     exactly = None

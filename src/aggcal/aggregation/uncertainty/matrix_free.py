@@ -14,7 +14,6 @@ from aggcal.aggregation.uncertainty.covariance import (
     DenseCovariance,
     about_means,
 )
-from aggcal.aggregation.uncertainty.gap_bounds import GapBounds
 
 _FEW_PAIRS = 32
 """Pairs for which a linear system each takes less time than a matrix."""
@@ -29,8 +28,6 @@ class MatrixFreeCovariance(Covariance):
         The diagonal of the covariance.
     solve
         Multiplies a vector by it.
-    bounds
-        Two of them bound the variance of a gap (see `gap_bounds`); None where nothing is known.
     exactly
         Works it out as a matrix, for whoever needs all of it; None for too many scores.
     """
@@ -41,16 +38,12 @@ class MatrixFreeCovariance(Covariance):
         self,
         variances: FloatArray,
         solve: Callable[[FloatArray], FloatArray],
-        *,
-        bounds: FloatArray | None = None,
         exactly: Callable[[], DenseCovariance] | None = None,
     ) -> None:
         n = len(variances)
         shared = solve(np.full(n, 1.0 / n))
         self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
         self._solve = solve
-        # Nothing is above (se_i + se_j)², which is at most this.
-        self._bounds = 2.0 * self.variances if bounds is None else bounds
         self._exactly = exactly
 
     def scaled(
@@ -60,7 +53,7 @@ class MatrixFreeCovariance(Covariance):
         found = MatrixFreeCovariance.__new__(MatrixFreeCovariance)
         found.variances = frozen(factors * self.variances)
         found._solve = partial(_scaled, self._solve, np.sqrt(factors))  # noqa: SLF001
-        found._bounds, found._exactly = factors * self._bounds, exactly  # noqa: SLF001
+        found._exactly = exactly  # noqa: SLF001
         return found
 
     def dense(self) -> DenseCovariance | None:
@@ -70,11 +63,6 @@ class MatrixFreeCovariance(Covariance):
     @cached_property
     def _dense(self) -> DenseCovariance | None:
         return None if self._exactly is None else self._exactly()
-
-    @cached_property
-    def gap_bounds(self) -> GapBounds:
-        """What the variances of gaps are at most."""
-        return GapBounds.of(self._bounds)
 
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions: a linear system each, of few pairs."""
@@ -89,13 +77,6 @@ class MatrixFreeCovariance(Covariance):
             contrast[other] -= 1.0
             found[k] = contrast @ self._solve(contrast)
         return found
-
-    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Return what the variance of a difference is at most (see `gap_bounds`).
-
-        As far as random vectors tell it: few pairs have one that is a few percent too small.
-        """
-        return self.gap_bounds.between(i, j)
 
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors: one linear system."""
@@ -118,8 +99,7 @@ class MatrixFreeCovariance(Covariance):
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
         product = partial(_some, self._solve, len(self.variances), positions)
-        bounds = self._bounds[positions]
-        return MatrixFreeCovariance(self.variances[positions], product, bounds=bounds)
+        return MatrixFreeCovariance(self.variances[positions], product)
 
     def within(self, component: IntArray) -> Covariance:
         """Return that about the mean of each component, where it is none between components."""
@@ -130,13 +110,16 @@ class MatrixFreeCovariance(Covariance):
         whole = self.variances + 2.0 * shared - shared.mean()
         about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
         product = partial(_within, solve, component)
-        return MatrixFreeCovariance(about, product, bounds=self._bounds)
+        return MatrixFreeCovariance(about, product)
 
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
         product = partial(_scaled, self._solve, np.sqrt(factor))
-        bounds = factor * self._bounds
-        return MatrixFreeCovariance(factor * self.variances, product, bounds=bounds)
+        return MatrixFreeCovariance(factor * self.variances, product)
+
+    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
+        """Return (1 + pull·C) V (1 + pull·C), by the diagonals."""
+        return self.scaled(np.square(1.0 + pull * covariance.variances))
 
 
 # Products with a part of a covariance: unlike functions within others, these can be pickled.
@@ -173,4 +156,4 @@ def independent(sd: FloatArray) -> Covariance:
     variances = np.square(sd)
     if len(sd) <= MOST_DENSE:
         return DenseCovariance(np.diag(variances))
-    return MatrixFreeCovariance(variances, partial(np.multiply, variances), bounds=variances)
+    return MatrixFreeCovariance(variances, partial(np.multiply, variances))

@@ -1,4 +1,4 @@
-"""Rank intervals: between which places an item lies.
+"""Likely ranks: between which places an item lies with a probability, under the model.
 
 An item that nothing compares with n' others may have all of them above it or none: its interval
 within its own component, [a, b], becomes [a, b + n'].
@@ -16,15 +16,13 @@ from aggcal._core.kernels.threads import each_range, even, in_turn
 from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.draw_sums import drawn_apart
-from aggcal.aggregation.uncertainty.shape import Shaped, rank_quantiles, sorted_ranks
+from aggcal.aggregation.uncertainty.npmle import Npmle
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _DRAWS = 1000
 """Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
-_CONTENDERS = 5000
-"""Items, those whose scores may be highest, among which the first is drawn where there are many:
-more take longer, fewer leave some out where nearly nothing is known."""
+_LONG = 1 << 15
+"""Items from which ranks are not short integers, which sort in a third of the time."""
 _GRID = 4001  # points of the scale of scores: coarser ones blur ranks
 _FOURIER = 1 << 14  # a power of two with room for twice the grid
 
@@ -48,15 +46,15 @@ def rank_intervals(
     seed: int,
     *,
     degrees_of_freedom: float = inf,
-    shape: Shaped | None = None,
+    npmle: Npmle | None = None,
     component: IntArray | None = None,
 ) -> RankIntervals:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
-    For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
-    ones and, as far as it is probable, draws of ``shape``, the posterior under a prior whose shape
-    is estimated, too (see `uncertainty.shape`). For many items, the expected ranks at the ends of
-    each item's own interval (the number of others above a given score then hardly varies).
+    For a moderate number of items, quantiles of the ranks in draws of all scores: normal ones and,
+    half of them, of the posterior under a prior of estimated shape (see `npmle`). For many items,
+    the expected ranks at the ends of each item's own interval (the number of others above a given
+    score then hardly varies).
 
     Examples
     --------
@@ -76,8 +74,8 @@ def rank_intervals(
     low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     random = np.random.default_rng(seed)
     drawn = kept = None
-    if n <= MOST_DENSE or shape is not None:
-        drawn = drawn_scores(scores, covariance, degrees_of_freedom, shape, random)
+    if n <= MOST_DENSE or npmle is not None:
+        drawn = drawn_scores(scores, covariance, degrees_of_freedom, npmle, random)
     for own in members(component, n):
         if drawn is not None:
             in_draws = sorted_ranks(drawn if len(own) == n else drawn[:, own])
@@ -94,61 +92,64 @@ def rank_intervals(
     return RankIntervals(low, high, kept)
 
 
-def first_shares(scores: FloatArray, se: FloatArray, seed: int) -> FloatArray:
-    """Return the probability that each of many items is first, if their errors are independent.
-
-    Examples
-    --------
-    >>> first_shares(np.array([9.0, 0.0, 0.0]), np.ones(3), 0)
-    array([1., 0., 0.])
-    """
-    upper = scores + 3.0 * se
-    some = np.argsort(-upper, kind="stable")[:_CONTENDERS]
-    random = np.random.default_rng(seed)
-    found = np.zeros(len(scores))
-    for _ in range(_DRAWS):
-        drawn = scores[some] + se[some] * random.standard_normal(len(some))
-        found[some[np.argmax(drawn)]] += 1.0 / _DRAWS
-    return found
-
-
-def could_be_first(shares: FloatArray, level: float) -> IntArray:
-    """Return the fewest items that hold the first one with this probability, the likeliest first.
-
-    Those whose own rank interval reaches the first rank are always among them. A rank interval is
-    about one item: of many items that may be first, none need have one that reaches it.
-
-    Examples
-    --------
-    >>> could_be_first(np.array([0.01, 0.96, 0.03]), 0.95)
-    array([1, 2])
-    >>> len(could_be_first(np.full(100, 0.01), 0.95))
-    95
-    """
-    order = np.argsort(-shares, kind="stable")
-    needed = 1 + int(np.searchsorted(np.cumsum(shares[order]), level * shares.sum() - 1e-9))
-    alone = int((shares > 0.5 * (1.0 - level)).sum())
-    return order[: min(max(needed, alone), len(order))]
-
-
 def drawn_scores(
     scores: FloatArray,
     covariance: Covariance,
     degrees_of_freedom: float,
-    shape: Shaped | None,
+    npmle: Npmle | None,
     random: np.random.Generator,
 ) -> FloatArray:
-    """Draw all scores: normal ones, and of a shape as large a share as that shape is probable."""
-    if covariance.item_by_item:
-        apart = drawn_apart(_DRAWS, np.sqrt(covariance.variances), random)
-    else:
-        apart = covariance.draws(_DRAWS, random)
-    if shape is not None:
-        shaped = round(shape.share * _DRAWS)
-        return np.concatenate([shape.drawn(apart[:shaped]), scores + apart[shaped:]])
+    """Draw all scores, a row a draw: half of them with the marginals of ``npmle``."""
+    deviations = covariance.draws(_DRAWS, random)
     if not isinf(degrees_of_freedom):
-        apart /= np.sqrt(random.chisquare(degrees_of_freedom, (_DRAWS, 1)) / degrees_of_freedom)
-    return scores + apart
+        chance = random.chisquare(degrees_of_freedom, (_DRAWS, 1))
+        deviations /= np.sqrt(chance / degrees_of_freedom)
+    if npmle is None:
+        return scores + deviations
+    half = _DRAWS // 2
+    shaped = npmle.drawn(deviations[:half], degrees_of_freedom)
+    return np.concatenate([shaped, scores + deviations[half:]])
+
+
+def sorted_ranks(drawn: FloatArray) -> IntArray:
+    """Return the ranks of each item in draws of all scores, sorted from the best to the worst.
+
+    Examples
+    --------
+    >>> sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])).tolist()
+    [[1, 1], [1, 2], [2, 2]]
+    """
+    n = drawn.shape[1]
+    found = np.empty(drawn.shape, dtype=np.int16 if n < _LONG else np.int64)
+    order = np.argsort(-drawn, axis=1)
+    np.put_along_axis(found, order, np.arange(1, n + 1, dtype=found.dtype)[None, :], axis=1)
+    found.sort(axis=0)
+    return found
+
+
+def rank_quantiles(ranks: IntArray, level: float) -> tuple[IntArray, IntArray]:
+    """Return the equal-tailed interval of each item's sorted ranks, rounded outwards.
+
+    Examples
+    --------
+    >>> rank_quantiles(sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])), 0.9)
+    (array([1, 1]), array([2, 2]))
+    """
+    last, outside = len(ranks) - 1, 0.5 * (1.0 - level)
+    low, high = int(np.floor(outside * last)), int(np.ceil((1.0 - outside) * last))
+    return ranks[low].astype(np.int64), ranks[high].astype(np.int64)
+
+
+def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
+    """Return the share of draws in which each item is among the first k, for each k of ``stops``.
+
+    Examples
+    --------
+    >>> top_shares(np.array([[1, 2], [1, 2], [2, 3]]), np.array([1, 2])).round(2).tolist()
+    [[0.67, 1.0], [0.0, 0.67]]
+    """
+    found = [np.searchsorted(column, stops, side="right") for column in ranks.T]
+    return np.array(found, dtype=np.float64).reshape(ranks.shape[1], len(stops)) / len(ranks)
 
 
 def _by_expectation(

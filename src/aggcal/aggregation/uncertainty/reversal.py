@@ -76,7 +76,8 @@ def reversed_warnings(
         ReversedWarning(
             f"{title} ({some(turned)}): the whole interval of the reliability is below "
             f"{border:g}, which is random. The fit inverts such answers.",
-            "Ask whether they understood the question.",
+            "Check the data: they may have read the question the other way round, or belong to a "
+            "group with an order of its own.",
             title=title,
             why=f"The whole interval of the reliability is below {border:g}, which is random "
             f"({some(turned)}). The fit inverts such answers.",

@@ -2,8 +2,8 @@
 
 With the posterior covariance C and the prior sd σ, scores are off by C s / σ² besides what chance
 does to the answers: by a covariance of C C / σ², if they are as large as the prior says. Without
-it, intervals by a bootstrap or a jackknife covered .73 to .82 instead of .95 where items differ by
-.3 and judgments are few.
+it, intervals by a bootstrap covered .73 to .82 instead of .95 where items differ by .3 and
+judgments are few.
 """
 
 from __future__ import annotations
@@ -13,28 +13,6 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty.covariance import Covariance, DenseCovariance
 from aggcal.models.priors import Prior
-
-
-def shrinkage(covariance: Covariance | None, prior: Prior | None) -> FloatArray | float:
-    """Return the covariance of that error as a matrix; 0 where there is no prior.
-
-    Where C is only known by draws, items are taken one by one.
-
-    Examples
-    --------
-    >>> wide = DenseCovariance(np.diag([1.0, 3.0]))
-    >>> wide.matrix
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    >>> shrinkage(wide, Prior(2.0, 0.5))
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    if covariance is None or prior is None:
-        return 0.0
-    if isinstance(covariance, DenseCovariance):
-        return np.asarray(covariance.matrix @ covariance.matrix / prior.score_sd**2)
-    return np.diag(np.square(covariance.variances / prior.score_sd))
 
 
 def drawn_shrinkage(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,12 @@ from aggcal._core.blas import in_one_thread
 from aggcal._core.compiled_scipy import expit
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.ranks import (
-    could_be_first,
-    drawn_scores,
-    first_shares,
-    rank_intervals,
-)
+from aggcal.aggregation.uncertainty.npmle import Npmle
+from aggcal.aggregation.uncertainty.ranks import drawn_scores, rank_intervals, top_shares
+from aggcal.aggregation.uncertainty.robust import Factor, Robust
 from aggcal.aggregation.uncertainty.scale import Scale
-from aggcal.aggregation.uncertainty.shape import Shaped, top_shares
 from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
@@ -53,7 +48,7 @@ class Uncertainty:
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
     """Label of each item's component or weakly joined group; None where all are in one."""
-    shape: Shaped | None = field(default=None, repr=False)
+    npmle: Npmle | None = field(default=None, repr=False)
     """The posterior of the scores under a prior of estimated shape, where there is one."""
     rank_draws: IntArray | None = field(default=None, repr=False)
     """Sorted ranks of each item in draws of all scores; None for many items or components."""
@@ -61,6 +56,8 @@ class Uncertainty:
     """Seed of these draws."""
     scale: Scale | None = field(default=None, repr=False)
     """What the scale of all scores adds to ``covariance``; no order depends on it."""
+    robust: Robust = field(default_factory=Robust, repr=False)
+    """How much larger errors are because answers depend on each other."""
     slow: FloatArray | None = field(default=None, repr=False)
     """Directions along which a level that was known beforehand would show, if any."""
 
@@ -80,6 +77,8 @@ class Uncertainty:
         logits: tuple[FloatArray, FloatArray] | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         degrees_of_freedom: float = inf,
+        robust: Robust | None = None,
+        by_prior: FloatArray | None = None,
         scale: Scale | None = None,
         prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
@@ -94,13 +93,17 @@ class Uncertainty:
         kind, level
             Kind and level of the intervals.
         scores, covariance
-            The reported scores and their covariance.
+            The reported scores and their covariance by the model.
         reliabilities, reliability_variances, bounds
             The reported reliabilities, their variances, and where they end.
         logits
             Means and variances of their logits, where they are probabilities.
         degrees_of_freedom
             Degrees of freedom of the variances.
+        robust
+            What dependent answers widen the covariance by.
+        by_prior
+            The part of it that they do not widen, where that is not the scores' prior alone.
         scale
             What the scale of the scores adds to the covariance.
         prior_sd
@@ -125,24 +128,32 @@ class Uncertainty:
         """
         check_level(level)
         component = several(component)
-        shape = None
+        npmle, model, robust = None, covariance, robust or Robust()
+        covariance = robust.widened(model, prior_sd, by_prior)
+        degrees_of_freedom = min(degrees_of_freedom, robust.degrees_of_freedom)
         if prior_sd is not None and len(scores) <= MOST_DENSE:
-            shape = Shaped.of(scores, covariance.variances, prior_sd)
+            npmle = Npmle.of(
+                scores,
+                model.variances,
+                prior_sd,
+                factor=robust.squared,
+                widened=covariance.variances,
+            )
         found = rank_intervals(
             scores,
             covariance,
             level,
             seed,
             degrees_of_freedom=degrees_of_freedom,
-            shape=shape,
+            npmle=npmle,
             component=component,
         )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
-            ends = _between(reliabilities, reliability_variances, level, degrees_of_freedom, bounds)
+            ends = _between(reliabilities, reliability_variances, level, bounds)
             if logits is not None:
                 # Either law is a little too narrow at one level or the other: the wider ends count.
-                others = _between(*logits, level, degrees_of_freedom, (-inf, inf))
+                others = _between(*logits, level, (-inf, inf))
                 ends = (
                     frozen(np.minimum(ends[0], expit(others[0]))),
                     frozen(np.maximum(ends[1], expit(others[1]))),
@@ -158,10 +169,11 @@ class Uncertainty:
             degrees_of_freedom,
             warnings,
             component,
-            shape,
+            npmle,
             found.draws,
             seed,
             scale,
+            robust,
             slow,
         )
 
@@ -173,7 +185,23 @@ class Uncertainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what kind of uncertainty it is: plain data, as in ``summary.json``."""
-        return {"kind": self.kind, "level": self.level, "covers": self.covers}
+        return {
+            "kind": self.kind,
+            "level": self.level,
+            "covers": self.covers,
+            "factor": self.factor,
+            "factors": [factor.to_dict() for factor in self.factors],
+        }
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """How dependent answers are, by what they share; empty where that was not estimated."""
+        return self.robust.factors
+
+    @property
+    def factor(self) -> float:
+        """How many times as large standard errors are as if all answers were independent."""
+        return sqrt(self.robust.squared)
 
     @property
     def divided(self) -> str:
@@ -208,11 +236,11 @@ class Uncertainty:
 
         None for many items, whose correlations are not at hand.
         """
-        if len(self.scores) > MOST_DENSE and self.shape is None:
+        if len(self.scores) > MOST_DENSE and self.npmle is None:
             return None
         random = np.random.default_rng(self.seed)
         drawn = drawn_scores(
-            self.scores, self.covariance, self.degrees_of_freedom, self.shape, random
+            self.scores, self.covariance, self.degrees_of_freedom, self.npmle, random
         )
         if self.scale is None:
             return drawn
@@ -228,25 +256,10 @@ class Uncertainty:
         """
         return None if self.rank_draws is None else top_shares(self.rank_draws, stops)
 
-    def could_be_first(self) -> IntArray | None:
-        """Positions of the items that could be first, the likeliest first.
-
-        With probability ``level`` the first item of the consensus is among them. None where there
-        are several connected components.
-        """
-        if self.component is not None:
-            return None
-        if self.rank_draws is None:
-            shares = first_shares(self.scores, self.order_se, 0)
-        else:
-            shares = top_shares(self.rank_draws, np.array([1]))[:, 0]
-        return could_be_first(shares, self.level)
-
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.
 
-        The normal posterior and, where it is less sure, that of the ranks (see
-        ``uncertainty.shape``) count by how well their priors fit the scores.
+        The mean of those under a normal prior and under one of estimated shape (see `npmle`).
         NaN where the two are in different components: nothing compares them.
         """
         i, j = np.broadcast_arrays(np.atleast_1d(i), np.atleast_1d(j))
@@ -254,40 +267,13 @@ class Uncertainty:
         sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
         probability = probability_below(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
-        if self.shape is not None:
-            other, half = self.shape.order_probability(i, j), np.full(len(gap), 0.5)
-            least, most = np.minimum(half, probability), np.maximum(half, probability)
-            probability = probability + self.shape.share * (
-                np.clip(other, least, most) - probability
-            )
+        if self.npmle is not None:
+            variances, sharp = self.covariance.variances, self.npmle.sharp
+            shared = 0.5 * (variances[i] + variances[j] - np.square(sd))
+            within = np.sqrt(np.maximum(variances[i] * variances[j], 1e-300))
+            other = self.npmle.order_probability(i, j, np.clip(shared / within, -1.0, 1.0))
+            probability = np.where(sharp[i] & sharp[j], probability, 0.5 * (probability + other))
         return np.where(apart(self.component, i, j), np.nan, probability)
-
-    def certified(self, level: float | None = None) -> Certified:
-        """Return the pairs whose order is certified at a family-wise level."""
-        level = self.level if level is None else level
-        check_level(level)
-        return Certified(
-            self.scores, self.covariance, level, self.degrees_of_freedom, self.component
-        )
-
-    def wrong_order_bound(self) -> float:
-        """δ₁: posterior chance, at most, that some two neighbours of the ranking are the wrong way.
-
-        An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
-        It is 1 where there are several components: nothing orders their items.
-        """
-        if self.component is not None:
-            return 1.0
-        order = np.argsort(-self.scores, kind="stable")
-        above, below = order[:-1], order[1:]
-        gap = self.scores[above] - self.scores[below]
-        sd = np.sqrt(self.covariance.gap_bound(above, below))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            wrong = np.where(sd > 0.0, probability_below(-gap / sd, self.degrees_of_freedom), 0.0)
-        if self.shape is not None:
-            # A bound takes whichever posterior is less sure.
-            wrong = np.maximum(wrong, 1.0 - self.shape.order_probability(above, below))
-        return float(min(1.0, wrong.sum()))
 
 
 def check_level(level: float) -> None:
@@ -300,15 +286,14 @@ def _between(
     middle: FloatArray,
     variances: FloatArray,
     level: float,
-    degrees_of_freedom: float,
     bounds: tuple[float, float],
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals of numbers with these means and variances.
 
-    Those of probabilities are by the Beta distribution, others by the normal one or Student's.
+    Those of probabilities are by the Beta distribution, others by the normal one.
     """
     if bounds != (0.0, 1.0):
-        critical_value = _critical_value(level, degrees_of_freedom) * np.sqrt(variances)
+        critical_value = _critical_value(level, inf) * np.sqrt(variances)
         return frozen(middle - critical_value), frozen(middle + critical_value)
     from aggcal._core.compiled_scipy import betaincinv
 

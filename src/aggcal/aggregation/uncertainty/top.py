@@ -6,7 +6,7 @@ Both come from the draws of all scores that the rank intervals come from.
 from __future__ import annotations
 
 from collections import Counter
-from math import isnan, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,23 +23,15 @@ NEARLY = 0.999
 """The highest probability that is stated, and 1 less it the lowest: a thousand draws that all say
 the same do not make anything certain."""
 
-IN, BORDERLINE, OUT = "in", "borderline", "out"
-"""The verdicts on an item."""
-
 _CROWDED = 0.01
 """Share of the places that items never drawn may have together: with more, the chances of
 thousands of them would add up to more than there are places."""
 _CLEARLY = 3.0
 """Standard errors by which the set that was drawn most often must beat that of the likeliest items:
 a smaller number takes for the best what was drawn twice by chance."""
-_DRAWS = 1000
-"""Of many items: fewer are off by chance, more take longer."""
-_CONTENDERS = 20_000
-"""Items among which the first k of many are drawn; where more may be among them, the score of the
-k-th is taken as known, which with so many it nearly is."""
-_ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
-_REACH = 4.0  # standard errors: an item further below the k-th is never among the first k
-_HALVINGS = 80  # of the interval that the k-th score lies in: all the digits there are
+_REACH, _HALVINGS = 4.0, 80
+"""Standard errors beyond all scores where the k-th is looked for, and halvings of that interval:
+all the digits there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +57,6 @@ def stated(share: FloatArray, least: float = 1.0 - NEARLY) -> FloatArray:
     array([0.001, 0.5  , 0.999])
     """
     return np.clip(share, least, NEARLY)
-
-
-def verdict_of(lowest: float, highest: float, error: float) -> str | None:
-    """Return the verdict at a stated error, from bounds on a probability; None where unknown.
-
-    Examples
-    --------
-    >>> verdict_of(0.97, 0.97, 0.05), verdict_of(0.9, 0.97, 0.05), verdict_of(0.0, 0.05, 0.05)
-    ('in', 'borderline', 'out')
-    """
-    if isnan(lowest) or isnan(highest):
-        return None
-    if lowest >= 1.0 - error - _ROUNDING:
-        return IN
-    return OUT if highest <= error + _ROUNDING else BORDERLINE
 
 
 def top_chances(known: Uncertainty, k: int) -> FloatArray | None:
@@ -133,26 +110,15 @@ def best_set(known: Uncertainty, k: int) -> BestSet | None:
 
 
 def _among_many(scores: FloatArray, se: FloatArray, k: int) -> FloatArray:
-    """Return the probabilities of many items, whose errors count as independent.
+    """Return the probabilities of many items, the score of the k-th taken as known.
+
+    Among so many it hardly varies; it is where the probabilities add up to k.
 
     Examples
     --------
     >>> _among_many(np.array([9.0, 0.0, 0.0]), np.ones(3), 1).round(2)
     array([1., 0., 0.])
     """
-    n = len(scores)
-    if k >= n:
-        return np.ones(n)
-    # Whoever cannot reach what k others surely have is out.
-    sure = np.partition(scores - _REACH * se, n - k)[n - k]
-    some = np.flatnonzero(scores + _REACH * se >= sure)
-    found = np.zeros(n)
-    if len(some) <= _CONTENDERS:
-        random = np.random.default_rng(0)
-        for _ in range(_DRAWS):
-            drawn = scores[some] + se[some] * random.standard_normal(len(some))
-            found[some[np.argpartition(-drawn, k - 1)[:k]]] += 1.0
-        return found / _DRAWS
     low, high = float(np.min(scores - _REACH * se)), float(np.max(scores + _REACH * se))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

@@ -202,12 +202,13 @@ def _write_inside(
 
     A new title is kept there, too: the next report of the folder has it, too.
     """
-    from aggcal.io.writing.manifest import Manifest, digests
+    from aggcal.io.writing.manifest import Manifest, digests, refuse_links
     from aggcal.io.writing.write import write_file, write_files
 
     listed = digests(summary)
     if not listed:
         # Without a list, nobody knows whose the files are.
+        refuse_links(folder, [name])
         write_file(folder / name, page, force=force)
         return
     kept = {k: v for k, v in listed.items() if k != name and (folder / k).exists()}

@@ -23,7 +23,7 @@ def add_decisions(command: Parser, *, fitted: bool = True) -> None:
             "--top",
             type=int,
             metavar="K",
-            help="probability of each item to be among the first K, and the best set of K",
+            help="which items are surely among the first K, and how probably each is",
         )
     group.add_argument(
         "--cut",
@@ -43,14 +43,9 @@ def add_decisions(command: Parser, *, fitted: bool = True) -> None:
         type=float,
         default=VERDICT_ERROR,
         metavar="P",
-        help="probability that a verdict, in or out, may be wrong",
+        help="how often a verdict, in or out, may be wrong",
     )
     if fitted:
-        group.add_argument(
-            "--letters",
-            action="store_true",
-            help="give items letters: the order of two that share none is certified",
-        )
         _add_scales(group)
 
 
@@ -144,7 +139,6 @@ def wishes_from(options: argparse.Namespace) -> Wishes:
         options.cut,
         options.grades,
         options.error,
-        letters=fitted and options.letters,
     )
     if fitted and "scores" not in options and options.anchors is None:
         # Without a model or anchors it is the consensus that is cut and graded.

@@ -13,9 +13,9 @@ from aggcal.errors import OptionError
 from aggcal.registry import (
     DEFAULT_METHOD,
     ESTIMATORS,
-    LAPLACE,
     LOGISTIC,
     METHODS,
+    ROBUST,
     UNCERTAINTIES,
 )
 
@@ -79,11 +79,10 @@ def _add_spreads(group: argparse._ArgumentGroup) -> None:
         "--uncertainty",
         choices=(*UNCERTAINTIES, "none"),
         metavar="KIND",
-        default=LAPLACE.name,
-        help="how standard errors are computed: from the curvature of the fit (laplace), by "
-        "refitting resampled annotators (bootstrap), by leaving out contexts (jackknife, "
-        "sandwich-context), by a sandwich estimator (sandwich, sandwich-random, sandwich-fixed; "
-        "for btl and tcv), or not at all (none)",
+        default=ROBUST.name,
+        help="how standard errors are computed: from the curvature of the fit, widened where "
+        "answers depend on each other (robust), from the curvature alone (laplace), by refitting "
+        "resampled annotators or contexts (bootstrap), or not at all (none)",
     )
     group.add_argument(
         "--draws", type=int, default=200, metavar="N", help="number of bootstrap refits"

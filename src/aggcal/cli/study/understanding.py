@@ -105,7 +105,7 @@ def _outcome_column(options: argparse.Namespace, look: Look) -> str | None:
 
 
 def _unknown_labels(options: argparse.Namespace, look: Look) -> list[str]:
-    """Return the outcomes that mean nothing known."""
+    """Return the outcomes that mean nothing known; if all do, those for one of two sides."""
     outcome = _outcome_column(options, look)
     if outcome is None:
         return []
@@ -113,7 +113,9 @@ def _unknown_labels(options: argparse.Namespace, look: Look) -> list[str]:
         found = Labels.of(source, "outcome", _choices(options))
         every = [label for label, _ in source.frequencies("outcome", "outcome IS NOT NULL")]
     known = {*found.means, *found.mapped, *(("1", "2") if found.numbered else ())}
-    return [label for label in every if label.lower() not in known and not _is_strength(label)]
+    labels = [label for label in every if label.lower() not in known]
+    sides = [label for label in labels if number_of(label) in (0.0, 1.0)]
+    return [label for label in labels if not _is_strength(label)] or sides
 
 
 def _choices(options: argparse.Namespace) -> Choices:

@@ -29,6 +29,11 @@ class Facts:
         self._judgments = judgments
 
     @cached_property
+    def n_annotators(self) -> int:
+        """How many annotators there are."""
+        return self._judgments.n_annotators
+
+    @cached_property
     def n_ties(self) -> int:
         """How many judgments are ties."""
         return self._judgments.tallies.n_ties
@@ -49,6 +54,21 @@ class Facts:
         """How many contexts there are; 0 where none are known."""
         context = self._judgments.context
         return 0 if context is None else len(distinct(context[context >= 0]))
+
+    @cached_property
+    def annotators_in_contexts(self) -> int:
+        """How many pairs of an annotator and a context there are."""
+        context = self._judgments.context
+        if context is None:
+            return 0
+        known, number = context >= 0, int(context.max(initial=0)) + 1
+        owner = self._judgments.annotator[known].astype(np.int64)
+        return len(distinct(owner * number + context[known]))
+
+    @property
+    def contexts_of_one(self) -> bool:
+        """Whether each context is of one annotator: its effects are then that annotator's taste."""
+        return self.n_annotators > 1 and 0 < self.n_contexts == self.annotators_in_contexts
 
     @cached_property
     def in_contexts(self) -> int:

@@ -1,0 +1,135 @@
+"""How dependence between answers is described: the same sentence on every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from aggcal.aggregation.uncertainty.robust import Factor
+
+NEGLIGIBLE = 1.05
+"""Factor of the errors below which dependence is not mentioned: it would be printed as 1.0."""
+SERIOUS = 2.0
+"""Factor of the variance from which dependence is a problem and not a note: half as many answers
+would tell as much if they were independent."""
+_TOGETHER = "all"
+_REASONS = {
+    "question": "answers to the same question agree",
+    "annotator": "each annotator's answers depend on each other (tastes)",
+    "act": "answers given together agree",
+    "context": "answers in the same context agree",
+}
+_MORE = {
+    "question": "more questions",
+    "annotator": "more annotators",
+    "act": "more rankings, ratings or screens",
+    "context": "more contexts",
+}
+
+
+def widest(factors: Sequence[Factor]) -> Factor | None:
+    """Return the grouping that widens errors most; None where answers look independent.
+
+    Examples
+    --------
+    >>> widest([Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40)]).name
+    'question'
+    >>> widest([Factor("annotator", 1.0, 0.05, 40)]) is None
+    True
+    """
+    most = max(factors, key=lambda factor: factor.used, default=None)
+    return None if most is None or sqrt(most.used) < NEGLIGIBLE else most
+
+
+def dependence(factors: Sequence[Factor]) -> str:
+    """Say how much larger errors are because answers depend on each other, and why.
+
+    Empty where no factor could be estimated.
+
+    Parameters
+    ----------
+    factors
+        The factors of the groupings: ``annotator``, ``question``, ``act`` and ``context`` (or the
+        name of its column), and ``all`` of them together.
+
+    Examples
+    --------
+    >>> print(dependence([Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40)]))
+    Errors are 1.6 times as large as if all answers were independent, because answers to the same
+    question agree (question 1.6, annotator 1.0; chance gives up to 1.05).
+    >>> print(dependence([Factor("annotator", 1.0, 0.05, 40)]))
+    Errors are as large as if all answers were independent (annotator 1.0; chance gives up to 1.05).
+    """
+    if not factors:
+        return ""
+    most = widest(factors)
+    if most is None:
+        return f"Errors are as large as if all answers were independent {_numbers(factors)}."
+    return f"{title(most)}, because {reasons(most, factors)}."
+
+
+def reasons(most: Factor, factors: Sequence[Factor]) -> str:
+    """Say which answers agree, and how much that widens errors.
+
+    Examples
+    --------
+    >>> [most] = [Factor("question", 2.5, 0.05, 40)]
+    >>> reasons(most, [most])
+    'answers to the same question agree (question 1.6; chance gives up to 1.05)'
+    """
+    names = _names(most, factors)
+    said = [_REASONS.get(name, f"answers about the same {name} agree") for name in names]
+    return f"{' and '.join(said)} {_numbers(factors)}"
+
+
+def beyond_chance(most: Factor) -> bool:
+    """Whether independent answers would give so large a factor in one study of forty at most."""
+    return most.squared > 1.0 + 2.0 * most.chance_sd
+
+
+def _numbers(factors: Sequence[Factor]) -> str:
+    """Write the factor of each grouping, and what chance gives."""
+    most = widest(factors)
+    each = ", ".join(
+        f"{'all together' if factor.name == _TOGETHER else factor.name} {sqrt(factor.used):.1f}"
+        for factor in factors
+    )
+    # Two standard deviations: chance gives more in one study of forty.
+    sd = max(factor.chance_sd for factor in factors) if most is None else most.chance_sd
+    return f"({each}; chance gives up to {sqrt(1.0 + 2.0 * sd):.3g})"
+
+
+def title(most: Factor) -> str:
+    """Say by how much errors are larger, in a few words.
+
+    Examples
+    --------
+    >>> title(Factor("question", 2.5, 0.05, 40))
+    'Errors are 1.6 times as large as if all answers were independent'
+    """
+    return f"Errors are {sqrt(most.used):.1f} times as large as if all answers were independent"
+
+
+def remedy(most: Factor, factors: Sequence[Factor]) -> str:
+    """Say what would make errors smaller.
+
+    Examples
+    --------
+    >>> print(remedy(Factor("question", 2.5, 0.05, 40), []))
+    Intervals and claims allow for it. To narrow them, ask for more questions: more answers to the
+    same ones add little.
+    """
+    more = [_MORE.get(name, f"more values of '{name}'") for name in _names(most, factors)]
+    return (
+        f"Intervals and claims allow for it. To narrow them, ask for {' and '.join(more)}: more "
+        "answers to the same ones add little."
+    )
+
+
+def _names(most: Factor, factors: Sequence[Factor]) -> list[str]:
+    """Return which groupings to name: the widest, or the wide ones where all together are."""
+    if most.name != _TOGETHER:
+        return [most.name]
+    single = [factor for factor in factors if factor.name != _TOGETHER]
+    wide = [factor.name for factor in single if sqrt(factor.used) >= NEGLIGIBLE]
+    return wide or [factor.name for factor in single]
