@@ -48,8 +48,8 @@ OTHERS = (
     "own-order",
 )
 COPIES = ("copies",)
-NOTED = ("erratic", "pair-effects", "repeated-answers")
-"""Notes about an annotator, or about all answers, that are counted one by one."""
+NOTED = "erratic"
+"""A note about an annotator that is counted apart."""
 KINDS = ("two groups", "not two groups", "unclear")
 CODES = {
     "reversed": "reversed-annotators",
@@ -349,7 +349,7 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
     tally = {"studies": 1, "milliseconds": spent}
     for name, codes in (("verdicts", VERDICTS), ("others", OTHERS), ("copies", COPIES)):
         tally[name] = int(bool(accused(found, codes) - guilty - copied))
-    for code in (*VERDICTS, *NOTED):
+    for code in (*VERDICTS, NOTED):
         tally[code] = int(bool(accused(found, (code,)) - guilty - copied))
     if scenario.full:
         tally |= _tastes(found)
@@ -425,15 +425,15 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
     print("A false accusation is a study in which an innocent annotator is called reversed,")
     print("guessing or following a side, or the study as a whole to prefer one. Findings of other")
     print(
-        "checks (self-contradiction, camps, copies) are counted apart, and so are erratic people,"
+        "checks (self-contradiction, camps, copies) are counted apart, and so are erratic people."
     )
-    print("effects of pairs and answers repeated by the same person. Studies of tastes are")
-    print("looked at in full; the third column says what was said of these, in how many studies.")
+    print("Studies of tastes are looked at in full; the third column says what was said of these,")
+    print("in how many studies.")
     print("Among tastes up to the opposite, whoever is called reversed does answer the opposite of")
     print("most others, and counts as accused wrongly because nobody put a fault in.\n")
     print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
     print("| of which | innocent 'perhaps guessing' | other checks / copies ", end="")
-    print("| erratic / pair effects / repeated | seconds |")
+    print("| erratic | seconds |")
     print("|---|---|---|---|---|---|---|---|---|")
     clean: Counter[str] = Counter()
     for scenario in SCENARIOS:
@@ -450,8 +450,7 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         print(
             f"| {key_of(scenario)} | {found} | {percent(tally['verdicts'], n)} | {which or '-'} "
             f"| {percent(tally['doubted'], n)} | {tally['others']} / {tally['copies']} "
-            f"| {' / '.join(str(tally[code]) for code in NOTED)} "
-            f"| {tally['milliseconds'] / 1e3 / n:.1f} |"
+            f"| {tally[NOTED]} | {tally['milliseconds'] / 1e3 / n:.1f} |"
         )
         clean.update(tally if not scenario.role else {})
         clean.update({"all": n, "all false": tally["verdicts"]})

@@ -229,7 +229,12 @@ def measured(task: tuple[Cell, int]) -> list[float]:
             held = float(np.mean((low <= strength) & (strength <= high)))
             near = 1e-6 * (high - low)
             ends = float(np.mean((found - low < near) | (high - found < near)))
-        wrong = any(truth[i] <= truth[j] for i, j in known.certified().pairs())
+        claims = consensus.claims(level)
+        wrong = (
+            claims is not None
+            and claims.above is not None
+            and (claims.above & (truth[:, None] <= truth)).any()
+        )
         row += [float(np.mean(inside)), float(np.mean(ranked)), held, float(wrong)]
     honest = slopes > 0.0
     size = float(np.mean(consensus.reliabilities[honest]) / np.mean(strength[honest]))

@@ -1,19 +1,17 @@
-r"""What `aggcal check` says of honest people who gave few answers each, or who slip.
+"""What `aggcal check` says of honest people who gave few answers each, or who slip.
 
     python benchmarks/few_answers.py [--studies 100] [-o benchmarks/results/few-answers.md]
 
-Answers of such people agree for reasons of their own. In studies of many shapes, nobody copies, no
-pair has an effect, and there are no groups: whatever is said of these is wrong. Studies with
-effects of pairs of sd 0.8, and with two fifths of the people who have an order of their own in
-common, show what is still found; a third as many of each. People slip in 0 to twice the share of
-the table. The seeds are not those of any test.
+Answers of such people agree for reasons of their own. In studies of many shapes, nobody copies and
+there are no groups: whatever is said of these is wrong. Studies with two fifths of the people who
+have an order of their own in common show what is still found; a third as many. People slip in 0 to
+twice the share of the table. The seeds are not those of any test.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +25,6 @@ from aggcal.advice.check import check
 from aggcal.advice.check.camp_findings import camp_findings
 from aggcal.advice.check.camps import camps
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.pair_effects import _between, _Rows
 from aggcal.data.judgments import Judgments
 
 FIRST_SEED = 73_000_000
@@ -38,11 +35,7 @@ COLUMNS = (
     "",
     "studies",
     "accused",
-    "effects at a first look",
-    "`pair-effects`",
-    "`repeated-answers`",
     "groups",
-    "effects found",
     "groups found",
 )
 
@@ -81,7 +74,7 @@ KINDS = (
 )
 
 
-def study(kind: Kind, effect: float, camp: float, seed: int) -> Judgments:
+def study(kind: Kind, camp: float, seed: int) -> Judgments:
     """Simulate one."""
     random = np.random.default_rng(seed)
     n, m = kind.items, kind.annotators
@@ -90,10 +83,9 @@ def study(kind: Kind, effect: float, camp: float, seed: int) -> Judgments:
     who = np.repeat(np.arange(m), kind.each)
     left = random.integers(n, size=len(who))
     right = (left + random.integers(1, n, size=len(who))) % n
-    own = np.triu(effect * random.normal(size=(n, n)), 1)
     mine = truth[(random.random(m) < camp).astype(int)][who]
     rows = np.arange(len(who))
-    gap = mine[rows, left] - mine[rows, right] + (own - own.T)[left, right]
+    gap = mine[rows, left] - mine[rows, right]
     agrees = slips[who] / 2.0 + (1.0 - slips[who]) * expit(slopes[who] * gap)
     up = random.random(len(who)) < agrees
     outcome = np.where(up, "left", "right").astype(object)
@@ -102,33 +94,26 @@ def study(kind: Kind, effect: float, camp: float, seed: int) -> Judgments:
     )
 
 
-def looked_at(kind: Kind, effect: float, camp: float, seed: int) -> set[str]:
-    """Simulate a study and return the codes of what is found in it; "first" of a single look.
+def looked_at(kind: Kind, camp: float, seed: int) -> set[str]:
+    """Simulate a study and return the codes of what is found in it.
 
     Groups are looked for as a full check does; copies, which take longest, are not.
     """
-    judgments = study(kind, effect, camp, seed)
+    judgments = study(kind, camp, seed)
     fitted = Fitted.of(judgments)
     found = check(judgments, consensus=fitted.consensus, quick=True, with_precision=False).findings
     groups, _ = camps(fitted, set())
-    said = {each.code for each in (*found, *camp_findings(fitted, groups))}
-    first = _between(fitted, _Rows.of(fitted, frozenset()))
-    return said | {"first"} if first is not None and first.found else said
+    return {each.code for each in (*found, *camp_findings(fitted, groups))}
 
 
-def row(kind: Kind, clean: list[set[str]], effects: list[set[str]], camps: list[set[str]]) -> str:
+def row(kind: Kind, clean: list[set[str]], camps: list[set[str]]) -> str:
     """Return the row of the table."""
-    said = Counter(code for codes in clean for code in codes)
     cells = [
         f"{kind.items} x {kind.annotators:,} x {kind.each:,}",
         f"{kind.sd:g} / {kind.unlike:g} / {kind.slips:.0%}",
         len(clean),
         sum(not codes.isdisjoint(ACCUSED) for codes in clean),
-        said["first"],
-        said["pair-effects"],
-        said["repeated-answers"],
         sum(not codes.isdisjoint(GROUPS) for codes in clean),
-        f"{sum('pair-effects' in codes for codes in effects)} of {len(effects)}",
         f"{sum(not codes.isdisjoint(GROUPS) for codes in camps)} of {len(camps)}",
     ]
     return f"| {' | '.join(map(str, cells))} |"
@@ -143,9 +128,9 @@ def main() -> None:
     some = max(1, asked.studies // 3)
     lines = [
         "Written by `python benchmarks/few_answers.py`: in how many studies something is said, of",
-        "honest people without effects of pairs or groups, and where there are some. The second",
-        "column has the standard deviations of scores and of log reliabilities, and the share of",
-        "slips; people slip in 0 to twice as many. Groups: any finding of groups or tastes.",
+        "honest people without groups, and where there are some. The second column has the",
+        "standard deviations of scores and of log reliabilities, and the share of slips; people",
+        "slip in 0 to twice as many. Groups: any finding of groups or tastes.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",
@@ -153,15 +138,11 @@ def main() -> None:
     with on_one_core_each(os.cpu_count()) as pool:
         for k, kind in enumerate(KINDS):
             seeds = range(FIRST_SEED + 10_000 * k, FIRST_SEED + 10_000 * k + asked.studies)
-            clean, effects, camps = (
-                list(pool.map(partial(looked_at, kind, *fault), seeds[:number], chunksize=4))
-                for fault, number in (
-                    ((0.0, 0.0), asked.studies),
-                    ((0.8, 0.0), some),
-                    ((0.0, 0.4), some),
-                )
+            clean, camps = (
+                list(pool.map(partial(looked_at, kind, camp), seeds[:number], chunksize=4))
+                for camp, number in ((0.0, asked.studies), (0.4, some))
             )
-            lines.append(row(kind, clean, effects, camps))
+            lines.append(row(kind, clean, camps))
             print(lines[-1], flush=True)
     if asked.output is not None:
         asked.output.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -4,9 +4,9 @@
 
 Each row is a shape of study: how many items, annotators and judgments, and what is special about
 it. Every study is assessed, checked and reported as a user would, and the report's first screen is
-held against the true scores: the leader, the items that could be first, the probability of being
-first, the items in and out of the top k, the groups told apart, and the chip. *Clean* shapes follow
-the model (annotators differ in reliability, answers are independent); *dirty* ones do not.
+held against the true scores: the items that could be the best, the items in and out of the top k,
+the pairs told apart, and the chip. *Clean* shapes follow the model (annotators differ in
+reliability, answers are independent); *dirty* ones do not.
 Results go to benchmarks/results/trust.md.
 """
 
@@ -40,13 +40,12 @@ RESULTS = Path(__file__).parent / "results" / "trust.md"
 EDGES = np.array([0.0, 0.011, 0.055, 0.2, 0.5, 0.8, 0.945, 0.989, 1.001])
 """Bins of probabilities; as whole percents: up to 1, 2-5, 6-19, ..., 95-98, 99 and more."""
 MEANS = (
-    "20 items, 20 annotators, 100 judgments each unless said. Leader and groups: shares of studies "
-    "in which a leader is named. In and out: shares of items that the report calls in or out of "
-    "the top 1, 5, 10 and n/4 and that truly are. Sole leader: the verdict gives a probability."
+    "20 items, 20 annotators, 100 judgments each unless said. In and out: shares of items that the "
+    "report calls in or out of the top 1, 5, 10 and n/4 and that truly are."
 )
 CHIP_HEAD = (
-    "| chip | clean studies | right or could be first | in: right | out: right "
-    "| dirty studies | right or could be first | in: right | out: right |"
+    "| chip | clean studies | best among those named | in: right | out: right "
+    "| dirty studies | best among those named | in: right | out: right |"
 )
 BINS = ("0–1%", "2–5%", "6–19%", "20–49%", "50–79%", "80–94%", "95–98%", "99–100%")
 
@@ -240,7 +239,7 @@ def one(shape: Shape, seed: int) -> Tally:
     truth = truth[[int(name[1:]) for name in names]]  # in the order of the rows
     chip = report.trust.state
     tally = Tally({"seconds": time.perf_counter() - begun, chip: 1, "studies": 1})
-    for key, value in {**leading(report, truth), **grouped(report, consensus, truth)}.items():
+    for key, value in {**leading(report, truth), **paired(consensus, names, truth)}.items():
         tally[key] += value
         tally[f"{chip} {key}"] += value
     tally.add(placed(report, truth))
@@ -248,33 +247,19 @@ def one(shape: Shape, seed: int) -> Tally:
 
 
 def leading(report: Report, truth: FloatArray) -> dict[str, float]:
-    """Hold the verdict against the true leader."""
-    first = int(np.argmax(truth))
-    named, said = report.headline
-    if not named:
-        return {"no leader named": 1}
-    right = named == str(report.items["item"][first])
-    could = np.zeros(len(truth), dtype=bool)
-    could[report.could_be_first] = True
-    found = {
+    """Hold the verdict against the true best."""
+    could = report.could_be_first
+    if not could:
+        return {"none named": 1}
+    right = int(np.argmax(truth)) in could
+    sole = len(could) == 1
+    return {
         "named": 1.0,
-        "leader right": right,
-        "among": right or bool(could[first]),
-        "could": could.sum(),
-        "sure": ": it is first with" in said,
-        "sure and right": right and ": it is first with" in said,
+        "among": right,
+        "could": len(could),
+        "sole": sole,
+        "sole right": sole and right,
     }
-    probability = report.first_probability
-    if probability is not None:
-        bin_of = int(np.searchsorted(EDGES, probability, side="right")) - 1
-        found |= {
-            "first known": 1.0,
-            "first said": probability,
-            f"first {bin_of} number": 1,
-            f"first {bin_of} said": probability,
-            f"first {bin_of} right": right,
-        }
-    return found
 
 
 def placed(report: Report, truth: FloatArray) -> dict[str, float]:
@@ -302,33 +287,17 @@ def placed(report: Report, truth: FloatArray) -> dict[str, float]:
     return tally
 
 
-def grouped(report: Report, consensus: Consensus, truth: FloatArray) -> dict[str, float]:
-    """Hold the groups against the truth: each item of a longest chain must be above the next."""
-    known = consensus.uncertainty
-    if known is None or known.component is not None:
-        return {"groups claimed": report.groups is not None}
-    certified, order = known.certified(), consensus.order
-    longest, before = np.ones(len(order), dtype=int), np.full(len(order), -1)
-    for k in range(1, len(order)):
-        sd = np.sqrt(certified.covariance.gap_bound(order[:k], np.full(k, order[k])))
-        gap = certified.scores[order[:k]] - certified.scores[order[k]]
-        above = np.flatnonzero(gap > certified.critical_value * sd)
-        if len(above):
-            before[k] = above[np.argmax(longest[above])]
-            longest[k] = 1 + longest[before[k]]
-    at, chain = int(np.argmax(longest)), []
-    while at >= 0:
-        chain.append(at)
-        at = int(before[at])
-    wrong = bool((np.diff(truth[chain]) < 0.0).any())  # from the lowest to the highest
-    claimed = report.groups is not None
-    if claimed and report.groups != len(chain):
-        raise RuntimeError(f"{report.groups} groups are claimed, but the chain has {len(chain)}")
+def paired(consensus: Consensus, names: list[str], truth: FloatArray) -> dict[str, float]:
+    """Hold the pairs that are told apart against the truth."""
+    claims = consensus.claims()
+    if claims is None or claims.above is None:
+        return {}
+    place = {name: k for k, name in enumerate(names)}
+    own = truth[[place[str(item)] for item in consensus.item_ids]]
     return {
-        "groups": len(chain),
-        "groups wrong": wrong,
-        "groups claimed": claimed,
-        "groups wrong and claimed": wrong and claimed,
+        "pairs": claims.share,
+        "pairs wrong": bool((claims.above & (own[:, None] < own)).any()),
+        "tiers": claims.n_tiers,
     }
 
 
@@ -338,25 +307,24 @@ def share(number: float, of: float) -> str:
 
 def shape_rows(found: dict[str, Tally]) -> Iterator[str]:
     yield (
-        "| study | sound / care / not ready | leader right | leader right or could be first "
-        "| the same where sound | could be first (mean) | sole leader, right "
-        "| in: right | out: right | groups wrong | wrong and claimed | claimed |"
+        "| study | sound / care / not ready | best among those named | the same where sound "
+        "| named (mean) | sole one, right | in: right | out: right | pairs told apart "
+        "| some pair wrong | tiers |"
     )
-    yield "|---" * 12 + "|"
+    yield "|---" * 11 + "|"
     for name, t in found.items():
         n = t["studies"]
         chips = " / ".join(share(t[chip], n) for chip in ("sound", "care", "not-ready"))
         cells = (
-            share(t["leader right"], t["named"]),
             share(t["among"], t["named"]),
             share(t["sound among"], t["sound named"]),
             f"{t['could'] / max(t['named'], 1):.1f}",
-            f"{share(t['sure and right'], t['sure'])} of {t['sure']:.0f}",
+            f"{share(t['sole right'], t['sole'])} of {t['sole']:.0f}",
             share(t["in right"], t["in"]),
             share(t["out right"], t["out"]),
-            share(t["groups wrong"], n),
-            share(t["groups wrong and claimed"], n),
-            share(t["groups claimed"], n),
+            share(t["pairs"], n),
+            share(t["pairs wrong"], n),
+            f"{t['tiers'] / max(n, 1):.1f}",
         )
         yield f"| {name} | {chips} | {' | '.join(cells)} |"
 
@@ -398,7 +366,6 @@ def written(found: dict[str, Tally], studies: int) -> str:
             cells.append(share(t[f"{chip} among"], t[f"{chip} named"]))
             cells += [share(t[f"{chip} {s} right"], t[f"{chip} {s}"]) for s in ("in", "out")]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "Probability that the leader is first:", "", *bin_rows("first", totals)]
     lines += ["", "Probability of being in the top k:", "", *bin_rows("top", totals)]
     return "\n".join(lines) + "\n"
 

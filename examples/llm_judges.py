@@ -74,16 +74,14 @@ for row in list(
 aggcal.plot.calibration(result)
 
 # %%
-# Which models could be the best one, for these judges? Those that are not certified to
-# be below another.
+# Which models could be the best, for these judges? With 95% confidence one of these.
 
 consensus = result.consensus
 assert consensus is not None
-uncertainty = consensus.uncertainty
-assert uncertainty is not None
-beaten = {below for _, below in uncertainty.certified().pairs()}
-contenders = [str(m) for k, m in enumerate(consensus.item_ids) if k not in beaten]
-print("not beaten for certain:", contenders)
+claims = consensus.claims()
+assert claims is not None
+contenders = [str(model) for model in consensus.item_ids[claims.first]]
+print("could be the best:", contenders)
 
 # %%
 # If only one is left, take it. Otherwise buy the judgments that separate them, or take
