@@ -253,7 +253,8 @@ def test_those_who_could_be_first_can_be_listed(open_page: Open, thousand: Path)
     with open_page(thousand) as page:
         page.locator("#filter").select_option("first")
         shown = page.locator("#items tbody summary")
-        expect(shown).to_have_text([names[k] for k in could])
+        expect(shown).to_have_text([names[k] for k in could[:100]])
+        expect(page.locator("#item-count")).to_have_text(f"{len(could):,} of 1,000 items")
 
 
 def test_search_finds_what_python_finds(open_page: Open, thousand: Path) -> None:
@@ -291,24 +292,24 @@ def test_paging_goes_through_all_rows(open_page: Open, thousand: Path) -> None:
 
 
 def test_the_slider_counts_as_python_counts(open_page: Open, demo: Path) -> None:
-    """In, borderline and out at every k, by the probabilities that the folder holds."""
-    percent = json.loads((demo.parent / "comparisons.json").read_text())["top"]["percent"]
+    """In, open and out at every k, by the ranks that the folder leaves each item."""
+    met = json.loads((demo.parent / "comparisons.json").read_text())
+    names = [row["item"] for row in read(demo)]
+    ends = list(zip(met["best"], met["worst"], strict=True))
     with open_page(demo) as page:
         for k in (1, 5, 10, 30, 59):
             page.locator("#k").fill(str(k))
-            shares = [0 if k - 1 < p[0] else (p[1:] + [100] * 60)[k - 1 - p[0]] for p in percent]
             counts = {
-                "in": sum(share >= 95 for share in shares),
-                "out": sum(share <= 5 for share in shares),
+                "in": sum(worst <= k for _, worst in ends),
+                "out": sum(best > k for best, _ in ends),
             }
-            counts["edge"] = len(shares) - sum(counts.values())
+            counts["edge"] = len(ends) - sum(counts.values())
             for state, n in counts.items():
                 expect(page.locator(f"[data-state={state}] b")).to_have_text(str(n))
         page.locator("#k").fill("10")
         page.locator("[data-state=edge]").click()
-        found = shown(page)
-        assert found
-        assert all(5 < number(row["chance"]) < 95 for row in found)
+        left_open = [names[k] for k, (best, worst) in enumerate(ends) if best <= 10 < worst]
+        assert items_of(page) == left_open
         page.locator("[data-state=edge]").click()
         assert len(shown(page)) == 60
 

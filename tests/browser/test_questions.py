@@ -44,7 +44,7 @@ def test_the_first_screen_leads_to_every_answer(
     name: str, open_page: Open, request: pytest.FixtureRequest
 ) -> None:
     with open_page(request.getfixturevalue(name)) as page:
-        expect(page.locator("h1")).to_contain_text("lead")
+        expect(page.locator("h1")).to_contain_text("best")
         assert in_view(page, ".trust")
         for link, answer in (
             (".trust a[href='#doubtful']", "#doubtful"),
