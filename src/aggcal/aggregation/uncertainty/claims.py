@@ -208,7 +208,8 @@ def _per_standard_error(matrix: FloatArray) -> FloatArray:
 def _drawn(matrix: FloatArray, degrees_of_freedom: float, seed: int) -> SingleArray:
     """Draw errors, a column a draw; Student's t where there are few degrees of freedom."""
     size, along = np.linalg.eigh(matrix)
-    random, root = np.random.default_rng(seed), along * np.sqrt(np.maximum(size, 0.0))
+    # The symmetric root is the same on every machine.
+    random, root = np.random.default_rng(seed), (along * np.sqrt(np.maximum(size, 0.0))) @ along.T
     errors = root @ random.standard_normal((len(size), _DRAWS))
     if degrees_of_freedom < inf:
         errors /= np.sqrt(random.chisquare(degrees_of_freedom, _DRAWS) / degrees_of_freedom)

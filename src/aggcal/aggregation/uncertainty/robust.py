@@ -321,13 +321,14 @@ def _directions(
     values, vectors = np.linalg.eigh(dense.matrix)
     kept = values > 1e-9 * values.max()  # the mean of all scores is known
     sd, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    if len(sd) < 2:  # noqa: PLR2004
-        return vectors * sd, False
-    along = (vectors / sd).T @ scores
-    others = np.linalg.svd(along[None])[2][1:].T
+    root = (vectors * sd) @ vectors.T  # the symmetric root is the same on every machine
+    if len(sd) > 1:
+        along = (vectors / sd) @ (vectors.T @ scores)
+        along /= max(float(np.linalg.norm(along)), _TINY)
+        root -= np.outer(root @ along, along)
     # Turned at random, each two of them stand for all others: see `_Pulls.leverage`.
-    turn = np.linalg.qr(random.standard_normal((others.shape[1], others.shape[1])))[0]
-    return vectors * sd @ (others @ turn), False
+    turn = np.linalg.qr(random.standard_normal(root.shape))[0]
+    return root @ turn, False
 
 
 class _Pulls:
