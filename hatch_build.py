@@ -73,7 +73,8 @@ class BuildHook(BuildHookInterface):
         """Make the manual page; the parser that it comes from needs nothing but Python."""
         page = Path(tempfile.mkdtemp()) / "aggcal.1"
         source = os.pathsep.join((str(Path(self.root) / "src"), os.environ.get("PYTHONPATH", "")))
-        command = [sys.executable, "-m", "aggcal", "man"]
+        code = "from aggcal.cli import manual, parser; print(manual.page(parser.parser()), end='')"
+        command = [sys.executable, "-c", code]
         try:
             with page.open("wb") as file:
                 subprocess.run(  # noqa: S603

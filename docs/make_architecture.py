@@ -23,7 +23,6 @@ WHAT = {
     "cli": "parse, call, print",
     "paper": "the paper's numbers",
     "plot": "matplotlib figures",
-    "serve": "results in a browser",
     "sklearn": "scikit-learn estimators",
     "assessment": "assess(): both stages, save",
     "report": "plain data → HTML, Markdown, SVG",

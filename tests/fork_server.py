@@ -35,7 +35,6 @@ PRELOADED = (
     "aggcal.assessment.comparisons",
     "aggcal.assessment.decisions",
     "aggcal.assessment.files",
-    "aggcal.assessment.matrices",
     "aggcal.assessment.rank_changes",
     "aggcal.assessment.result",
     "aggcal.assessment.tables",

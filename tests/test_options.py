@@ -202,7 +202,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
     "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
     "methods": "hra-g:tie", "folds": "1", "sample": "10", "hold_out": "all",
-    "other": None, "port": "70000", "host": None, "pictures": "missing",
+    "other": None, "pictures": "missing",
     "goal": "tau", "design": "odd", "studies": "1", "without": None, "item": None,
 }  # fmt: skip
 NEEDS = {
@@ -219,14 +219,12 @@ NEEDS = {
     "report": ["folder"],
     "explain": ["item", "folder"],
     "power": ["j.csv", "--goal", "tau=0.8"],
-    "serve": ["folder"],
     "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],
     "methods": [],
     "formats": [],
     "datasets": [],
     "completion": ["bash"],
-    "man": [],
 }
 
 

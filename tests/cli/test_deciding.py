@@ -1,11 +1,10 @@
-"""Decisions, scales and matrices on the command line and in a study file."""
+"""Decisions and scales on the command line and in a study file."""
 
 from __future__ import annotations
 
 import csv
 import json
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def test_everything_at_once(
     (folder / "aggcal.toml").write_text(
         'judgments = "j.csv"\nscores = "s.csv"\noutput = "out"\ntop = 2\ncut = 60\n'
         'grades = [50, 65]\nerror = 0.1\nscale = "elo"\n'
-        'elo-anchor = "c,d=1500"\nmatrices = true\n'
+        'elo-anchor = "c,d=1500"\n'
     )
     assert main(["run", "--no-check"]) == 0
     said = capsys.readouterr().err
@@ -62,31 +61,6 @@ def test_everything_at_once(
     assert "--grades 50,65" in summary["settings"]["command"]
     assert main(["report", "out", "--format", "md", "-q"]) == 0
     assert "Best set of 2" in (folder / "out" / "report.md").read_text()
-
-
-def test_matrices_are_counted_right_and_go_with_the_next_run(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    words = ["aggregate", "j.csv", "-o", "m", "--no-check", "-q"]
-    assert main([*words, "--matrices"]) == 0
-    with (folder / "m" / "battles.csv").open(newline="") as file:
-        head, *battles = csv.reader(file)
-    with (folder / "m" / "win_rates.csv").open(newline="") as file:
-        _, *rates = csv.reader(file)
-    given = rows(folder / "j.csv")
-    for line, shares in zip(battles, rates, strict=True):
-        for other, met, share in zip(head[1:], line[1:], shares[1:], strict=True):
-            won = sum(r["winner"] == line[0] and r["loser"] == other for r in given)
-            lost = sum(r["winner"] == other and r["loser"] == line[0] for r in given)
-            assert int(met) == won + lost
-            assert share == "" if not won + lost else float(share) == won / (won + lost)
-    drawn = ET.parse(folder / "m" / "win_rates.svg").getroot()  # noqa: S314  # our own
-    assert any("c,d" in (text.text or "") for text in drawn.iter())
-    assert main([*words, "--matrices", "--spreadsheet-safe"]) == 0
-    assert "\n'=b," in (folder / "m" / "battles.csv").read_text()
-    assert main(words) == 0
-    assert not (folder / "m" / "battles.csv").exists()
 
 
 @pytest.mark.parametrize(

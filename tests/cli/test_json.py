@@ -39,11 +39,10 @@ MADE = {
     "datasets": (),
     "demo": ("--data", "simulated", "-o", "new"),
     "completion": ("zsh",),
-    "man": (),
 }
 """How each command is called; a new one needs an entry."""
 WRITES_NOTHING = {
-    *("check", "explain", "formats", "evaluate", "methods", "datasets", "completion", "man"),
+    *("check", "explain", "formats", "evaluate", "methods", "datasets", "completion"),
 }
 
 
@@ -71,8 +70,7 @@ def test_every_command_of_the_parser_has_json_and_quiet() -> None:
 
 
 def test_every_command_is_tried() -> None:
-    # serve goes on until it is stopped; tests/serve asks it for JSON.
-    assert {*MADE, "serve"} == set(COMMANDS) == set(commands())
+    assert set(MADE) == set(COMMANDS) == set(commands())
 
 
 @pytest.mark.parametrize("name", MADE)

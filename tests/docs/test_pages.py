@@ -45,7 +45,6 @@ EXTRA = {"docs/how-to/scale.md": "distributed"}
 """Pages that need a library which not everybody has: without it they are not run."""
 
 NOT_RUN = {
-    "aggcal serve": "goes on until it is ended; tests/serve runs it",
     "make demo": "would set up an environment; tests/cli runs the demo itself",
     "make test": "would run these tests within themselves",
     "pip install": "would change this environment",

@@ -334,16 +334,6 @@ def test_comparison_says_that_terms_differ(tmp_path: Path) -> None:
     assert "The terms of the fits differ" in out.read_text()
 
 
-def test_served_pages_see_a_new_categories_csv(tmp_path: Path) -> None:
-    from aggcal.serve.runs import Run
-
-    bridged().save(tmp_path, check=False)
-    run = Run("", tmp_path)
-    before = run.state
-    (tmp_path / "categories.csv").write_text("column,category,item,score,rank\n")
-    assert run.state != before
-
-
 def test_json_has_all_of_it() -> None:
     held = json.loads(RENDERERS["json"](controlled().to_report()))["held_equal"]
     ground = json.loads(RENDERERS["json"](bridged().to_report()))["common_ground"]

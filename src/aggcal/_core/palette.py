@@ -9,6 +9,3 @@ INK, PAPER = "#1f2328", "#fff"
 
 NIGHT, PALE = "#0d1117", "#e6edf3"
 """Ground and text of such a figure on dark screens."""
-
-SHARES = ("#b35900", "#e19a4f", "#f3cfa4", "#d9dde2", "#abcbf0", "#5b97dc", "#0f55ad")
-"""Seven steps from lost to won."""

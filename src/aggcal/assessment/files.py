@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from aggcal.aggregation.tables import camp_columns
 from aggcal.assessment.file_names import RESULT_FILES
-from aggcal.assessment.matrices import Matrices
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
@@ -42,7 +41,6 @@ def save(
     report: Report,
     directory: str | Path,
     *,
-    matrices: bool,
     force: bool,
     spreadsheet_safe: bool,
 ) -> list[Path]:
@@ -61,9 +59,6 @@ def save(
         for ending in ("html", "md"):
             files[f"report.{ending}"] = partial(_render, RENDERERS[ending], report)
         _ = report.script_tables  # packing them goes on while the tables are written
-    if matrices and result.consensus is not None and result.judgments is not None:
-        found = Matrices(result.judgments, result.consensus)
-        files |= found.files(spreadsheet_safe=spreadsheet_safe)
     if result.calibration is not None and result.calibration.unjudged_ids:
         predicted = result.calibration.predict_unjudged().item_columns()
         files["predictions.csv"] = table(predicted)

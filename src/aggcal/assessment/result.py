@@ -331,7 +331,6 @@ class Assessment:
         *,
         texts: Any = None,
         check: bool = True,
-        matrices: bool = False,
         force: bool = False,
         spreadsheet_safe: bool = False,
     ) -> list[Path]:
@@ -346,9 +345,6 @@ class Assessment:
             Made if it is not there.
         texts, check
             See ``report``.
-        matrices
-            Also write who beat whom and how often, as tables and pictures (``win_rates.csv``,
-            ``battles.csv`` and ``.svg``).
         force
             Replace files of these names whoever wrote them.
         spreadsheet_safe
@@ -356,14 +352,7 @@ class Assessment:
             then no longer the ids that were read.
         """
         report = (self.with_advice() if check else self).to_report(texts)
-        return save(
-            self,
-            report,
-            directory,
-            matrices=matrices,
-            force=force,
-            spreadsheet_safe=spreadsheet_safe,
-        )
+        return save(self, report, directory, force=force, spreadsheet_safe=spreadsheet_safe)
 
     def __repr__(self) -> str:
         stages = [part.method for part in (self.consensus, self.calibration) if part is not None]

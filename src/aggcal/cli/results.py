@@ -69,7 +69,6 @@ def finish(
         options.output,
         texts=texts,
         check=False,
-        matrices=getattr(options, "matrices", False),
         force=options.force,
         spreadsheet_safe=options.spreadsheet_safe,
     )

@@ -48,7 +48,7 @@ _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warn
 
 
 def read_results(
-    folder: Path | str, *, force: bool = False, repair: bool = True
+    folder: Path | str, *, force: bool = False
 ) -> tuple[dict[str, Any], Columns, Columns]:
     """Return the summary, and the columns of the items and of the annotators.
 
@@ -58,8 +58,6 @@ def read_results(
         The folder that ``run`` or ``aggregate`` wrote them to.
     force
         Read files that are not those that the summary lists: changed since, or of another run.
-    repair
-        Undo first what a killed process left half written; without it, such a folder is refused.
 
     Examples
     --------
@@ -72,7 +70,7 @@ def read_results(
         what = "is a file" if folder.is_file() else "no such folder"
         raise FileError(f"{folder}: {what}; give a folder that 'aggcal run' wrote.")
     try:
-        with settled(folder, repair=repair):
+        with settled(folder):
             return _read(folder, force=force)
     except PermissionError:
         raise FileError(f"{folder}: no permission to read it.") from None
@@ -80,7 +78,7 @@ def read_results(
         raise FileError(f"{folder}: cannot be read ({error.strerror}).") from None
 
 
-def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True) -> dict[str, Any]:
+def read_comparisons(folder: Path | str, items: Columns) -> dict[str, Any]:
     """Return ``comparisons.json``, as far as it fits the items; empty where there is none.
 
     Results of earlier versions have none, and a report does without.
@@ -91,8 +89,6 @@ def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True)
         The folder of the results.
     items
         The columns of ``items.csv``.
-    repair
-        See `read_results`.
 
     Examples
     --------
@@ -103,7 +99,7 @@ def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True)
     if not path.is_file():
         return {}
     try:
-        with settled(Path(folder), repair=repair):
+        with settled(Path(folder)):
             found = load(path)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
@@ -114,12 +110,12 @@ def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True)
     return kept
 
 
-def read_categories(folder: Path | str, items: Columns, *, repair: bool = True) -> Columns:
+def read_categories(folder: Path | str, items: Columns) -> Columns:
     """Return the columns of ``categories.csv``; empty where there is none.
 
     Parameters
     ----------
-    folder, items, repair
+    folder, items
         See `read_comparisons`.
 
     Examples
@@ -130,7 +126,7 @@ def read_categories(folder: Path | str, items: Columns, *, repair: bool = True) 
     path = Path(folder) / "categories.csv"
     if not path.is_file():
         return {}
-    with settled(Path(folder), repair=repair):
+    with settled(Path(folder)):
         found = _columns(path, "category", ("column", "category", "score", "rank"), _CATEGORIES)
     known = {str(item) for item in items["item"]}
     if odd := [item for item in found["item"] if str(item) not in known]:

@@ -30,22 +30,13 @@ TOP = 20
 """Rows of the table in Markdown."""
 
 
-def html(comparison: Comparison, live: str = "") -> str:
-    """Return a comparison as one self-contained HTML page.
-
-    Parameters
-    ----------
-    comparison
-        The two runs.
-    live
-        For a served page, the state of what it shows.
-    """
+def html(comparison: Comparison) -> str:
+    """Return a comparison of two runs as one self-contained HTML page."""
     table = Rows(comparison)
     return page(
         "comparison.html",
         style=STYLE + file("report.css") + file("compare.css") + _lines(table.axis),
         script=file("theme.js") + file("compare.js"),
-        live=live,
         names=comparison.names,
         verdict=comparison.verdict,
         basis=compared.basis(comparison),

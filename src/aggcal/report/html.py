@@ -59,12 +59,8 @@ def render(
     return html(Report(summary, items, annotators, texts or {}, comparisons or {}))
 
 
-def html(report: Report, live: str = "", *, home: bool = False) -> str:
-    """Return a report as one self-contained HTML page; see `render`.
-
-    ``live`` is the state of the results, for a page that asks its server whether it has changed;
-    ``home`` adds a link to the list of all runs.
-    """
+def html(report: Report) -> str:
+    """Return a report as one self-contained HTML page; see `render`."""
     from markupsafe import Markup
 
     shown = report.rows
@@ -76,13 +72,8 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
     settings = script_json(_page_data(report, annotators))
     return page(
         "page.html",
-        style=STYLE
-        + file("report.css")
-        + (file("compare.css") if live else "")
-        + _grid_lines(report, annotators),
+        style=STYLE + file("report.css") + _grid_lines(report, annotators),
         script=file("theme.js") + file("report.js"),
-        live=live,
-        home=home,
         report=report,
         summary=dict(report.summary),
         rows=shown,

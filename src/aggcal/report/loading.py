@@ -48,11 +48,7 @@ def fitting(folder: Path | str) -> Iterator[None]:
 
 
 def load_report(
-    folder: Path | str,
-    texts: Mapping[str, str] | None = None,
-    *,
-    force: bool = False,
-    repair: bool = True,
+    folder: Path | str, texts: Mapping[str, str] | None = None, *, force: bool = False
 ) -> Report:
     """Return the report of a folder of results.
 
@@ -62,7 +58,7 @@ def load_report(
         What ``run`` or ``aggregate`` wrote.
     texts
         What items say, by their ids.
-    force, repair
+    force
         See `aggcal.io.results.read_results`.
 
     Examples
@@ -71,9 +67,9 @@ def load_report(
     Traceback (most recent call last):
     aggcal.errors.FileError: nowhere: no such folder; give a folder that 'aggcal run' wrote.
     """
-    summary, items, annotators = read_results(folder, force=force, repair=repair)
-    met = read_comparisons(folder, items, repair=repair)
-    cells = read_categories(folder, items, repair=repair)
+    summary, items, annotators = read_results(folder, force=force)
+    met = read_comparisons(folder, items)
+    cells = read_categories(folder, items)
     with fitting(folder):
         kept = {key: value for key, value in summary.items() if key != "texts"}
         return Report(kept, items, annotators, texts or {}, met, categories=cells)

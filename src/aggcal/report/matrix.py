@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from aggcal._core.palette import BLUE, GREY, INK, PAPER, SHARES
 from aggcal.report.listing import cut
 
 FEWEST, MOST = 3, 60
@@ -17,8 +16,6 @@ _TURNS = 7  # colours of a share: lost, even, won
 _GROWS = 5  # judgments from which a square is at its full size
 _SMALLEST = 0.5
 _SHADES = 6
-_OPACITIES = (0.12, 0.28, 0.45, 0.62, 0.8, 1)
-"""Those of the report on a light screen."""
 
 Pair = Sequence[int]
 """Two positions, wins of the first, wins of the second, ties."""
@@ -57,24 +54,6 @@ def counts(names: Sequence[str], pairs: Sequence[Pair]) -> str:
         shade = f"s{min(_SHADES - 1, int(_SHADES * sum(results) / max(most, 1)))}"
         cells[shade] += [_square(i, j, 1.0), _square(j, i, 1.0)]
     return _drawn(names, cells, f"How often two items were compared; the darkest: {most:,} times")
-
-
-def alone(picture: str) -> str:
-    """Return a picture of a matrix as a file of its own, with its colours.
-
-    Examples
-    --------
-    >>> alone(counts(["a", "b"], [[0, 1, 3, 0, 0]]))[:39]
-    '<svg xmlns="http://www.w3.org/2000/svg"'
-    """
-    style = (
-        f"svg{{background:{PAPER};font:9px system-ui,sans-serif;fill:{INK}}}"
-        f".tick{{fill:{GREY}}}.diagonal{{stroke:{GREY};stroke-opacity:.4}}"
-        + "".join(f".h{k}{{fill:{colour}}}" for k, colour in enumerate(SHARES))
-        + "".join(f".s{k}{{fill:{BLUE};opacity:{opacity}}}" for k, opacity in enumerate(_OPACITIES))
-    )
-    opened = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    return opened.replace("<title>", f"<style>{style}</style><title>", 1) + "\n"
 
 
 def _square(row: int, column: int, size: float) -> str:

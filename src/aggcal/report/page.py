@@ -23,9 +23,7 @@ _THEME = (
 """Before the page is drawn: the theme that the reader chose, and that scripts run at all."""
 
 
-def page(
-    template: str, *, style: str, script: str, live: str = "", forms: bool = False, **data: Any
-) -> str:
+def page(template: str, *, style: str, script: str, **data: Any) -> str:
     """Render a template of this package as one self-contained page.
 
     Its policy allows the style and the scripts given here, by their digests, and nothing else.
@@ -36,10 +34,6 @@ def page(
         The name of its file.
     style, script
         Our own texts, in which ids are escaped already.
-    live
-        For a served page, the state of what it shows: it asks its server whether that has changed.
-    forms
-        Whether the page has a form for its own server.
     **data
         What the template shows.
 
@@ -51,14 +45,10 @@ def page(
     from markupsafe import Markup
 
     parts = {"theme": _THEME, "style": style, "script": script}
-    if live:
-        parts["refresh"] = file("live.js")
     return (
         templates()
         .get_template(template)
         .render(
-            live=live,
-            forms=forms,
             hashes={name: Markup(_hash(text)) for name, text in parts.items()},
             **{name: Markup(text) for name, text in parts.items()},
             **data,

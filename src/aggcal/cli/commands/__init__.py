@@ -12,7 +12,6 @@ COMMANDS = {
     "compare": "compare methods by how well they predict held-out judgments",
     "report": "re-render the report of an earlier run, or compare two runs",
     "explain": "say why one item is where it is, and what would change that",
-    "serve": "show a folder of results in a browser, refreshed as they change",
     "convert": "convert judgments from any supported format into one table",
     "formats": "list the formats that judgments can be read from",
     "evaluate": "compare consensus, model and calibrated scores with the truth",
@@ -24,7 +23,6 @@ COMMANDS = {
     "datasets": "list the real datasets, with their licences and locations",
     "demo": "run a complete example on real data",
     "completion": "print a completion script for bash, zsh or fish",
-    "man": "print the manual page",
 }
 """What each does, in the order in which ``--help`` lists them."""
 
@@ -37,7 +35,6 @@ EXAMPLES = {
     "compare": "aggcal compare judgments.csv -o comparison",
     "report": "aggcal report results --texts texts.csv",
     "explain": "aggcal explain essay-17 results",
-    "serve": "aggcal serve results",
     "convert": "aggcal convert export.json -o judgments.csv",
     "formats": "aggcal formats",
     "evaluate": "aggcal evaluate results/items.csv truth.csv",
@@ -49,6 +46,5 @@ EXAMPLES = {
     "datasets": "aggcal datasets",
     "demo": "aggcal demo",
     "completion": "source <(aggcal completion bash)",
-    "man": "aggcal man | man -l -",
 }
 """How each is called, for ``--help`` and the manual page."""

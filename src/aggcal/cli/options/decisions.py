@@ -62,11 +62,6 @@ def _add_scales(group: argparse._ArgumentGroup) -> None:
         metavar="ITEM=RATING",
         help="with --scale elo: an item with a given rating (default: the average item has 1000)",
     )
-    group.add_argument(
-        "--matrices",
-        action="store_true",
-        help="also write who beat whom and how often, as CSV and SVG",
-    )
 
 
 class _Typed(tuple[float, ...]):
@@ -156,10 +151,6 @@ def check_decisions(options: argparse.Namespace, judgments: AnyJudgments) -> Non
 
     check_top(options.top, judgments.n_items)
     check_anchor(options.elo_anchor, judgments.item_ids)
-    if options.matrices:
-        from aggcal.assessment.matrices import check_matrices
-
-        check_matrices(judgments)
 
 
 def with_decisions(result: Assessment, options: argparse.Namespace, wishes: Wishes) -> Assessment:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from aggcal._core.records import dataclass
-from aggcal.errors import FileError, OutputError
+from aggcal.errors import OutputError
 from aggcal.io.writing.journal import (
     clear_away,
     is_interrupted,
@@ -224,22 +224,18 @@ def may_exchange(folder: Path) -> bool:
 
 
 @contextmanager
-def settled(folder: Path, *, repair: bool = True) -> Iterator[None]:
+def settled(folder: Path) -> Iterator[None]:
     """Hold a folder as readers do: nobody writes, and what a killed process began is undone.
-
-    Without ``repair`` nothing is written, and a half-written folder is refused.
 
     Examples
     --------
     >>> with settled(Path("nowhere")):
     ...     pass
     """
-    if not repair and is_interrupted(folder):
-        raise FileError(f"{folder}: is being written, or writing it was interrupted; run it again.")
     with ExitStack() as stack:
         # Where there is no folder, or it cannot be opened, the reader will see.
         with suppress(OSError):
-            if repair and is_interrupted(folder):
+            if is_interrupted(folder):
                 with locked(folder):
                     undo_interrupted(folder)
             stack.enter_context(locked(folder, shared=True))

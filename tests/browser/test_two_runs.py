@@ -1,11 +1,8 @@
-"""The comparison of two runs and the served pages in a real browser: they refresh by themselves."""
+"""The comparison of two runs in a real browser."""
 # ruff: noqa: F811  # fixtures are imported, and asked for by their names
 
 from __future__ import annotations
 
-import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,7 @@ from pages import browser  # noqa: F401
 from playwright.sync_api import Browser, Page, expect
 
 import aggcal
-from aggcal.serve.runs import Library
-from aggcal.serve.server import Server
+from aggcal.cli import main
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS, MadeOnce
 
@@ -46,17 +42,13 @@ def _two_runs(folder: Path) -> None:
     aggcal.assess(moved, warn=False).save(folder / "two")
 
 
-@pytest.fixture
-def server(folder: Path, tmp_path: Path) -> Iterator[Server]:
-    shutil.copytree(folder, tmp_path / "shown")
-    with Server(Library(tmp_path / "shown"), port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+@pytest.fixture(scope="module")
+def comparison(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the page."""
+    target = tmp_path_factory.mktemp("compared") / "comparison.html"
+    runs = [str(folder / "one"), str(folder / "two")]
+    assert main(["report", *runs, "-o", str(target), "-q"]) == 0
+    return target.as_uri()
 
 
 def watched(page: Page) -> list[str]:
@@ -67,47 +59,23 @@ def watched(page: Page) -> list[str]:
     return wrong
 
 
-def test_pages_refresh_by_themselves(browser: Browser, server: Server, tmp_path: Path) -> None:
-    with browser.new_page(**VIEWS["light"]) as page:
-        wrong = watched(page)
-        page.goto(server.address)
-        expect(page.locator("h1")).to_have_text("2 runs")
-        shutil.copytree(tmp_path / "shown" / "one", tmp_path / "shown" / "three")
-        expect(page.locator("h1")).to_have_text("3 runs")
-        page.get_by_role("link", name="one").click()
-        expect(page.locator(".about b")).to_have_text("12 items compared by 6 annotators")
-        fresh = aggcal.assess([("u", "x", "y"), ("v", "x", "y")], warn=False)
-        fresh.save(tmp_path / "shown" / "one")
-        expect(page.locator(".about b")).to_have_text("2 items compared by 2 annotators")
-        shutil.rmtree(tmp_path / "shown" / "one")
-        expect(page.locator("h1")).to_have_text("Nothing to show")
-        # A page that is not there is an error to the browser's console, not to us.
-        assert [each for each in wrong if "404" not in each] == []
-
-
 @pytest.mark.parametrize("view", VIEWS)
-def test_two_runs_are_compared(browser: Browser, server: Server, view: str) -> None:
+def test_two_runs_are_compared(browser: Browser, comparison: str, view: str) -> None:
     with browser.new_page(**VIEWS[view]) as page:
         wrong = watched(page)
-        page.goto(server.address)
-        page.locator("#a").select_option("one")
-        page.locator("#b").select_option("two")
-        page.get_by_role("button", name="Show what changed").click()
+        page.goto(comparison)
         expect(page.locator("h1 b")).to_have_text("4 of 12 items")
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / f"comparison-{view}.png", full_page=True)
         across = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert across <= 0
         assert_accessible(page, view)
-        page.goto(server.address)
-        page.screenshot(path=SCREENSHOTS / f"runs-{view}.png")
-        assert_accessible(page, view)
         assert wrong == []
 
 
-def test_the_comparison_is_searched_sorted_and_filtered(browser: Browser, server: Server) -> None:
+def test_the_comparison_is_searched_sorted_and_filtered(browser: Browser, comparison: str) -> None:
     with browser.new_page(**VIEWS["light"]) as page:
-        page.goto(f"{server.address}compare?a=one&b=two")
+        page.goto(comparison)
         rows = page.locator("#items tbody:visible")
         expect(rows).to_have_count(12)
         page.locator("#moved").click()
@@ -124,20 +92,15 @@ def test_the_comparison_is_searched_sorted_and_filtered(browser: Browser, server
 
 
 def test_the_comparison_works_without_scripts_and_as_a_file(
-    browser: Browser, folder: Path, tmp_path: Path
+    browser: Browser, comparison: str
 ) -> None:
-    from aggcal.cli import main
-
-    target = tmp_path / "comparison.html"
-    runs = [str(folder / "one"), str(folder / "two")]
-    assert main(["report", *runs, "-o", str(target), "-q"]) == 0
     with browser.new_page(java_script_enabled=False) as page:
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(target.as_uri())
+        page.goto(comparison)
         assert page.locator("#items tbody:visible").count() == 12
         assert page.locator("#search").is_hidden()
-        assert asked == [target.as_uri()]
+        assert asked == [comparison]
         ranks = page.locator("#items .c-rank b").all_text_contents()
         assert np.array([int(each.split(" → ")[1]) for each in ranks]).tolist() == list(
             range(1, 13)
