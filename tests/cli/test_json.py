@@ -17,7 +17,7 @@ from fork_server import ForkServer
 
 TABLES = ("data/judgments.csv", "data/scores.csv")
 MADE = {
-    "init": (*TABLES, "--yes"),
+    "init": TABLES,
     "run": (*TABLES, "-o", "new", "--title", "Essays"),
     "aggregate": (TABLES[0], "-o", "new"),
     "calibrate": ("out/items.csv", TABLES[1], "-o", "new"),

@@ -4,7 +4,7 @@ What a command needs of the library it imports when called: ``--help`` must not 
 """
 
 COMMANDS = {
-    "init": "describe a study once, in aggcal.toml, by looking at its files",
+    "init": "create aggcal.toml, which describes a study, from your files",
     "run": "turn judgments and model scores into calibrated scores",
     "aggregate": "estimate the consensus of judgments (Stage 1 only)",
     "calibrate": "calibrate model scores by an existing order (Stage 2 only)",

@@ -1,7 +1,7 @@
 """The study file, ``aggcal.toml``: what a study consists of, described once for all commands.
 
 `settings` reads it and holds it against what each command takes; `defaults` makes what it says the
-defaults of a command. `looking`, `asking` and `writing` are what ``aggcal init`` makes one with.
+defaults of a command. ``aggcal init`` (`aggcal.cli.commands.init`) writes one.
 """
 
 STUDY_FILE = "aggcal.toml"
