@@ -19,11 +19,12 @@ WISHES = ("--context", "prompt", "--by", "language", "--strength-scale", "-2:2")
 def test_init_notes_what_the_commands_then_use(tmp_path: Path, command: Command) -> None:
     (tmp_path / "j.csv").write_text(TABLE)
     (tmp_path / "s.csv").write_text("item,score\na,1\nb,2\nc,3\n")
-    done = command("init", "j.csv", "s.csv", "--yes", *WISHES)
+    done = command("init", "j.csv", "s.csv", *WISHES)
     assert done.returncode == 0, done.stderr
-    for line in ("Prompt     context", "Language   category", "'-2' (1) left+", "'0' (1) tie"):
-        assert line in done.stderr
-    assert 'strength-scale = "-2:2"' in (tmp_path / "aggcal.toml").read_text()
+    assert "1 judgment has no context ('prompt' is blank there)" in done.stderr
+    study = (tmp_path / "aggcal.toml").read_text()
+    for line in ('context = "prompt"', "language", 'strength-scale = "-2:2"'):
+        assert line in study
     done = command("run")
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "results" / "summary.json").read_text())

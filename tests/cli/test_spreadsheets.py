@@ -92,11 +92,10 @@ def test_a_sheet_with_titles_and_notes_is_described_as_it_is_run(
     scores: list[list[object]] = [["Scores"], [], ["Essay", "Score"]]
     scores += [*([f"E{k}", k] for k in ITEMS), ["Mean", 3.5]]
     write_xlsx(tmp_path / "scores.xlsx", {"S": scores})
-    done = command("init", "answers.xlsx", "scores.xlsx", "--yes")
+    done = command("init", "answers.xlsx", "scores.xlsx")
     assert done.returncode == 0, done.stderr
-    study = (tmp_path / "aggcal.toml").read_text(encoding="utf-8")
-    assert 'item-column = "Essay"' in study
-    assert "of 6 items, 6 of them judged" in study
+    assert "of 6 items, 6 of them judged" in done.stderr
+    assert 'item-column = "Essay"' in (tmp_path / "aggcal.toml").read_text(encoding="utf-8")
     done = command("run")
     assert done.returncode == 0, done.stderr
     assert "'Mean' adds up the other rows and is left out" in done.stderr

@@ -58,8 +58,9 @@ _MOST_LEFT_OUT, _STILL_CLEAR = 12, 1.96
 One sure judge among few others with an order of their own got wrong pairs certified in 40% of
 studies, and a judge who favours an item among equals in 38%; so in none and 5%. Among more
 annotators it changed nothing."""
-_ONE_STEP = 200_000
-"""Judgments from which the fit for claims is one Newton step: a fit takes as long as the first."""
+MANY_JUDGMENTS = 200_000
+"""Judgments from which claims and errors are worked out in a shorter way, with next to the same
+results: the fit for claims is one Newton step, and residuals are those at the estimates."""
 _MOST_GATHERED = 5_000_000  # judgments that are fetched from other machines: 100 bytes each
 _SURE = 1e-12  # a chance, or a variance, below which answers tell nothing
 _WIDER, _WIDEST = 3.0, 3.0
@@ -323,7 +324,7 @@ class Quantify:
         wide = self._widened(own, consensus)
         if wide.prior is None or wide.prior == prior:
             return None
-        if self.judgments.n_judgments >= _ONE_STEP:
+        if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - wide.prior.score_precision)
         found = own.refit(self.judgments, consensus, wide)
         known = found.quantifier.curvature(found) if found.quantifier and converged(found) else None

@@ -260,11 +260,15 @@ class GeneralEffects:
         )
         return Predictor(labels, self.problem.layout, self.chosen, self.fit, self.posterior)
 
-    def outcomes(self, judgments: Judgments) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row."""
+    def outcomes(self, judgments: Judgments, *, averaged: bool = True) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row.
+
+        They are averaged over what is uncertain, or those at the estimates.
+        """
         if self.by_camp is not None:
             return self.by_camp.outcomes(judgments)
-        return self._predictor.probabilities(judgments, self._held(judgments))
+        held = self._held(judgments)
+        return self._predictor.probabilities(judgments, held, averaged=averaged)
 
     def placing(self, judgments: Judgments) -> Placing:
         """Return what places the new items of some judgments."""

@@ -17,6 +17,7 @@ from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.disagreement import Camps
+from aggcal.aggregation.estimate import MANY_JUDGMENTS
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.by_camp import ByCamp, fit_by_camp
 from aggcal.aggregation.general.camps import find_camps
@@ -188,7 +189,8 @@ class QuantifyGeneral(QuantifyAtOnce):
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
     ) -> Answers:
         """Return what each answer tells, by its probabilities with all terms."""
-        left, _, tie = self.effects.outcomes(judgments).T
+        averaged = judgments.n_judgments < MANY_JUDGMENTS
+        left, _, tie = self.effects.outcomes(judgments, averaged=averaged).T
         # Of a logistic link the mean's derivative in γ (s_i − s_j) is the outcome's variance.
         sd = np.sqrt(np.maximum(left + 0.25 * tie - np.square(left + 0.5 * tie), _SURE))
         residual = (judgments.outcome - left - 0.5 * tie) / sd

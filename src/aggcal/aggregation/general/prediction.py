@@ -26,6 +26,8 @@ from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 
 _TIE_POINTS, _TIE_WEIGHTS = np.array([-(3**0.5), 0.0, 3**0.5]), np.array([1 / 6, 2 / 3, 1 / 6])
 """Where the readiness of a context is looked at."""
+_ESTIMATE = [(0.0, 1.0)]
+"""One point, with all of the weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +50,33 @@ class Predictor:
     fit: GeneralFit
     posterior: Posterior
 
-    def probabilities(self, judgments: Judgments, control: FloatArray | None = None) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row; outcomes are not used."""
+    def probabilities(
+        self, judgments: Judgments, control: FloatArray | None = None, *, averaged: bool = True
+    ) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row; outcomes are not used.
+
+        Not ``averaged`` over what is uncertain, they are those at the estimates.
+        """
         gap, variance = self._gaps(judgments, control)
         ready, ready_variance = self.readiness(judgments)
         nodes, weights = self.nodes(judgments)
         axis = self.axis(judgments)
         total = np.zeros((len(gap), 3))
+        gaps = list(zip(GAPS, GAP_WEIGHTS, strict=True))
         spots = list(zip(_TIE_POINTS, _TIE_WEIGHTS, strict=True))
-        if not ready_variance.any():
-            spots = [(0.0, 1.0)]
+        if not averaged:
+            nodes = np.einsum("uk,ukp->up", weights, nodes)[:, None]
+            weights = np.ones((len(nodes), 1))
+            gaps = _ESTIMATE
+        if not averaged or not ready_variance.any():
+            spots = _ESTIMATE
         names = self.chosen.names
         for k in range(nodes.shape[1]):
             share = weights[judgments.annotator, k]
             if not share.any():
                 continue
             theta = dict(zip(names, nodes[judgments.annotator, k].T, strict=True))
-            for at, gap_share in zip(GAPS, GAP_WEIGHTS, strict=True):
+            for at, gap_share in gaps:
                 eta = theta.get(RELIABILITY, 1.0) * (gap + at * np.sqrt(variance))
                 eta = eta + theta.get(POSITION, 0.0)
                 if axis is not None:

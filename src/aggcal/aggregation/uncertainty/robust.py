@@ -8,10 +8,9 @@ of each cluster c of answers,
 
     T = Σ S_c' V S_c,   E = tr(V I),   L = Σ tr(V I_c V I_c).
 
-Of independent answers E T = E − L (the fit has seen them) and Var T = 2 L, less what single answers
-have. So f² = T/(E − L), pooled over all directions in which answers tell anything, is how many
-times too small the variances of the model are. What the prior tells is not widened: the covariance
-becomes V + (f² − 1) V I V.
+Of independent answers E T = E − L (the fit has seen them) and Var T = 2 L. So f² = T/(E − L),
+pooled over all directions in which answers tell anything, is how many times too small the variances
+of the model are. What the prior tells is not widened: the covariance becomes V + (f² − 1) V I V.
 """
 
 from __future__ import annotations
@@ -365,9 +364,9 @@ class _Pulls:
         self._h, self._force, self._weight = h, force, weight
         self._information = weight * length
         self._squares = np.square(force) * length
-        each = np.square(self._information).sum()
-        self._whole = float(self._information.sum() - each)
-        self._base = float(weight @ self._information - each)
+        self._single = float(np.square(self._information).sum())
+        self._whole = float(self._information.sum()) - self._single
+        self._base = float(weight @ self._information) - self._single
 
     def with_priors(self, name: str, column: IntArray) -> IntArray:
         """Return the clusters of answers and priors: these belong to their annotator only."""
@@ -409,10 +408,10 @@ class _Pulls:
     def factor(
         self, name: str, beyond: float, leverage: float, clusters: int, freedom: float
     ) -> Factor:
-        """Return f² and its standard deviation by chance."""
+        """Return f² and its standard deviation by chance, of which single answers have a part."""
         free = max(self._whole - leverage, _LEAST_FREE * self._whole)
-        squared, chance = (self._base + beyond) / free, sqrt(2.0 * leverage) / free
-        return Factor(name, squared, chance, clusters, freedom)
+        chance = sqrt(2.0 * (leverage + self._single)) / free
+        return Factor(name, (self._base + beyond) / free, chance, clusters, freedom)
 
     def degrees_of_freedom(self, clusters: Clusters, squares: FloatArray, beyond: float) -> float:
         """Return those of T, as unequal clusters have made it (after Satterthwaite)."""
