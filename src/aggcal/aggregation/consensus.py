@@ -161,7 +161,7 @@ class Consensus:
         >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "c", "a")]
         >>> found = aggcal.aggregate(rows, warn=False).quantify(level=0.9)
         >>> found.uncertainty.se.round(2)
-        array([0.51, 0.49, 0.49])
+        array([0.5 , 0.48, 0.48])
         """
         check_seed(seed)
         work_out = self._known_fit(
