@@ -7,7 +7,7 @@ of one annotator, one after the other, that are all pairs of some items, each on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -19,7 +19,6 @@ from aggcal._core.kernels import at, library
 from aggcal._core.records import dataclass
 from aggcal._core.unmasked import distinct
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import rows_between
 from aggcal.errors import count
 from aggcal.errors.voice import spoken
 
@@ -37,24 +36,19 @@ _EXPECTED = 5.0
 chance of 1 in 150."""
 _CONTRADICTED = 0.05
 """The share of those cycles that is still put down to mistakes in the file: a ranking has none."""
-_PATIENCE = 64
-"""How many times as many rows are looked at as an annotator has: rankings take one or two, and no
-file takes long."""
+_PATIENCE = 8
+"""How many times as many rows are looked at as an annotator has: rankings take one or two, files
+of which a fifth is none up to six, and others longer than half a second a million rows."""
 _FIRST = 1 << 20
 """Rows of a large file that are looked at first: if they hold few acts, the others are not."""
-_FITTED = 20_000
-"""Rows of acts from which scores are learnt: more take longer and change them little."""
-_MEMBERS = 150
-"""Items of an act, about, whose pairs are looked at: they hold half a million possible cycles."""
-_TESTED = 1_000
-"""Acts whose cycles are counted: a few hundred are enough unless the order is very clear."""
+_FITTED, _MEMBERS = 20_000, 150
+"""Rows whose cycles are counted, about, and items of one act: more take longer for nothing."""
 _TIE = 0.5
 _MANY = 1 << 32  # more than an act has items
 _ROUNDS = 60  # of the scores: they have settled within acts, though not along a chain of them
-_PRECISION = 0.02
-"""Of the prior of scores: wide, so that clear orders are expected to hold few cycles."""
-_ALIKE = 4.0
-"""Precision of the prior of reliabilities: they differ by 0.5, as is usual."""
+_PRECISION, _ALIKE = 0.02, 4.0
+"""Of the priors of scores and of reliabilities: clear orders are expected to hold few cycles, and
+annotators to differ by 0.5, as is usual."""
 
 
 class Columns(NamedTuple):
@@ -105,15 +99,13 @@ class Acts:
         >>> Acts.recognised(6, lambda most: rows) is None  # one ranking is no proof
         True
         """
-        if number > 2 * _FIRST:
-            found = numbered(columns(_FIRST))
-            if found is None or found.share < 0.5 * _COVERED:  # some are cut where the rows end
-                return None
+        # Where the first rows of many end, some acts are cut: half of the share will do.
+        if number > 2 * _FIRST and numbered(columns(_FIRST)).several.mean() < 0.5 * _COVERED:
+            return None
         rows = columns(number)
         found = numbered(rows)
-        if found is None or found.share < _COVERED or not found.depend(rows, surely=surely):
-            return None
-        return found
+        covered = len(rows.left) > 0 and found.several.mean() >= _COVERED
+        return found if covered and found.depend(rows, surely=surely) else None
 
     @classmethod
     def named(cls, judgments: Judgments) -> tuple[Acts, Columns]:
@@ -139,47 +131,30 @@ class Acts:
         """Whether a row is of an act of three or more items."""
         return np.asarray(self.items >= _FEWEST_ITEMS)
 
-    @property
-    def share(self) -> float:
-        """The share of the rows that is in acts of three or more items."""
-        return float(np.mean(self.several))
-
     def depend(self, rows: Columns, *, surely: bool = False) -> bool:
-        """Whether acts hold far fewer cycles than independent answers would."""
-        cycles = expected = 0.0
-        for above, chance in self._tested(rows):
-            cycles += _cycles(above)
-            expected += _cycles(chance)
-        return (surely or expected >= _EXPECTED) and cycles <= _CONTRADICTED * expected
+        """Whether acts hold far fewer cycles than independent answers would.
 
-    def _tested(self, columns: Columns) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Go through acts: who was put above whom, and how probable that is; ties are left out."""
-        step = -(-self.items // _MEMBERS)
-        some = (columns.left % step == 0) & (columns.right % step == 0)
-        rows = np.flatnonzero(self.several & some)
-        if not len(rows):
-            return
-        rows = rows[np.argsort(self.number[rows], kind="stable")]
-        starts = np.flatnonzero(np.diff(self.number[rows], prepend=-1, append=-1))
-        chosen = np.arange(0, len(starts) - 1, -(-len(rows) // _FITTED))
-        rows = rows[rows_between(starts, chosen)]
-        for_left = np.ones(len(rows)) if columns.outcome is None else columns.outcome[rows]
-        both = np.stack([columns.left[rows], columns.right[rows]])
-        pair = np.unique(both, return_inverse=True)[1].reshape(both.shape)
-        who = np.unique(columns.annotator[rows], return_inverse=True)[1]
+        Only acts with all pairs of their items count. A tie is broken by the items' numbers.
+        """
+        items, each = self.items.astype(np.int64), np.bincount(self.number)[self.number]
+        step = -(-items // _MEMBERS)  # some items of an act, all pairs of which are there, too
+        some = self.several & (2 * each == items * (items - 1))
+        mine = np.flatnonzero(some & (rows.left % step == 0) & (rows.right % step == 0))
+        act = (np.cumsum(np.bincount(self.number[mine]) > 0) - 1)[self.number[mine]]
+        chosen = act % -(-max(len(mine), 1) // _FITTED) == 0
+        mine, act = mine[chosen], act[chosen]
+        if not len(mine):
+            return surely
+        pair = np.unique(np.stack([rows.left[mine], rows.right[mine]]), return_inverse=True)[1]
+        pair = pair.reshape(2, -1)
+        who = np.unique(rows.annotator[mine], return_inverse=True)[1]
+        for_left = np.ones(len(mine)) if rows.outcome is None else rows.outcome[mine]
         probability = _probabilities(who, pair, for_left)
-        sizes = np.diff(starts)[chosen]
-        ends = np.cumsum(sizes)
-        for k in range(0, len(ends), -(-len(ends) // _TESTED)):
-            act = np.arange(ends[k] - sizes[k], ends[k])
-            act = act[for_left[act] != _TIE]
-            members, place = np.unique(pair[:, act], return_inverse=True)
-            one, other = place.reshape(2, -1)
-            above, chance = np.zeros((2, len(members), len(members)))
-            above[one, other] = for_left[act] > _TIE
-            above[other, one] = for_left[act] < _TIE
-            chance[one, other], chance[other, one] = probability[act], 1.0 - probability[act]
-            yield above, chance
+        tie, broken = for_left == _TIE, pair[0] < pair[1]
+        cycles, expected = (
+            _cycles(act, pair, np.where(tie, broken, value)) for value in (for_left, probability)
+        )
+        return (surely or expected >= _EXPECTED) and cycles <= _CONTRADICTED * expected
 
     def weighing(
         self,
@@ -254,11 +229,11 @@ def not_recognised(reader: str) -> str:
     )
 
 
-def numbered(rows: Columns) -> Acts | None:
+def numbered(rows: Columns) -> Acts:
     """Return the number of the act of each row: the largest complete set of pairs from it on.
 
-    None if there is none of three or more items. All rows of an annotator may be one act in any
-    order; else each row of an act has an item of an earlier one, as where a ranking is taken apart.
+    All rows of an annotator may be one act in any order; else each row of an act has an item of an
+    earlier one, as where a ranking is taken apart.
 
     Examples
     --------
@@ -268,25 +243,21 @@ def numbered(rows: Columns) -> Acts | None:
     ([0, 0, 0, 1, 2, 2, 2], [3, 3, 3, 2, 3, 3, 3])
     """
     annotator, left, right, _ = rows
-    if not len(left):
-        return None
-    few = int(annotator.max()) < 1 << 16  # such numbers are sorted by their digits
-    order = np.argsort(annotator.astype(np.uint16) if few else annotator, kind="stable")
-    codes = [np.ascontiguousarray(c[order], dtype=np.int32) for c in (annotator, left, right)]
-    ends = np.append(np.flatnonzero(np.diff(codes[0])) + 1, len(left))
     number, items = np.empty(len(left), dtype=np.int64), np.empty(len(left), dtype=np.int32)
+    found = Acts(np.empty_like(number), np.empty_like(items))
+    few = int(annotator.max(initial=0)) < 1 << 16  # such numbers are sorted by their digits
+    order = np.argsort(annotator.astype(np.uint16) if few else annotator, kind="stable")
+    who, left, right = (np.ascontiguousarray(c[order], np.int32) for c in (annotator, left, right))
+    ends = np.flatnonzero(np.diff(who, append=-1)) + 1
     kernels = library()
     if kernels is None:
-        _number(ends, codes[1], codes[2], number, items)
+        _number(ends, left, right, number, items)
     else:
-        n, longest = int(max(left.max(), right.max())) + 1, int(np.diff(ends, prepend=0).max())
+        n = int(max(left.max(initial=0), right.max(initial=0))) + 1
         block, place = np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int32)
-        pair = np.zeros(longest, dtype=np.int64)
+        pair = np.zeros(np.diff(ends, prepend=0).max(initial=0), dtype=np.int64)
         room = at(block, place, pair, number, items)
-        kernels.aggcal_acts(len(ends), *at(ends, codes[1], codes[2]), _PATIENCE, *room)
-    if items.max() < _FEWEST_ITEMS:
-        return None
-    found = Acts(np.empty_like(number), np.empty_like(items))
+        kernels.aggcal_acts(len(ends), *at(ends, left, right), _PATIENCE, *room)
     found.number[order], found.items[order] = number, items
     return found
 
@@ -298,16 +269,15 @@ def _number(
     pairs = [*zip(left.tolist(), right.tolist(), strict=True)]
     start = act = 0
     for end in ends.tolist():
-        begin, patience = start, _PATIENCE * (end - start)
+        patience = _PATIENCE * (end - start)
+        size, members, _ = _grown(pairs[start:end], linked=False)
+        whole = size == end - start
         while start < end:
-            size, members, looked = 1, 2, 0
-            if start == begin:  # all rows, in any order
-                size, members, looked = _grown(pairs[start:end], linked=False)
-            if start + size < end or start > begin:
-                size, members = 1, 2
+            if not whole:
+                size, members, looked = 1, 2, 0
                 if patience > 0:
                     size, members, looked = _grown(pairs[start:end], linked=True)
-                    patience -= looked
+                patience -= looked
             number[start : start + size], items[start : start + size] = act, members
             start, act = start + size, act + 1
 
@@ -329,16 +299,22 @@ def _grown(pairs: list[tuple[int, int]], *, linked: bool) -> tuple[int, int, int
     return *best, len(seen)
 
 
-def _cycles(above: FloatArray) -> float:
-    """Return how many cycles of three items there are, or are to be expected.
+def _cycles(act: IntArray, pair: IntArray, for_left: FloatArray) -> float:
+    """Return how many cycles of three items there are in acts, or are to be expected.
+
+    Three items make a cycle unless one of them is above both others.
 
     Examples
     --------
-    >>> _cycles(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])), _cycles(0.5 * (1 - np.eye(3)))
-    (1.0, 0.25)
+    >>> pair = np.array([[0, 1, 0], [1, 2, 2]])
+    >>> [_cycles(np.zeros(3, dtype=int), pair, np.array(up)) for up in ([1, 1, 0], [0.5] * 3)]
+    [1.0, 0.25]
     """
-    # The trace of the cube counts each of them once from each of its items.
-    return float(np.einsum("ij,ji", above @ above, above)) / 3.0
+    cell = np.unique(np.stack([act, act]) * (pair.max() + 1) + pair, return_inverse=True)[1].ravel()
+    value = np.concatenate([for_left, 1.0 - for_left])
+    others = np.bincount(cell)
+    both_below = np.square(np.bincount(cell, value)) - np.bincount(cell, np.square(value))
+    return int((others * (others - 1)).sum()) / 6 - 0.5 * float(both_below.sum())
 
 
 def _probabilities(who: IntArray, pair: IntArray, for_left: FloatArray) -> FloatArray:
