@@ -26,17 +26,6 @@ class AnnotatorEffect:
 
     __repr__ = brief
 
-    def common_interval(self, level: float) -> tuple[float, float]:
-        """Return the interval of the mean over annotators: of few, it is wide.
-
-        Examples
-        --------
-        >>> one = AnnotatorEffect(np.zeros(5), np.ones(5), 0.5, 0.1, 0.2)
-        >>> [round(end, 2) for end in one.common_interval(0.9)]
-        [0.29, 0.71]
-        """
-        return mean_interval(self.common, self.common_se, len(self.values), level)
-
     def to_dict(self) -> dict[str, float]:
         """Return what is common to all annotators, as in ``summary.json``."""
         return {"common": self.common, "common_se": self.common_se, "sd": self.sd}

@@ -105,20 +105,6 @@ def comparisons(
     return found
 
 
-def met_pairs(judgments: Judgments, consensus: Consensus) -> list[list[int]]:
-    """Return every pair that met: both places in the order, wins of each, ties.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> met_pairs(judgments, aggcal.aggregate(judgments, warn=False))
-    [[0, 1, 2, 0, 0]]
-    """
-    place = np.argsort(consensus.order)
-    return _Rows(judgments, place, len(place)).pairs()
-
-
 def judged_items(
     judgments: Judgments, names: Sequence[str], rank: IntArray, score: FloatArray
 ) -> dict[str, Any]:

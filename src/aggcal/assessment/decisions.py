@@ -14,9 +14,8 @@ from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import order as order_said
 from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
-from aggcal.aggregation.uncertainty.top import best_set, stated, top_chances
+from aggcal.aggregation.uncertainty.top import stated, top_chances
 from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
 from aggcal.assessment.tables import shown_score
 from aggcal.assessment.wishes import Wishes, check_top
@@ -35,15 +34,14 @@ class Decisions:
     """What was decided: a row for each item, in the order of ``items.csv``.
 
     ``p_top_k`` and ``p_above`` are probabilities, NaN where none is claimed; ``unclaimed`` says
-    why. ``best`` are the items that are most probably the first k, with that probability.
-    ``surely`` says which items are surely among the first k.
+    why. ``best`` are the k items that are most probably among the first k, and ``best_right`` how
+    many of them are expected to be. ``surely`` says which items surely are.
     """
 
     wishes: Wishes
     item_ids: TextArray
     columns: Columns = field(repr=False)
     best: tuple[str, ...] = ()
-    best_probability: float | None = None
     best_right: float | None = None
     surely: str = ""
     unclaimed: dict[str, str] = field(default_factory=dict)
@@ -85,18 +83,12 @@ class Decisions:
         return [*said, f"{about[0].upper()}{about[1:]}: {listed} {sure}."]
 
     def _best(self) -> list[str]:
-        if self.best_probability is None or self.best_right is None:
+        k = len(self.best)
+        if self.best_right is None or k == 1:  # who could be the best is claimed
             return []
-        k, chance = len(self.best), self.best_probability
-        if k == 1:  # who could be the best is claimed, and no single item is named otherwise
-            return []
-        shown = "less than 1%" if chance < 0.01 else f"{chance:.0%}"  # noqa: PLR2004
-        if chance > 0.99:  # noqa: PLR2004  # of so many draws, none may be otherwise
-            shown = "more than 99%"
         rest = k - _MOST_NAMED
         named = ", ".join(self.best[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
-        right = f"all correct with probability {shown}; {self.best_right:.1f} of {k:,} on average"
-        return [f"Best set of {k:,} ({right}): {named}."]
+        return [f"Best set of {k:,} (expected to be right: {self.best_right:.1f}): {named}."]
 
     def _grades(self) -> list[str]:
         if "uncertain" not in self.columns or "grades" in self.unclaimed:
@@ -115,7 +107,6 @@ class Decisions:
 
     def _unclaimed(self) -> list[str]:
         names = {
-            "best_set": "the best set",
             "top": f"being among the first {self.wishes.top}",
             "cut": f"being above {0.0 if self.wishes.cut is None else self.wishes.cut:g}",
             "grades": "the grades",
@@ -132,7 +123,6 @@ class Decisions:
         if wishes.top is not None:
             found["top"] = wishes.top
             found["best_set"] = list(self.best)
-            found["best_set_probability"] = self.best_probability
             found["best_set_expected_right"] = self.best_right
         if wishes.cut is not None:
             found["cut"] = wishes.cut
@@ -209,24 +199,10 @@ def _top(
         unclaimed["top"] = why
     else:
         chance = aligned(found, consensus.item_ids, items)
-        best = _best(result, k)
-        more |= best
-        if not best:
-            unclaimed["best_set"] = f"it is found for at most {MOST_DENSE:,} items"
+        best = np.lexsort((-consensus.scores, -found))[:k]
+        more["best"] = tuple(str(item) for item in consensus.item_ids[best])
+        more["best_right"] = float(found[best].sum())
     return chance, verdict, more
-
-
-def _best(result: Assessment, top: int) -> dict[str, Any]:
-    consensus = result.consensus
-    known = None if consensus is None else consensus.uncertainty
-    found = None if known is None else best_set(known, top)
-    if found is None or consensus is None:
-        return {}
-    return {
-        "best": tuple(str(item) for item in consensus.item_ids[found.items]),
-        "best_probability": found.probability,
-        "best_right": found.right,
-    }
 
 
 def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, str]:

@@ -1,20 +1,13 @@
-"""The first k items: how probable each of them is, and the best set of k.
-
-Both come from the draws of all scores that the rank intervals come from.
-"""
+"""With which probability each item is among the first k: by the draws that give rank intervals."""
 
 from __future__ import annotations
 
-from collections import Counter
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import ndtr
-from aggcal._core.records import dataclass
-from aggcal._core.text import brief
 
 if TYPE_CHECKING:
     from aggcal.aggregation.uncertainty.summary import Uncertainty
@@ -26,26 +19,9 @@ the same do not make anything certain."""
 _CROWDED = 0.01
 """Share of the places that items never drawn may have together: with more, the chances of
 thousands of them would add up to more than there are places."""
-_CLEARLY = 3.0
-"""Standard errors by which the set that was drawn most often must beat that of the likeliest items:
-a smaller number takes for the best what was drawn twice by chance."""
 _REACH, _HALVINGS = 4.0, 80
 """Standard errors beyond all scores where the k-th is looked for, and halvings of that interval:
 all the digits there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class BestSet:
-    """The set of items that is most probably the first k, as positions, the likeliest first.
-
-    ``right`` is the expected number of its items that are among the first k.
-    """
-
-    items: IntArray
-    probability: float
-    right: float
-
-    __repr__ = brief
 
 
 def stated(share: FloatArray, least: float = 1.0 - NEARLY) -> FloatArray:
@@ -78,35 +54,6 @@ def top_chances(known: Uncertainty, k: int) -> FloatArray | None:
     if found is not None:
         return stated(found[:, 0], least)
     return stated(_among_many(known.scores, known.order_se, k), least)
-
-
-def best_set(known: Uncertainty, k: int) -> BestSet | None:
-    """Return the set that is most probably the first k; None where that is not known.
-
-    It is that of the k likeliest items, unless another was clearly drawn more often: items of which
-    little is known may be likely one by one and still replace each other.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c")]
-    >>> found = best_set(aggcal.aggregate(rows * 9, warn=False).uncertainty, 1)
-    >>> found.items, round(found.probability, 1)
-    (array([0]), 1.0)
-    """
-    chances, drawn = top_chances(known, k), known.draws()
-    if chances is None or drawn is None:
-        return None
-    likeliest = np.lexsort((-known.scores, -chances))
-    first = np.argpartition(-drawn, min(k, drawn.shape[1]) - 1, axis=1)[:, :k]
-    times = Counter(np.sort(row).tobytes() for row in first)
-    best = np.sort(likeliest[:k]).astype(first.dtype).tobytes()
-    other, most = times.most_common(1)[0]
-    if most - times[best] > _CLEARLY * sqrt(most + times[best]):
-        best = other
-    inside = np.isin(likeliest, np.frombuffer(best, dtype=first.dtype))
-    probability = stated(np.array([times[best] / len(drawn)]))[0]
-    return BestSet(likeliest[inside], float(probability), float(chances[likeliest[inside]].sum()))
 
 
 def _among_many(scores: FloatArray, se: FloatArray, k: int) -> FloatArray:
