@@ -15,7 +15,7 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.advice.influence.shifts import DenseShifts, Shifts, SparseShifts
+from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.models.rows import laplacian
 
@@ -23,8 +23,6 @@ MOST_ITEMS = 1000
 """Items up to which all move together: a matrix of more takes longer than most fits."""
 _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take: some ten seconds."""
-_MOST_CELLS = 2e7
-"""Annotators times items up to which all moves are kept: 160 MB."""
 _MOST_ANNOTATORS = 2000
 """Annotators up to which all items move together: of so many, none moves much else."""
 _SWEEPS, _CLOSE = 40, 1e-3
@@ -59,9 +57,8 @@ class OneStep:
         forces, n = self.forces, self.forces.n_items
         rows = np.bincount(forces.owner, minlength=forces.n_annotators)
         work = float(np.sum(np.minimum(2.0 * rows, n) ** 3))
-        cells = n * forces.n_annotators
         small = n <= MOST_ITEMS and forces.n_annotators <= _MOST_ANNOTATORS
-        return small and work <= _MOST_WORK and cells <= _MOST_CELLS
+        return small and work <= _MOST_WORK
 
     def without_annotators(self) -> Shifts:
         """Return how far scores move without each annotator."""
@@ -74,7 +71,7 @@ class OneStep:
         for u in counted(range(forces.n_annotators), "leaving out each annotator"):
             rows = slice(int(starts[u]), int(starts[u + 1]))
             found[u] = _moved(inverse, forces, rows)
-        return DenseShifts(matched(found, self.scores))
+        return Shifts.of_all(matched(found, self.scores))
 
     def _each_on_its_own(self) -> Shifts:
         """Move each item as if the others stood still."""
@@ -88,7 +85,7 @@ class OneStep:
         who, item = np.divmod(where, n)
         stiff = forces.stiffness()[item]
         shift = -pulled / np.maximum(stiff - curved, _LEAST * stiff)
-        return SparseShifts(who, item, shift, forces.n_annotators, n)
+        return Shifts(who, item, shift, forces.n_annotators, n)
 
     def without_items(self) -> FloatArray:
         """Return the root mean square by which the others move without each item."""

@@ -1,8 +1,6 @@
-"""How far each score moves without each annotator: a table, or only its cells that move."""
+"""How far each score moves without each annotator."""
 
 from __future__ import annotations
-
-from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -11,87 +9,14 @@ from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 
-class Shifts(ABC):
-    """Moves of the scores, annotators by items."""
-
-    @abstractmethod
-    def sizes(self) -> FloatArray:
-        """Return the root mean square move without each annotator."""
-
-    @abstractmethod
-    def largest(self, error: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return which item moves most in standard errors without each annotator, and how far."""
-
-    @abstractmethod
-    def deciders(self) -> tuple[IntArray, FloatArray]:
-        """Return without whom each item moves most, and how far."""
-
-    @abstractmethod
-    def of_items(self, items: IntArray) -> FloatArray:
-        """Return the moves of some items, annotators by items."""
-
-    @abstractmethod
-    def without(self, annotator: int) -> FloatArray:
-        """Return the moves of all items without one annotator."""
-
-    @abstractmethod
-    def replaced(self, known: dict[int, FloatArray]) -> Shifts:
-        """Return the same with the moves without some annotators known better."""
-
-
 @dataclass(frozen=True, eq=False)
-class DenseShifts(Shifts):
-    """A table of all moves.
-
-    Examples
-    --------
-    >>> found = DenseShifts(np.array([[0.1, -0.3], [0.2, 0.0]]))
-    >>> found.largest(np.ones(2)), found.deciders()
-    ((array([1, 0]), array([-0.3,  0.2])), (array([1, 0]), array([ 0.2, -0.3])))
-    """
-
-    table: FloatArray
-
-    __repr__ = brief
-
-    def sizes(self) -> FloatArray:
-        """Return the root mean square move without each annotator."""
-        return np.asarray(np.sqrt(np.mean(np.square(self.table), axis=1)))
-
-    def largest(self, error: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return which item moves most in standard errors without each annotator, and how far."""
-        item = np.argmax(np.abs(self.table) / error, axis=1)
-        return item, self.table[np.arange(len(item)), item]
-
-    def deciders(self) -> tuple[IntArray, FloatArray]:
-        """Return without whom each item moves most, and how far."""
-        who = np.argmax(np.abs(self.table), axis=0)
-        return who, self.table[who, np.arange(len(who))]
-
-    def of_items(self, items: IntArray) -> FloatArray:
-        """Return the moves of some items, annotators by items."""
-        return self.table[:, items]
-
-    def without(self, annotator: int) -> FloatArray:
-        """Return the moves of all items without one annotator."""
-        return np.asarray(self.table[annotator])
-
-    def replaced(self, known: dict[int, FloatArray]) -> Shifts:
-        """Return the same with the moves without some annotators known better."""
-        table = self.table.copy()
-        for who, moves in known.items():
-            table[who] = moves
-        return DenseShifts(table)
-
-
-@dataclass(frozen=True, eq=False)
-class SparseShifts(Shifts):
-    """Only what moves: sorted by annotator, then by item.
+class Shifts:
+    """Moves of the scores, annotators by items: only cells that move, sorted by annotator, by item.
 
     Examples
     --------
     >>> cells = np.array([0, 1]), np.array([1, 1]), np.array([0.3, -0.4])
-    >>> found = SparseShifts(*cells, 2, 2)
+    >>> found = Shifts(*cells, 2, 2)
     >>> found.deciders(), found.of_items(np.array([1])).ravel()
     ((array([0, 1]), array([ 0. , -0.4])), array([ 0.3, -0.4]))
     """
@@ -103,6 +28,12 @@ class SparseShifts(Shifts):
     n_items: int
 
     __repr__ = brief
+
+    @classmethod
+    def of_all(cls, table: FloatArray) -> Shifts:
+        """Return the moves of a whole table."""
+        who, item = (np.ravel(each) for each in np.indices(table.shape))
+        return cls(who, item, table.ravel(), *table.shape)
 
     def sizes(self) -> FloatArray:
         """Return the root mean square move without each annotator."""
@@ -158,4 +89,4 @@ class SparseShifts(Shifts):
         one, other, moves = (np.concatenate(each) for each in (who, item, shift))
         order = np.lexsort((other, one))
         sizes = self.n_annotators, self.n_items
-        return SparseShifts(one[order], other[order], moves[order], *sizes)
+        return Shifts(one[order], other[order], moves[order], *sizes)
