@@ -21,8 +21,6 @@ from aggcal._core.arrays import (
     starts_of,
     sums,
 )
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
@@ -37,7 +35,7 @@ from aggcal.data.row_columns import (
     screens_at,
     split_by_screen,
 )
-from aggcal.data.tallies import Tallies, total
+from aggcal.data.tallies import Tallies
 from aggcal.errors import TooLittleDataError
 from aggcal.registry import LOCAL
 
@@ -189,7 +187,7 @@ class Judgments(AnyJudgments):
     @cached_property
     def n_judgments(self) -> int:
         """Judgments that can be fitted: rows read, less those set aside."""
-        return total(self.count)
+        return int(self.count.sum())
 
     @property
     def decided_for_left(self) -> bool:
@@ -235,32 +233,13 @@ class Judgments(AnyJudgments):
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
-        kernels, weight = library(), self.weight
-        plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
         agreed = np.zeros(self.n_annotators)
-        if kernels is not None:
-            columns = (self.annotator, self.left, self.right)
-            codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
-            outcome = None if self.decided_for_left else np.ascontiguousarray(self.outcome)
-            weights = None if plain else np.ascontiguousarray(weight)
-            heights = np.ascontiguousarray(scores)
-
-            def work(begin: int, end: int) -> None:
-                rows = slice(begin, end)
-                given = [None if column is None else column[rows] for column in (outcome, weights)]
-                arrays = at(*(code[rows] for code in codes), *given, heights, agreed)
-                kernels.aggcal_agreement(end - begin, *arrays)
-
-            # Cut between annotators, of whom each thread then has its own.
-            each_range(work, between_annotators(codes[0]))
-        else:
-            for k in range(0, len(weight), _PIECE):
-                rows = slice(k, k + _PIECE)
-                side = np.sign(scores[self.left[rows]] - scores[self.right[rows]])
-                agrees = weight[rows] * (0.5 + side * (self.outcome[rows] - 0.5))
-                agreed += sums(self.annotator[rows], agrees, self.n_annotators)
-        given = np.diff(self.starts) if plain else sums(self.annotator, weight, self.n_annotators)
-        return np.asarray(agreed / given)
+        for k in range(0, len(self.weight), _PIECE):
+            rows = slice(k, k + _PIECE)
+            side = np.sign(scores[self.left[rows]] - scores[self.right[rows]])
+            agrees = self.weight[rows] * (0.5 + side * (self.outcome[rows] - 0.5))
+            agreed += sums(self.annotator[rows], agrees, self.n_annotators)
+        return np.asarray(agreed / sums(self.annotator, self.weight, self.n_annotators))
 
     def of_annotators(self, chosen: IntArray) -> Judgments:
         """Return the judgments of the annotators at these positions, each as often as it stands.

@@ -7,13 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.kernels.threads import between_annotators, each_range, even
 from aggcal.data.judgments import Judgments
 
 _MATTERS = 1.1
 """Ratio of variances from which something is said: below, intervals are 5% too narrow at most."""
-_PIECE = 1 << 16
-"""Rows that are looked at together: they stay in the cache."""
 _BOTH_WAYS = 0.05
 """Share of the questions of weight 2 and more with answers both ways from which weights are taken
 for numbers of answers. People who answer again at random would have about a third of them."""
@@ -56,18 +53,16 @@ class Tally(NamedTuple):
         >>> Tally.of(aggcal.read_judgments(rows))
         Tally(whole=True, repeated=1, both_ways=1)
         """
-        whole, heaviest = _sizes(judgments)
-        if not whole or heaviest <= 1.0:
+        weight, count = judgments.weight, judgments.count
+        if count.strides == weight.strides == (0,):
+            weight, count = weight[:1], count[:1]
+        whole = bool((count <= 1).all() and (weight == np.round(weight)).all())
+        if not whole or weight.max(initial=0.0) <= 1.0:
             return cls(whole, 0, 0)
-
-        def between(begin: int, end: int) -> Tally:
-            starts, up, heavy = _questions(judgments, slice(begin, end))
-            low, high = np.minimum.reduceat(up, starts), np.maximum.reduceat(up, starts)
-            repeated = np.add.reduceat(heavy, starts) > 1.0
-            return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
-
-        first, *others = each_range(between, between_annotators(judgments.annotator))
-        return sum(others, first)
+        starts, up, heavy = _questions(judgments)
+        low, high = np.minimum.reduceat(up, starts), np.maximum.reduceat(up, starts)
+        repeated = np.add.reduceat(heavy, starts) > 1.0
+        return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
 
     def __add__(self, other: Tally) -> Tally:  # type: ignore[override]
         return Tally(
@@ -110,58 +105,30 @@ def heavy(judgments: Judgments) -> Heavy | None:
     if judgments.screen is not None or (weight.strides == (0,) and count.strides == (0,)):
         return None
 
-    def top(begin: int, end: int) -> float:
-        pieces = (slice(k, min(k + _PIECE, end)) for k in range(begin, end, _PIECE))
-        return max((float((weight[some] / count[some]).max()) for some in pieces), default=0.0)
-
-    def summed(begin: int, end: int) -> tuple[float, float]:
-        each = weight[begin:end] / count[begin:end]
-        return float(weight[begin:end].sum()), float((weight[begin:end] * each).sum())
-
-    ranges = even(len(weight))
-    if max(each_range(top, ranges)) <= 1.0:  # as in most studies
+    each = weight / count
+    if each.max() <= 1.0:  # as in most studies
         return None
-    totals, squares = zip(*each_range(summed, ranges), strict=True)
-    total = sum(totals)
-    divisor = sum(squares) / total
+    total = float(weight.sum())
+    divisor = float(weight @ each) / total
     if divisor < _MATTERS or Tally.of(judgments).counts:
         return None
     return Heavy(total, divisor)
 
 
-def _sizes(judgments: Judgments) -> tuple[bool, float]:
-    """Return whether weights are whole numbers and no row equals another; and the largest weight.
-
-    The latter only where they are.
-    """
-    weight, count = judgments.weight, judgments.count
-    if count.strides == weight.strides == (0,):
-        weight, count = weight[:1], count[:1]
-
-    def some(begin: int, end: int) -> tuple[bool, float]:
-        if np.max(count[begin:end], initial=1) > 1:
-            return False, 0.0
-        here = weight[begin:end]
-        return bool((here == np.round(here)).all()), float(here.max(initial=0.0))
-
-    whole, heaviest = zip(*each_range(some, even(len(weight))), strict=True)
-    return all(whole), max(heaviest)
-
-
-def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray, FloatArray]:
+def _questions(judgments: Judgments) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return where each question to an annotator begins, by question, and answers and weights.
 
     How far an answer is for one item is told. The same pair on other sides is another question
     where sides are known.
     """
-    n, left, right = judgments.n_items, judgments.left[rows], judgments.right[rows]
-    outcome, weight = np.asarray(judgments.outcome[rows]), np.asarray(judgments.weight[rows])
+    n, left, right = judgments.n_items, judgments.left, judgments.right
+    outcome, weight = judgments.outcome, judgments.weight
     if not judgments.sided:
         outcome = np.where(left < right, outcome, 1.0 - outcome)
         left, right = np.minimum(left, right), np.maximum(left, right)
-    question = (judgments.annotator[rows].astype(np.int64) * n + left) * n + right
+    question = (judgments.annotator.astype(np.int64) * n + left) * n + right
     if judgments.context is not None:
-        question = question * (int(judgments.context.max()) + 2) + judgments.context[rows] + 1
+        question = question * (int(judgments.context.max()) + 2) + judgments.context + 1
     new = question[1:] != question[:-1]
     if not (question[1:] >= question[:-1]).all():
         order = np.argsort(question, kind="stable")

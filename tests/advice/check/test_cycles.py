@@ -11,7 +11,7 @@ import aggcal
 from aggcal._core.arrays import sums
 from aggcal.advice.check import cycles as module
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.cycles import count_triads, cycle_findings, cycles
+from aggcal.advice.check.cycles import _Pairs, cycle_findings, cycles
 from aggcal.advice.check.pair_answers import Answers
 
 
@@ -46,7 +46,8 @@ def test_triples_are_those_of_brute_force(
             triads += 1
             circular += beats[a, b] == beats[b, c] == beats[c, a]
     chosen = np.ones(judgments.n_items, dtype=bool)
-    assert count_triads(answers, net, chosen) == (triads, circular)
+    pairs = _Pairs.among(chosen, answers.first, answers.second)
+    assert pairs.count(net) == (triads, circular)
     assert triads > circular > 0
 
 

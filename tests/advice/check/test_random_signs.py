@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggcal._core.kernels import library
 from aggcal.advice.check import random_signs
 from aggcal.advice.check.random_signs import (
     Leftovers,
@@ -60,7 +59,7 @@ class Study:
 
     def drawn(self, draws: int, seed: int) -> list[np.ndarray]:
         """The table as it is and with random signs: what is taken off is found by least squares."""
-        bits, _ = drawn_bits(len(self.study.off), draws, np.random.default_rng(seed))
+        bits = drawn_bits(len(self.study.off), draws, np.random.default_rng(seed))
         tables = [self.dense(self.study.off)]
         for draw in range(1, draws + 1):
             off = self.study.off * sign_of(bits, draw)
@@ -89,14 +88,13 @@ def largest(table: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(gram)[-1])
 
 
-@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("entries", [0, 30_000, 1 << 21])
 @pytest.mark.parametrize("draws", [1, 20, 63])
 def test_strengths_are_the_largest_eigenvalues(
-    study: Study, draws: int, monkeypatch: pytest.MonkeyPatch, *, kernel: bool
+    study: Study, draws: int, monkeypatch: pytest.MonkeyPatch, entries: int
 ) -> None:
-    if kernel and not hasattr(library(), "aggcal_signed_product"):
-        pytest.skip("there is no kernel")
-    monkeypatch.setattr(random_signs, "_compiled", lambda: kernel)
+    """One table at a time, some, or all."""
+    monkeypatch.setattr(random_signs, "_ENTRIES", entries)
     ones, random = np.ones(ANNOTATORS), np.random.default_rng(3)
     found, _ = strengths_and_agreements(study.study, ones, draws, random)
     wanted = [largest(table) for table in study.drawn(draws, 3)]
@@ -105,13 +103,7 @@ def test_strengths_are_the_largest_eigenvalues(
     assert found[0] > found[1:].max()
 
 
-@pytest.mark.parametrize("kernel", [True, False])
-def test_agreements_are_those_of_the_whole_table(
-    study: Study, monkeypatch: pytest.MonkeyPatch, *, kernel: bool
-) -> None:
-    if kernel and not hasattr(library(), "aggcal_signed_product"):
-        pytest.skip("there is no kernel")
-    monkeypatch.setattr(random_signs, "_compiled", lambda: kernel)
+def test_agreements_are_those_of_the_whole_table(study: Study) -> None:
     weight = np.random.default_rng(8).random(ANNOTATORS)
     _, found = strengths_and_agreements(study.study, weight, 60, np.random.default_rng(3))
     for value, table in zip(found, study.drawn(60, 3), strict=True):
@@ -124,14 +116,13 @@ def test_what_is_left_is_left_alone(study: Study) -> None:
     """Nothing more is taken off what nothing is left of; rows keep their lengths."""
     left = study.study
     np.testing.assert_allclose(left.left(left.off), left.off, atol=1e-12)
-    bits, _ = drawn_bits(len(left.off), 1, np.random.default_rng(0))
+    bits = drawn_bits(len(left.off), 1, np.random.default_rng(0))
     found = left.redrawn(left.off * sign_of(bits, 1))
     np.testing.assert_allclose(left.squares(found), left.squares(left.table(left.off)))
 
 
 def test_signs_are_fair_and_the_first_is_plus() -> None:
-    bits, width = drawn_bits(20_000, 20, np.random.default_rng(0))
-    assert width == 24
+    bits = drawn_bits(20_000, 20, np.random.default_rng(0))
     assert not (bits & np.uint64(1)).any()
     for draw in range(1, 21):
         assert abs(float(sign_of(bits, draw).mean())) < 4.0 / 20_000**0.5

@@ -9,8 +9,6 @@ import pytest
 
 from aggcal.advice.check.testing import (
     benjamini_hochberg,
-    holm,
-    never_chosen,
     odds_against,
     probability_of_at_least,
 )
@@ -40,19 +38,3 @@ def test_nothing_is_discovered_among_even_chances(random: np.random.Generator) -
 def test_what_is_rare_is_said_in_words() -> None:
     assert odds_against(0.5) == "with probability 1 in 2"
     assert odds_against(1e-300) == "with probability below one in a million"
-
-
-def test_what_holm_never_chooses_need_not_be_exact() -> None:
-    random, chosen = np.random.default_rng(2), 0
-    for _ in range(300):
-        number = int(random.integers(1, 40))
-        p_values = random.random(number) ** random.choice([1.0, 4.0, 12.0])
-        candidates = int((p_values <= 0.2).sum())
-        limit = never_chosen(number, candidates, 0.2)
-        above = p_values > limit
-        rough = np.where(above, random.uniform(limit + 1e-12, 1.0, number), p_values)
-        # Only the candidates may be made small: of the others it was known that they are not.
-        rough = np.where(above & (p_values > 0.2), p_values, rough)
-        assert (holm(rough, 0.2) == holm(p_values, 0.2)).all()
-        chosen += int(holm(p_values, 0.2).sum())
-    assert chosen > 100

@@ -45,8 +45,6 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_diagonal.argtypes = [count, count, *([array] * 8)]
     kernels.aggcal_tile.restype = None
     kernels.aggcal_tile.argtypes = [count, *([array] * 3), ctypes.c_int, count, *([array] * 4)]
-    kernels.aggcal_agreement.restype = None
-    kernels.aggcal_agreement.argtypes = [count, *([array] * 7)]
     kernels.aggcal_components.restype = None
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
     kernels.aggcal_integrate.restype = number
@@ -69,7 +67,6 @@ def library() -> ctypes.CDLL | None:
     _declare_isotonic(kernels)
     _declare_general(kernels)
     _declare_reading(kernels)
-    _declare_signs(kernels)
     _declare_checks(kernels)
     _declare_layout(kernels)
     _declare_borders(kernels)
@@ -117,10 +114,6 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_acts.restype = None
     kernels.aggcal_acts.argtypes = [
         count, array, array, array, count, *([array] * 5)
-    ]  # fmt: skip
-    kernels.aggcal_tallies.restype = ctypes.c_int
-    kernels.aggcal_tallies.argtypes = [
-        count, *([array] * 5), ctypes.c_double, array, count, count, array, array
     ]  # fmt: skip
     kernels.aggcal_by_code.restype = None
     kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
@@ -216,19 +209,9 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
         kernel.restype, kernel.argtypes = count, [array, *([count] * numbers), *([array] * arrays)]
 
 
-def _declare_signs(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that multiply by random signs, where the library has them."""
-    count, array = ctypes.c_int64, ctypes.c_void_p
-    if hasattr(kernels, "aggcal_signed_product"):
-        kernels.aggcal_signed_product.restype = None
-        kernels.aggcal_signed_product.argtypes = [count, count, count, *([array] * 6)]
-        kernels.aggcal_signed_transpose.restype = None
-        kernels.aggcal_signed_transpose.argtypes = [count, *([array] * 8)]
-
-
 def _declare_checks(kernels: ctypes.CDLL) -> None:
     """Say what the kernels take that a check sums with."""
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    count, array = ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_slope_losses.restype = None
     kernels.aggcal_slope_losses.argtypes = [count, count, *([array] * 3), count, array, array]
     kernels.aggcal_shifted.restype = None
@@ -237,30 +220,12 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_agreeing.argtypes = [
         count, count, *([array] * 7), count, array, array, count, *([array] * 3)
     ]  # fmt: skip
-    kernels.aggcal_left_out_few.restype = None
-    kernels.aggcal_left_out_few.argtypes = [
-        count, count, *([array] * 6), count, *([array] * 4)
-    ]  # fmt: skip
-    kernels.aggcal_left_out_series.restype = ctypes.c_int
-    kernels.aggcal_left_out_series.argtypes = [
-        count, count, *([array] * 5), number, count, number, *([array] * 4)
-    ]  # fmt: skip
-    kernels.aggcal_signed_rows.restype = None
-    kernels.aggcal_signed_rows.argtypes = [count, count, *([array] * 5)]
-    kernels.aggcal_mean_squares.restype = None
-    kernels.aggcal_mean_squares.argtypes = [count, count, *([array] * 4)]
     kernels.aggcal_numbered.restype = count
     kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
-    kernels.aggcal_mixtures.restype = None
-    kernels.aggcal_mixtures.argtypes = [
-        count, count, count, *([array] * 3), number, count, number, *([array] * 3)
-    ]  # fmt: skip
     kernels.aggcal_triads.restype = None
     kernels.aggcal_triads.argtypes = [count, count, count, *([array] * 6)]
     kernels.aggcal_nearness.restype = None
     kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
-    kernels.aggcal_left_out.restype = None
-    kernels.aggcal_left_out.argtypes = [count, count, *([array] * 6), number, *([array] * 4)]
 
 
 def _declare_reading(kernels: ctypes.CDLL) -> None:

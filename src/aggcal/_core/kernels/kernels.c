@@ -382,25 +382,6 @@ void aggcal_by_code(int64_t first, int64_t last, const int32_t *code, int64_t *n
     for (int64_t k = first; k < last; k++) order[next[code[k]]++] = k;
 }
 
-/* agreed[u] += the share of each judgment that the order of the scores confirms; outcome is NULL
- * where every judgment is for the left item, weight where each weighs 1. */
-void aggcal_agreement(int64_t n_rows, const int32_t *annotator, const int32_t *left,
-                      const int32_t *right, const double *outcome, const double *weight,
-                      const double *scores, double *agreed)
-{
-    for (int64_t k = 0; k < n_rows;) {
-        const int32_t who = annotator[k];
-        double total = agreed[who];
-        for (; k < n_rows && annotator[k] == who; k++) {
-            const double a = scores[left[k]], b = scores[right[k]];
-            const double side = (double)((a > b) - (a < b));
-            const double share = 0.5 + side * ((outcome ? outcome[k] : 1.0) - 0.5);
-            total += weight ? weight[k] * share : share;
-        }
-        agreed[who] = total;
-    }
-}
-
 static int32_t root_of(int32_t *parent, int32_t i)
 {
     while (parent[i] != i) {

@@ -4,7 +4,7 @@
 each of which returns findings: `position` (with `side_of_study`), `copies` (with `likeness`,
 `clusters`), `camps` (with `camp_signs`, `tastes`), `cycles`, `dependence` (which says what the
 errors of the fit allow for), `reliability` (with `annotator_mixture`, `leave_one_out`,
-`without_one`, `own_order`; its findings are in `stray_findings`), `lapses`, `self_contradiction`,
+`own_order`; its findings are in `stray_findings`), `lapses`, `self_contradiction`,
 `agreement`, `speed`, `volume`, `connectivity`, `scores`, `precision`; some of them are begun early,
 in threads. `testing` has the tests and their corrections for many of them, `findings` what a
 finding is.

@@ -8,8 +8,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.compiled_scipy import stdtr
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.row_sums import Seen, slope_losses
@@ -31,12 +29,6 @@ _HONEST_BEFOREHAND = 6.0  # annotators: more accuse fewer, in small studies abov
 _BEGIN: FloatArray = np.array([0.9, 0.05, 0.05])  # shares of the kinds from which EM sets out
 _ROUNDS = 60  # of EM: the shares move by less than .001 well before
 _SETTLED = 1e-4  # of a share: less is found by as many rounds again, and decides nothing
-_FOR_A_THREAD = 20_000  # annotators, each by each law: fewer are done before a thread is awake
-_CARELESS = 3
-"""Slopes of the careless that are tried first, and half of those that are tried next: more take
-longer, and fewer decide less."""
-_FEW_SETS = 4
-"""Sets of scores that are tried first: fewer decide less, more take longer."""
 _AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
@@ -108,12 +100,12 @@ class Population:
             np.log(np.maximum(priors @ part.T, 1e-300)) + top
             for part, top in zip(likely, tops, strict=True)
         )
-        every, fits = _mixtures(along, guess, against)
+        kinds = np.stack([along, np.broadcast_to(guess, along.shape), against], axis=2)
+        every, fits = _shares(kinds, (True, True, True))
         unusual = -0.5 * np.square((np.log(_SDS) - np.log(_USUAL_SD)) / _HOW_USUAL)
         best = int(np.argmax(fits + np.repeat(unusual, len(_LOCATIONS))))
         (sd, location), shares = laws[best], every[best]
-        kinds = np.stack([along[best], guess, against[best]], axis=1)
-        gain = float(fits[best]) - _shares(kinds, (True, True, False))[1]
+        gain = float(fits[best] - _shares(kinds[best : best + 1], (True, True, False))[1][0])
         return cls(wrong, right, plain, number, location, sd, shares, gain)
 
     @cached_property
@@ -208,7 +200,6 @@ class Population:
         *,
         inflation: FloatArray,
         degrees_of_freedom: FloatArray,
-        enough: FloatArray,
     ) -> FloatArray:
         """Return the chances that an honest annotator agrees as little with the others, or less.
 
@@ -230,35 +221,15 @@ class Population:
             Factor of the variance of each annotator's sum, where answers depend on each other.
         degrees_of_freedom
             Degrees of freedom of that.
-        enough
-            A chance of each annotator above which no more need be known than that it is above:
-            less is worked out.
         """
-        _, sd = self.accusing
-        prior = np.exp(_log_prior(self.location, sd))
-
-        sets = seen.errors.shape[1]
-        few = seen._replace(errors=np.ascontiguousarray(seen.errors[:, :_FEW_SETS]))
-        rest = seen._replace(errors=np.ascontiguousarray(seen.errors[:, _FEW_SETS:]))
-
-        def chances(seen: Seen, some: IntArray, slopes: IntArray) -> FloatArray:
-            mean, variance = seen.agreeing(some, _SLOPES[slopes])
+        prior, found = np.exp(_log_prior(*self.accusing)), np.zeros(len(who))
+        for begin in range(0, len(who), _AT_ONCE):
+            some = who[begin : begin + _AT_ONCE]
+            mean, variance = seen.agreeing(some, _SLOPES)
             mine = some, None, None
             error = np.sqrt(inflation[mine] * variance + 1e-300)
-            found = stdtr(degrees_of_freedom[mine], (total[mine] - mean) / error).sum(axis=2)
-            return np.asarray((found * prior[slopes]).sum(axis=1) / sets)
-
-        # Chances only add up: a few careless ones, and a few sets of scores, alone tell of most
-        # annotators that theirs is large.
-        careless = int(np.searchsorted(_SLOPES, np.exp(self.location - sd))) - 0.5 * (_CARELESS + 1)
-        nearest = np.argsort(np.abs(np.arange(len(_SLOPES)) - careless), kind="stable")
-        first, *others = np.split(nearest, [_CARELESS, 3 * _CARELESS])
-        found = np.zeros(len(who))
-        for part, slopes in ((few, first), (rest, first), *((seen, each) for each in others)):
-            open_ = np.flatnonzero(found <= enough[who])
-            for begin in range(0, len(open_), _AT_ONCE):
-                some = open_[begin : begin + _AT_ONCE]
-                found[some] += chances(part, who[some], np.sort(slopes))
+            chance = stdtr(degrees_of_freedom[mine], (total[mine] - mean) / error)
+            found[begin : begin + _AT_ONCE] = chance.mean(axis=2) @ prior
         return found
 
 
@@ -304,51 +275,28 @@ def _log_prior(location: float, sd: float) -> FloatArray:
     return weight - float(_log_sum(weight))
 
 
-def _mixtures(
-    along: FloatArray, guess: FloatArray, against: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what `_shares` does of all kinds, for each law of the reliabilities.
+def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, FloatArray]:
+    """Return the most probable shares of the kinds by each law, and the log-likelihood there.
 
     Parameters
     ----------
-    along, against
-        Log-likelihoods of annotators (columns) as honest and as reversed, by each law (rows).
-    guess
-        Those as guessing, by any law.
+    kinds
+        Log-likelihoods of annotators as each kind: laws by annotators by kinds.
+    allowed
+        The kinds that may be.
     """
-    kernels, (laws, m) = library(), along.shape
-    if kernels is None:
-        found = [
-            _shares(np.stack([one, guess, other], axis=1), (True, True, True))
-            for one, other in zip(along, against, strict=True)
-        ]
-        return np.array([shares for shares, _ in found]), np.array([fit for _, fit in found])
-    shares, fits = np.tile(_BEGIN, (laws, 1)), np.empty(laws)
-    given = [np.ascontiguousarray(column) for column in (along, guess, against)]
-
-    def work(begin: int, end: int) -> None:
-        room, limits = np.empty((4, m)), (_HONEST_BEFOREHAND, _ROUNDS, _SETTLED)
-        kernels.aggcal_mixtures(begin, end, m, *at(*given), *limits, *at(room, shares, fits))
-
-    each_range(work, even(laws, max(1, _FOR_A_THREAD // max(1, m))))
-    return shares, fits
-
-
-def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, float]:
-    """Return the most probable shares of the kinds, and the log-likelihood there."""
     open_ = np.array(allowed)
     # Of the kinds that may be, the likeliest is 1: with another on top all of them may be 0.
-    top = np.where(open_, kinds, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(open_, kinds, -np.inf).max(axis=2, keepdims=True)
     likely = np.where(open_, np.exp(np.minimum(kinds - top, 0.0)), 0.0)
-    shares = np.where(open_, _BEGIN, 0.0)
+    shares = np.tile(np.where(open_, _BEGIN, 0.0), (len(kinds), 1))
     beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
     for _ in range(_ROUNDS):
-        part = likely * shares
-        part /= part.sum(axis=1, keepdims=True)
-        new = part.sum(axis=0) + beforehand
-        new /= new.sum()
+        part = likely.swapaxes(1, 2) @ (1.0 / (likely @ shares[:, :, None]))
+        new = shares * part[:, :, 0] + beforehand
+        new /= new.sum(axis=1, keepdims=True)
         moves, shares = float(np.abs(new - shares).max()), new
         if moves < _SETTLED:
             break
-    fit = float(np.sum(np.log(likely @ shares)) + top.sum())
-    return shares, fit + _HONEST_BEFOREHAND * float(np.log(shares[_HONEST]))
+    fit = (np.log(likely @ shares[:, :, None]) + top).sum(axis=(1, 2))
+    return shares, fit + _HONEST_BEFOREHAND * np.log(shares[:, _HONEST])

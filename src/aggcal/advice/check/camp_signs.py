@@ -206,7 +206,7 @@ class _Patterns:
     def _redrawn(self, draws: int, random: np.random.Generator) -> Iterator[FloatArray]:
         """Give tables with other signs, less what they move the scores by: few people move them."""
         study = self.study
-        bits, _ = drawn_bits(len(study.off), draws, random)
+        bits = drawn_bits(len(study.off), draws, random)
         steps = self._steps(study.off * sign_of(bits, draw + 1) for draw in range(draws))
         for draw in counted(range(draws), "looking for camps"):
             off = study.off * sign_of(bits, draw + 1)

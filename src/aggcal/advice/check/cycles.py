@@ -11,7 +11,7 @@ from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding
-from aggcal.advice.check.pair_answers import TIE, Answers
+from aggcal.advice.check.pair_answers import TIE
 
 _MOST_ITEMS = 400  # triples grow with their cube; these are the most judged
 _DRAWS = 40  # simulated studies: more sharpen the expected share and take longer
@@ -45,31 +45,6 @@ class Cycles:
     def share(self) -> float:
         """Share of triples that go round in a circle."""
         return self.circular / self.triads if self.triads else 0.0
-
-
-def count_triads(answers: Answers, majority: FloatArray, chosen: BoolArray) -> tuple[int, int]:
-    """Count triples of chosen items with three decided pairs, and the circular ones among them.
-
-    Parameters
-    ----------
-    answers
-        Which pairs there are.
-    majority
-        For each pair: positive where its first item is ahead, negative where behind, 0 if tied.
-    chosen
-        The items to look at.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> circle = [("ann", "a", "b"), ("ann", "b", "c"), ("ann", "c", "a")]
-    >>> answers = Answers.of(aggcal.read_judgments(circle))
-    >>> count_triads(answers, answers.grouped.up - 0.5, np.ones(3, dtype=bool))
-    (1, 1)
-    """
-    mine = chosen[answers.first] & chosen[answers.second]
-    pairs = _Pairs.among(chosen, answers.first[mine], answers.second[mine])
-    return pairs.count(majority[mine])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,9 @@
-"""Where the *others* put two items: each annotator's own answers must not vouch for themselves."""
+"""Where the *others* put two items: each annotator's own answers must not vouch for themselves.
+
+With K the covariance of the scores, B an annotator's rows, r their pull and W their curvature, the
+rows move the gaps by (I − C W)⁻¹ C r, where C = Bᵀ K B, and without them the variances are the
+diagonal of (I − C W)⁻¹ C: one Newton step from the optimum, in closed form.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,16 @@ from math import pi
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, beside, each_range, in_turn
+from aggcal._core.compiled_scipy import dtrtrs
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.progress import report
 from aggcal._core.records import dataclass
+from aggcal._core.triangles import inverse_of_factor
 from aggcal._core.unmasked import distinct
-from aggcal.advice.check.without_one import (
-    Left,
-    by_cholesky,
-    by_lu,
-    by_series,
-    by_signs,
-    refitted,
-    refitted_together,
-)
-from aggcal.aggregation.solve.inverse import inverse_and_errors
+from aggcal.aggregation.solve.linear import definite_inverse, upper_factor
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
+from aggcal.models.rows import laplacian_of
 
 MOST_ITEMS = 1500
 """Items up to which the inverse of the whole information matrix is worked out."""
@@ -33,17 +31,7 @@ _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take."""
 
 _SMALL, _ENTRIES = 64, 1 << 16
-"""Rows of an annotator up to which several are left out at once (the kernel has room for as many),
-and entries of the tables of those who are where there is no kernel."""
-
-_FEW_ITEMS = 64
-"""Items up to which annotators who have more rows than that are left out by their own inverses: of
-more items these take longer than random signs."""
-
-_FOR_THREADS = 5_000
-"""Rows from which annotators are left out in threads: fewer are left out before these are awake."""
-
-_FEWEST = 2_000  # rows for a thread that leaves out annotators with few of them
+"""Rows of an annotator up to which several are left out at once, and entries of their tables."""
 
 _LEAST_ROOM = 1e-9  # information that the others are taken to have of an item, however little
 
@@ -60,6 +48,8 @@ _MOST_OF_ALL = 0.9
 
 
 _Three = tuple[FloatArray, FloatArray, FloatArray]
+_Rows = tuple[CodeArray, CodeArray, FloatArray, FloatArray]
+"""Left and right items of rows, their pull and their curvature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +102,6 @@ def consensus_of_others(
 ) -> Others:
     """Return the gap of each row as the consensus would have it without its annotator.
 
-    One Newton step from the optimum, in closed form: with K the inverse information, B the
-    annotator's rows, r their pull and W their curvature, the gaps become
-    d − (I − C W)⁻¹ C r, where C = Bᵀ K B.
-
     Parameters
     ----------
     judgments
@@ -138,7 +124,7 @@ def consensus_of_others(
     True
     """
     n, m = judgments.n_items, judgments.n_annotators
-    left, right, drawn = judgments.left, judgments.right, beside(lambda: _drawn(n))
+    left, right = judgments.left, judgments.right
 
     def pulled(u: CodeArray, i: CodeArray, j: CodeArray, *given: FloatArray) -> _Three:
         slope, gap, (weight, outcome) = slopes[u], scores[i] - scores[j], given
@@ -151,104 +137,91 @@ def consensus_of_others(
     diagonal = sums(left, curve, n) + sums(right, curve, n)
     share = sums(judgments.annotator, curve, m) / max(float(curve.sum()), 1e-300)
     starts = starts_of(judgments.annotator, m)
+    normal = np.random.default_rng(0).standard_normal((_DRAWS, n))
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
-        errors = drawn() / np.sqrt(diagonal + precision)
+        errors = normal / np.sqrt(diagonal + precision)
         return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
-    information = -sums(left.astype(np.int64) * n + right, curve, n * n).reshape(n, n)
-    information += information.T
-    np.fill_diagonal(information, diagonal)
+    information = laplacian_of(left, right, curve, n)
     whole = information + precision * np.eye(n)
-    inverse, errors = inverse_and_errors(whole, drawn())
+    factor = upper_factor(whole)
+    if factor is None:
+        raise np.linalg.LinAlgError("the information is not positive definite")
+    errors = dtrtrs(factor, normal.T, lower=False)[0].T
+    covariance = inverse_of_factor(factor)
     moves, variance = np.empty_like(gap), np.empty_like(gap)
-    every = Left(left, right, pull, curve)
-    who = _few_left_out(starts, every, inverse, moves, variance)
-    if n <= _FEW_ITEMS:
-        who = _left_out_together(starts, who, every, whole, (moves, variance))
-    parts = _batches(starts, n, who)
+    parts = _batches(starts, n)
 
     def without(rows: IntArray) -> None:
-        one = every.at(rows)
-        if rows.shape[1] > n:
-            found = by_signs(inverse, one) or refitted(whole, one)
-        elif rows.shape[1] > _SMALL:
-            series, shared, first = by_series(inverse, one)
-            found = series or by_cholesky(shared, first, one) or by_lu(inverse, one)
-        else:
-            found = by_lu(inverse, one)
-        moves[rows], variance[rows] = found
+        own = left[rows], right[rows], pull[rows], curve[rows]
+        few = rows.shape[1] <= n
+        moves[rows], variance[rows] = by_rows(covariance, own) if few else by_items(whole, own)
 
-    each = in_turn if len(left) > _FOR_THREADS else map
-    for done, _ in enumerate(each(without, parts)):
+    for done, _ in enumerate(in_turn(without, parts)):
         report("comparing each annotator with the others", done, len(parts))
-    gap -= moves
-    variance = np.maximum(variance, 0.0)
-    return Others(gap, variance, information, diagonal, True, errors, share, inverse)  # noqa: FBT003
+    gap, variance = gap - moves, np.maximum(variance, 0.0)
+    return Others(gap, variance, information, diagonal, True, errors, share, covariance)  # noqa: FBT003
 
 
-def _few_left_out(
-    starts: IntArray, columns: Left, inverse: FloatArray, moves: FloatArray, variance: FloatArray
-) -> IntArray:
-    """Leave out annotators with few rows by a kernel; return who is still to be left out."""
-    kernels, sizes, n = library(), np.diff(starts), len(inverse)
-    left: IntArray = np.flatnonzero(sizes)
-    few = left[sizes[left] <= _SMALL]
-    if kernels is None or not len(few):
-        return left
-    undone = np.zeros(len(few), dtype=np.int8)
-    given = at(few, starts, *columns)
-
-    def work(begin: int, end: int) -> None:
-        out = at(inverse, moves, variance, undone)
-        kernels.aggcal_left_out_few(begin, end, *given, n, *out)
-
-    each_range(work, balanced(np.concatenate([[0], np.cumsum(sizes[few])]), _FEWEST))
-    return np.setdiff1d(left, few[undone == 0], assume_unique=True)
-
-
-def _left_out_together(
-    starts: IntArray,
-    who: IntArray,
-    columns: Left,
-    whole: FloatArray,
-    out: tuple[FloatArray, FloatArray],
-) -> IntArray:
-    """Leave out annotators with more rows than items, many at once; return who is still to be."""
-    sizes, n = np.diff(starts)[who], len(whole)
-    many = who[sizes > n]
-    batches = [many[k : k + _ENTRIES // n**2] for k in range(0, len(many), _ENTRIES // n**2)]
-
-    def without(some: IntArray) -> None:
-        given = np.diff(starts)[some]
-        owner = np.repeat(np.arange(len(some)), given)
-        rows = np.arange(len(owner)) + np.repeat(starts[some] - np.cumsum(given) + given, given)
-        out[0][rows], out[1][rows] = refitted_together(whole, owner, columns.at(rows))
-
-    for done, _ in enumerate(in_turn(without, batches)):
-        report("comparing each annotator with the others", done, len(batches))
-    return who[sizes <= n]
-
-
-def _batches(starts: IntArray, n: int, who: IntArray) -> list[IntArray]:
+def _batches(starts: IntArray, n: int) -> list[IntArray]:
     """Return which rows are left out together: of annotators with equally many, some at once.
 
     Those with many come first, so that no thread is left with one of them at the end.
     """
-    sizes = np.diff(starts)[who]
-    parts = []
-    for size in distinct(sizes)[::-1].tolist():
-        same = who[sizes == size]
+    sizes, parts = np.diff(starts), []
+    for size in distinct(sizes[sizes > 0])[::-1].tolist():
+        begins = starts[:-1][sizes == size]
         number = max(1, _ENTRIES // size**2) if size <= min(n, _SMALL) else 1
         parts += [
-            starts[same[k : k + number], None] + np.arange(size)
-            for k in range(0, len(same), number)
+            begins[k : k + number, None] + np.arange(size) for k in range(0, len(begins), number)
         ]
     return parts
 
 
-def _drawn(n: int) -> FloatArray:
-    return np.random.default_rng(0).standard_normal((_DRAWS, n))
+def by_rows(covariance: FloatArray, own: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Leave out annotators who have equally many rows, a row of these tables each.
+
+    With S = √W and M = I − S C S, (I − C W)⁻¹ C = C + C S M⁻¹ S C.
+
+    Examples
+    --------
+    >>> left, right = np.array([[0, 1]]), np.array([[1, 2]])
+    >>> own = left, right, np.array([[0.5, -0.5]]), np.full((1, 2), 0.25)
+    >>> moved, variance = by_rows(np.linalg.inv(4.0 * np.eye(3)), own)
+    >>> same = by_items(4.0 * np.eye(3), own)
+    >>> bool(np.allclose(moved, same[0])), bool(np.allclose(variance, same[1]))
+    (True, True)
+    """
+    left, right, pull, curve = own
+    across, down = (slice(None), slice(None), None), (slice(None), None, slice(None))
+
+    def known(one: CodeArray, other: CodeArray) -> FloatArray:
+        return covariance.take(one[across].astype(np.int64) * len(covariance) + other[down])
+
+    cross = known(left, right)
+    shared = known(left, left) + known(right, right) - cross - cross.swapaxes(1, 2)
+    root = np.sqrt(curve)
+    carried = root[across] * shared
+    middle = np.eye(left.shape[1]) - carried * root[down]
+    if len(middle) > 1:
+        inverse = np.linalg.inv(middle)
+    else:
+        inverse = definite_inverse(middle[0], middle[0])[None]
+    first = shared @ pull[across]
+    moved = first + carried.swapaxes(1, 2) @ (inverse @ (root[across] * first))
+    variance = np.diagonal(shared, axis1=1, axis2=2) + (carried * (inverse @ carried)).sum(axis=1)
+    return moved[:, :, 0], variance
+
+
+def by_items(whole: FloatArray, own: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Leave out one annotator, who has more rows than there are items, by the information."""
+    (i, j, r, w), n = (column[0] for column in own), len(whole)
+    rest = whole - laplacian_of(i, j, w, n)
+    without = definite_inverse(rest, rest)
+    step = without @ (sums(i, r, n) - sums(j, r, n))
+    variance = without[i, i] + without[j, j] - 2.0 * without[i, j]
+    return (step[i] - step[j])[None], variance[None]
 
 
 def _each_on_its_own(
@@ -256,25 +229,10 @@ def _each_on_its_own(
 ) -> tuple[FloatArray, FloatArray]:
     """Return how far an annotator moves the gap of each row, with the other items held fixed."""
     n, owner = judgments.n_items, judgments.annotator.astype(np.int64)
-    kernels = library()
-    if kernels is not None:
-        starts = starts_of(judgments.annotator, judgments.n_annotators)
-        moved, variance = np.empty((2, len(owner)))
-        columns = starts, judgments.left, judgments.right, pull, curve, whole
-
-        def work(begin: int, end: int) -> None:
-            room = np.zeros((2, n))
-            out = at(*room, moved, variance)
-            kernels.aggcal_left_out(begin, end, *at(*columns), _LEAST_ROOM, *out)
-
-        each_range(work, balanced(starts))
-        return moved, variance
     keys = np.concatenate([owner * n + judgments.left, owner * n + judgments.right])
     codes, position = np.unique(keys, return_inverse=True)
-    position = position.ravel()
     pulled = np.bincount(position, np.concatenate([pull, -pull]))
     curved = np.bincount(position, np.concatenate([curve, curve]))
     room = np.maximum(whole[codes % n] - curved, _LEAST_ROOM)
-    rows = len(owner)
-    step, gap_variances = (pulled / room)[position], (1.0 / room)[position]
-    return step[:rows] - step[rows:], gap_variances[:rows] + gap_variances[rows:]
+    step, variance = (each[position].reshape(2, -1) for each in (pulled / room, 1.0 / room))
+    return step[0] - step[1], variance[0] + variance[1]

@@ -24,7 +24,7 @@ from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.presentation import BothOrders, order_findings
 from aggcal.advice.check.row_sums import Shifted
 from aggcal.advice.check.side_of_study import advantage_of_all, switched
-from aggcal.advice.check.testing import holm, never_chosen, odds_against, probability_of_at_least
+from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.aggregation.effects import AnnotatorEffect
 from aggcal.errors import count
@@ -155,10 +155,9 @@ def _unlikely(
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, fitted.clusters.inflation(residuals))
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
-    # Who is not chosen is not named, however far above the limit: no more needs to be computed.
-    limit = never_chosen(m, int(np.sum(unlikely <= _RATE)), _RATE)
+    # Who is above the rate is not named, however far: no more needs to be computed.
     starts = starts_of(owner, m)
-    for u in np.flatnonzero(unlikely <= limit).tolist():
+    for u in np.flatnonzero(unlikely <= _RATE).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
         moved = slopes[u] * (drawn @ (doubt[mine] * part[mine]))
@@ -166,7 +165,7 @@ def _unlikely(
         unlikely[u] = max(unlikely[u], 2.0 * float(ndtr(-abs(float(excess[u])) / error)))
         each = np.repeat(gap[mine], number[mine].astype(np.int64))
         for slope in slopes[u] + errors[u] * np.array([-2.0, 0.0, 2.0]):
-            if unlikely[u] > limit:
+            if unlikely[u] > _RATE:
                 break
             exact = _two_sided(int(lefts[u]), LOGISTIC.probability(slope * each))
             unlikely[u] = max(unlikely[u], exact)

@@ -7,27 +7,25 @@ fit leaves nothing in that direction, and who has tastes of their own leaves mor
 of single entries of that table would spread its rows over directions which answers to few pairs, or
 to items in several components, do not have; any such study would stand out.
 
-The strength is the largest eigenvalue of T Tᵀ without its diagonal, T being the table. All draws of
-signs are worked on at once, by Lanczos' method: reading the table takes longer than the arithmetic.
+The strength is the largest eigenvalue of T Tᵀ without its diagonal, T being the table, by Lanczos'
+method: of several draws at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, each_range, in_turn
 from aggcal._core.progress import counted
 
 _WORD = 64
 _MOST_DRAWS = _WORD - 1
-"""Draws at once: a bit of a word each, and one bit for the leftovers as they are."""
-_TOGETHER = 4  # draws: as many as the kernel takes at a time
+"""Draws: a bit of a word each, and one bit for the leftovers as they are."""
+_ENTRIES = 1 << 21  # of the tables that are worked on at once: more take more memory
 _TOLERANCE = 1e-3
 """Share by which an eigenvalue may still have grown between two looks. Those of random signs differ
 by some thousandths; less takes longer."""
@@ -165,25 +163,17 @@ def strengths_and_agreements(
     >>> round(float(one[0]), 3), bool((one[1:] < 16.0).all()), float(all_[0]), len(one), len(all_)
     (16.0, True, 32.0, 8, 8)
     """
-    bits, width = drawn_bits(len(study.off), draws, random)
-    own, turns = study.squares(study.table(study.off)), counted(range(draws + 1), _LOOKING)
-    if not _compiled():
-        found, together = [], []
-        for draw in turns:
-            data = (
-                study.redrawn(study.off * sign_of(bits, draw)) if draw else study.table(study.off)
-            )
-            found.append(_largest(_plain_product(study, data, own), study.annotators, 1)[0])
-            together.append(agreement(study, weight, data))
-        return np.array(found), np.array(together)
-    drawn = _Drawn(study, bits, turns, width)
-    less: Single = own.astype(np.float32)[:, None]
-    values = _largest(
-        lambda v: drawn.by_item(drawn.by_annotator(v)) - less * v, study.annotators, width
-    )
-    along = drawn.by_annotator(np.repeat(weight.astype(np.float32)[:, None], width, axis=1))
-    whole = _dots(along, along) - float(np.sum(own * np.square(weight)))
-    return values[: draws + 1], whole[: draws + 1]
+    bits, own = drawn_bits(len(study.off), draws, random), study.squares(study.table(study.off))
+    many = max(1, _ENTRIES // max(1, len(study.scale)))
+    values, together, tables = [], [], []
+    for draw in counted(range(draws + 1), _LOOKING):
+        signed = study.off * sign_of(bits, draw)
+        tables.append(study.redrawn(signed) if draw else study.table(signed))
+        together.append(agreement(study, weight, tables[-1]))
+        if len(tables) == many or draw == draws:
+            values.append(_largest(_product(study, tables, own), study.annotators, len(tables)))
+            tables = []
+    return np.concatenate(values), np.array(together)
 
 
 def agreement(study: Leftovers, weight: FloatArray, data: FloatArray) -> float:
@@ -202,23 +192,18 @@ def agreement(study: Leftovers, weight: FloatArray, data: FloatArray) -> float:
     return float(np.sum(np.square(whole)) - np.sum(np.square(weighted)))
 
 
-def _compiled() -> bool:
-    return hasattr(library(), "aggcal_signed_product")
-
-
-def drawn_bits(size: int, draws: int, random: np.random.Generator) -> tuple[Bits, int]:
-    """Return a word of signs for each entry, of which the lowest is plus, and how many to use.
+def drawn_bits(size: int, draws: int, random: np.random.Generator) -> Bits:
+    """Return a word of signs for each entry, a bit a draw, of which the lowest is plus.
 
     Examples
     --------
-    >>> bits, number = drawn_bits(3, 1, np.random.default_rng(0))
-    >>> len(bits), number
-    (3, 4)
+    >>> bits = drawn_bits(3, 1, np.random.default_rng(0))
+    >>> len(bits), sign_of(bits, 0).tolist()
+    (3, [1.0, 1.0, 1.0])
     """
     assert draws <= _MOST_DRAWS  # noqa: S101  # of this package's own choosing
     bits = random.integers(0, 1 << _WORD, size, dtype=np.uint64)
-    bits &= np.uint64((1 << _WORD) - 2)
-    return bits, -(-(draws + 1) // _TOGETHER) * _TOGETHER
+    return bits & np.uint64((1 << _WORD) - 2)
 
 
 def sign_of(bits: Bits, draw: int) -> FloatArray:
@@ -233,132 +218,38 @@ def sign_of(bits: Bits, draw: int) -> FloatArray:
     return np.where(minus, -1.0, 1.0)
 
 
-class _Drawn:
-    """The tables of all draws at once, for the kernel: what is taken off is subtracted."""
-
-    def __init__(self, study: Leftovers, bits: Bits, draws: Iterable[int], width: int) -> None:
-        m, both = study.annotators, np.concatenate([bits, bits])
-        order = np.argsort(np.concatenate([study.owner, study.owner]), kind="stable")
-        starts = np.searchsorted(study.owner, np.arange(m + 1))
-        item, scale = study.item[study.position], study.scale[study.position]
-
-        def table(x: FloatArray, signs: Bits) -> _Signed:
-            data = scale * np.concatenate([x, -x])
-            cells = 2 * starts, item[order], data[order], signs[order]
-            return _Signed(cells, study.n_items, width)
-
-        self.signed = table(study.off, both)
-        none = np.zeros_like(both)
-        self.taken = [table(each.pull, none) for each in study.taken]
-        every: Single = np.ones((1, width), dtype=np.float32)
-        nowhere = np.zeros(len(bits), dtype=np.int64)
-        self.back = [
-            _Signed((starts, nowhere, study.off * each.along, bits), 1, width).by_item(every)
-            for each in study.taken
-        ]
-        for part in self.back:
-            part[:, 0] = 0.0  # without signs nothing is left to take off
-        own, longer = study.squares(study.table(study.off)), np.ones((m, width), dtype=np.float32)
-
-        def lengthen(draw: int) -> None:
-            if draw:
-                left = study.squares(study.table(study.left(study.off * sign_of(bits, draw))))
-                longer[:, draw] = _longer(own, left)
-
-        for _ in in_turn(lengthen, draws):
-            pass
-        self.longer = longer
-
-    def by_annotator(self, v: Single) -> Single:
-        """Sum over annotators: from annotators by draws to items by draws."""
-        given = self.longer * v
-        found = self.signed.by_annotator(given)
-        for table, part in zip(self.taken, self.back, strict=True):
-            found = found - table.by_annotator(part * given)
-        return found
-
-    def by_item(self, v: Single) -> Single:
-        """Sum over items: from items by draws to annotators by draws."""
-        found = self.signed.by_item(v)
-        for table, part in zip(self.taken, self.back, strict=True):
-            found = found - part * table.by_item(v)
-        return self.longer * found
-
-
-class _Signed:
-    """A sparse table with all draws of signs, by annotator and by item, for the kernel."""
-
-    def __init__(
-        self,
-        cells: tuple[IntArray, IntArray, FloatArray, Bits],
-        n_items: int,
-        width: int,
-    ) -> None:
-        starts, item, data, bits = cells
-        self.width = width
-        column, value = item.astype(np.int32), data.astype(np.float32)
-        starts = np.ascontiguousarray(starts, dtype=np.int64)
-        number = np.bincount(column, minlength=n_items)
-        across = np.concatenate([[0], np.cumsum(number)])
-        row, moved, moved_bits = np.empty_like(column), np.empty_like(value), np.empty_like(bits)
-        kernels = library()
-        assert kernels is not None  # noqa: S101  # whoever calls has looked
-        self.kernels, self.next = kernels, across[:-1].copy()
-        kernels.aggcal_signed_transpose(
-            len(starts) - 1,
-            *at(starts, column, value, bits, self.next, row, moved, moved_bits),
-        )
-        self.rows = starts, column, value, bits
-        self.columns = across, row, moved, moved_bits
-
-    def by_annotator(self, v: Single) -> Single:
-        """Sum over annotators: from annotators by draws to items by draws."""
-        return self._product(self.columns, v)
-
-    def by_item(self, v: Single) -> Single:
-        """Sum over items: from items by draws to annotators by draws."""
-        return self._product(self.rows, v)
-
-    def _product(self, part: tuple[IntArray, np.ndarray, Single, Bits], v: Single) -> Single:
-        given = np.ascontiguousarray(v)
-        out = np.empty((len(part[0]) - 1, self.width), dtype=np.float32)
-
-        def work(begin: int, end: int) -> None:
-            self.kernels.aggcal_signed_product(begin, end, self.width, *at(*part, given, out))
-
-        each_range(work, balanced(part[0]))
-        return out
-
-
-def _plain_product(
-    study: Leftovers, data: FloatArray, own: FloatArray
-) -> Callable[[Single], FloatArray]:
-    """Return the product with one draw, without a kernel."""
+def _product(
+    study: Leftovers, tables: list[FloatArray], own: FloatArray
+) -> Callable[[Single], Single]:
+    """Return the product with the matrix of each of some tables, which are blocks of one."""
     from scipy.sparse import csr_array
 
-    shape = study.annotators, study.n_items
-    signed = csr_array((data, study.item, study.starts), shape=shape)
-    across = signed.T.tocsr()
-    return lambda v: signed @ (across @ v) - own[:, None] * v
+    number, m, n, cells = len(tables), study.annotators, study.n_items, len(study.item)
+    each = np.arange(number)[:, None]
+    items = (study.item + n * each).ravel()
+    starts = np.append((study.starts[:-1] + cells * each).ravel(), number * cells)
+    data = np.concatenate(tables, dtype=np.float32)
+    whole, less = csr_array((data, items, starts), shape=(number * m, number * n)), np.float32(own)
+    return lambda v: (whole @ (whole.T @ v.ravel())).reshape(number, m) - less * v
 
 
-def _largest(product: Callable[[Single], np.ndarray], size: int, width: int) -> FloatArray:
+def _largest(product: Callable[[Single], Single], size: int, width: int) -> FloatArray:
     """Return the largest eigenvalue of each of several symmetric matrices, by Lanczos' method.
 
     Rounding makes vectors lose sight of each other. That shows an eigenvalue twice, never a larger
     one, so no vector is kept but the last two.
     """
-    now = np.full((size, width), size**-0.5, dtype=np.float32)
+    now = np.full((width, size), size**-0.5, dtype=np.float32)
     before = np.zeros_like(now)
     diagonal: list[FloatArray] = []
     beside: list[FloatArray] = [np.zeros(width)]
     found: FloatArray = np.zeros(width)
     for step in range(1, min(size, _MOST_STEPS) + 1):
-        new = product(now) - beside[-1].astype(np.float32) * before
+        new = product(now) - beside[-1].astype(np.float32)[:, None] * before
         diagonal.append(_dots(new, now))
-        new = new - diagonal[-1].astype(np.float32) * now
+        new = new - diagonal[-1].astype(np.float32)[:, None] * now
         beside.append(np.sqrt(_dots(new, new)))
-        before, now = now, (new / np.maximum(beside[-1], 1e-30)).astype(np.float32)
+        before, now = now, (new / np.maximum(beside[-1], 1e-30)[:, None]).astype(np.float32)
         if step % _LOOK_EVERY == 0:
             last, found = found, _largest_so_far(diagonal, beside)
             if (found - last <= _TOLERANCE * found).all():
@@ -367,7 +258,7 @@ def _largest(product: Callable[[Single], np.ndarray], size: int, width: int) -> 
 
 
 def _dots(one: np.ndarray, other: np.ndarray) -> FloatArray:
-    return np.asarray(np.einsum("ud,ud->d", one, other, dtype=np.float64))
+    return np.asarray(np.einsum("du,du->d", one, other, dtype=np.float64))
 
 
 def _largest_so_far(diagonal: list[FloatArray], beside: list[FloatArray]) -> FloatArray:

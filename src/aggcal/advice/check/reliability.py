@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from aggcal.advice.check.own_order import (
     rather_than_opposite,
 )
 from aggcal.advice.check.row_sums import Seen
-from aggcal.advice.check.testing import benjamini_hochberg, holm, never_chosen
+from aggcal.advice.check.testing import benjamini_hochberg, holm
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.models.links import LOGISTIC
 
@@ -166,7 +165,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     maybe_turned = population.posterior[:, _REVERSED] > _MAYBE_TURNED
     may_guess = judged & ~sided & (high > _NOT_A_COIN) & ~maybe_turned
     may_guess &= population.posterior[:, _GUESSING] > _DOUBTFUL
-    honest = _if_honest(fitted, total, near, inflation, may_guess)
+    honest = _if_honest(fitted, total, near, inflation)
     agreement, expected, given = _agreement(fitted)
     stray = judged & holm(np.where(judged, honest, 1.0), _RATE)
     # Of many who guess, some agree with clearly less than half: those are not reversed.
@@ -256,12 +255,10 @@ def _if_honest(
     total: FloatArray,
     near: IntArray,
     inflation: FloatArray,
-    may_guess: BoolArray,
 ) -> FloatArray:
     """Return the chance that an honest annotator agrees as little as each of these; 1 for others.
 
-    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none. Who may be
-    guessing is told their chance, however large; of others, it matters where they may be chosen.
+    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
     """
     judgments, gap, others = fitted.judgments, fitted.gap, fitted.others
     seen = Seen(
@@ -281,7 +278,6 @@ def _if_honest(
         near,
         inflation=inflation,
         degrees_of_freedom=fitted.clusters.degrees_of_freedom,
-        enough=np.where(may_guess, inf, never_chosen(len(found), len(near), _RATE)),
     )
     return found
 

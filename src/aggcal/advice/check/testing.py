@@ -64,20 +64,6 @@ def holm(p_values: FloatArray, rate: float) -> BoolArray:
     return chosen
 
 
-def never_chosen(number: int, candidates: int, rate: float) -> float:
-    """Return the p-value above which `holm` chooses none of so many tests.
-
-    At most ``candidates`` of them have one up to ``rate``. The p-values of these need not be exact
-    if they are above it: with any others that are, too, the same tests are chosen.
-
-    Examples
-    --------
-    >>> never_chosen(100, 1, 0.05), never_chosen(100, 100, 0.05)
-    (0.0005, 0.05)
-    """
-    return rate / max(1, number - candidates + 1)
-
-
 def probability_of_at_least(successes: int, p_values: FloatArray) -> float:
     """Return the chance that independent events of these chances happen at least so often.
 
