@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
-_FOLLOWED, _STEPS = 4_000_000, 30
-"""Wins that are followed a step at a time, and steps: SciPy, which takes a third of a second for a
-million wins, is faster with more steps, and needs no more memory with more wins."""
-_MANY = 200_000
-"""Rows from which some are looked at first: all of fewer are looked at as soon."""
-
-_FEW_ROWS, _LARGEST_PART = (8, 64), 4
-"""Rows for each item that are looked at first, and next: of the rest only those matter that are
-between the pieces which these leave, and in most studies they leave one. And how many times as many
-there must be in all: a larger part is not worth looking at alone."""
-_CHAINS = "following chains of wins and losses"
-
-Codes = TypeVar("Codes", CodeArray, IntArray)
+_STEPS = 30
+"""Steps by which chains of wins are followed: with more, SciPy is faster."""
 
 
 class ComparisonGraph:
@@ -60,35 +47,13 @@ class ComparisonGraph:
         In such a piece each item beats each other through a chain; a plain maximum-likelihood
         estimate exists only if there is one.
         """
-        n = self._judgments.n_items
-        rows = len(self._judgments.on_one_machine(_CHAINS).left)
-        if rows > max(_MANY, _LARGEST_PART * _FEW_ROWS[0] * n):
-            label = np.arange(n)
-            for step in (*(rows // (few * n) for few in _FEW_ROWS), 1):
-                label = self._joined(label, max(step, 1))
-                # More wins join pieces and part none: where these make one, all do.
-                if not label.any():
-                    return label
-            if 2 * int((label == 0).sum()) > n:
-                return label
-        winner, loser = self._beats()
-        return _pieces(winner, loser, n)
-
-    def _joined(self, label: IntArray, step: int) -> IntArray:
-        """Join pieces by who beat whom in every so manieth row: wins inside of one add nothing."""
-        judgments = self._judgments.on_one_machine(_CHAINS)
-        left, right = judgments.left[::step], judgments.right[::step]
-
-        outcome = judgments.outcome[::step]
-
-        def across(begin: int, end: int) -> tuple[IntArray, IntArray, FloatArray]:
-            one, other = label[left[begin:end]], label[right[begin:end]]
-            apart = one != other
-            return one[apart], other[apart], outcome[begin:end][apart]
-
-        parts = zip(*each_range(across, even(len(left))), strict=True)
-        winner, loser = _wins(*(np.concatenate(part) for part in parts))
-        return _largest_first(_pieces(winner, loser, int(label.max()) + 1)[label])
+        judgments = self._judgments.on_one_machine("following chains of wins and losses")
+        ahead, behind = judgments.outcome > 0.0, judgments.outcome < 1.0  # ties go both ways
+        left, right = judgments.left, judgments.right
+        winner = np.concatenate([left[ahead], right[behind]])
+        loser = np.concatenate([right[ahead], left[behind]])
+        quick = _one_strong_piece(winner, loser, judgments.n_items)
+        return _strong_pieces(winner, loser, judgments.n_items) if quick is None else quick
 
     @property
     def component_sizes(self) -> IntArray:
@@ -109,18 +74,6 @@ class ComparisonGraph:
     def never_lose(self) -> list[str]:
         """Items without as much as half a loss."""
         return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
-
-    def _beats(self) -> tuple[CodeArray, CodeArray]:
-        """Return who beat whom, ties both ways."""
-        judgments = self._judgments.on_one_machine(_CHAINS)
-        return _wins(judgments.left, judgments.right, judgments.outcome)
-
-
-def _wins(left: Codes, right: Codes, outcome: FloatArray) -> tuple[Codes, Codes]:
-    """Return who beat whom, ties both ways."""
-    ahead, behind = outcome > 0.0, outcome < 1.0
-    winner = np.concatenate([left[ahead], right[behind]])
-    return winner, np.concatenate([right[ahead], left[behind]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +131,7 @@ class Forest:
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 
-def _pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
-    """Return strongly connected pieces, without SciPy where that is sooner."""
-    quick = _one_strong_piece(winner, loser, n)
-    return _strong_pieces(winner, loser, n) if quick is None else quick
-
-
-def _strong_pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
+def _strong_pieces(winner: CodeArray, loser: CodeArray, n: int) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -193,13 +140,13 @@ def _strong_pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
     return _largest_first(connected_components(edges, directed=True, connection="strong")[1])
 
 
-def _one_strong_piece(winner: Codes, loser: Codes, n: int) -> IntArray | None:
+def _one_strong_piece(winner: CodeArray, loser: CodeArray, n: int) -> IntArray | None:
     """Return strong pieces where all but single items are one; None where that is not seen.
 
     Chains are followed a step at a time from one item, forward and backward. Where most items were
     often compared all are reached in a few steps, in less time than SciPy takes to load.
     """
-    if not len(winner) or len(winner) > _FOLLOWED:
+    if not len(winner):
         return None
     hub = int(
         np.argmax(np.minimum(np.bincount(winner, minlength=n), np.bincount(loser, minlength=n)))
@@ -225,7 +172,7 @@ def _one_strong_piece(winner: Codes, loser: Codes, n: int) -> IntArray | None:
     return label
 
 
-def _cyclic(winner: Codes, loser: Codes, n: int) -> bool:
+def _cyclic(winner: CodeArray, loser: CodeArray, n: int) -> bool:
     """Tell whether some of these items may beat each other through a chain."""
     for _ in range(_STEPS):
         # Who never wins, or never loses, among those that are left is part of no chain.

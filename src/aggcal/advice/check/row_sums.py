@@ -16,8 +16,6 @@ from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
 from aggcal.models.links import LOGISTIC
 
-_AT_ONCE = 1 << 15  # rows: more do not stay in the cache, fewer take more calls
-_ENTRIES = 1 << 16  # of a table worked on at once: more take more memory, fewer more time
 _FEWEST = 500  # rows for a thread where each is looked at by many slopes and sets of scores
 _MOST_SETS = 64  # of scores: as many as the kernel has room for
 
@@ -33,23 +31,18 @@ def slope_losses(
     >>> slope_losses(np.array([0, 2]), np.zeros(2), once, once).round(4)
     array([[1.3863, 1.3863]])
     """
-    kernels, found = library(), np.zeros((len(starts) - 1, len(slopes)))
+    kernels, m = library(), len(starts) - 1
+    if kernels is None:
+        owner = np.repeat(np.arange(m), np.diff(starts))
+        each = (number * np.log1p(np.exp(-slope * size)) for slope in slopes.tolist())
+        return np.stack([sums(owner, lost, m) for lost in each], axis=1)
+    found = np.empty((m, len(slopes)))
 
-    def compiled(begin: int, end: int) -> None:
+    def work(begin: int, end: int) -> None:
         columns = at(starts, size, number)
-        kernels.aggcal_slope_losses(begin, end, *columns, len(slopes), *at(slopes, found))  # type: ignore[union-attr]
+        kernels.aggcal_slope_losses(begin, end, *columns, len(slopes), *at(slopes, found))
 
-    def plain(begin: int, end: int) -> None:
-        owner = np.repeat(np.arange(end - begin), np.diff(starts[begin : end + 1]))
-        first = int(starts[begin])
-        for k, slope in enumerate(slopes.tolist()):
-            for start in range(0, len(owner), _AT_ONCE):
-                part = slice(first + start, first + min(start + _AT_ONCE, len(owner)))
-                lost = number[part] * np.log1p(np.exp(-slope * size[part]))
-                whose = owner[start : start + _AT_ONCE]
-                found[begin:end, k] += sums(whose, lost, end - begin)
-
-    each_range(plain if kernels is None else compiled, balanced(starts))
+    each_range(work, balanced(starts))
     return found
 
 
@@ -140,9 +133,8 @@ class Seen(NamedTuple):
         drawn = (self.errors[self.left[mine]] - self.errors[self.right[mine]]).T
         real = np.where(gap >= 0.0, 1.0, -1.0) * (gap + self.wider[who] * drawn)
         mean, variance = np.empty((2, len(slopes), len(drawn)))
-        few = max(1, _ENTRIES // max(1, real.size))
-        for k in range(0, len(slopes), few):
-            agrees = expit(slopes[k : k + few, None, None] * real)
-            mean[k : k + few] = (agrees - 0.5) @ (number * size)
-            variance[k : k + few] = (agrees * (1.0 - agrees)) @ (number * np.square(size))
+        for k, slope in enumerate(slopes.tolist()):
+            agrees = expit(slope * real)
+            mean[k] = (agrees - 0.5) @ (number * size)
+            variance[k] = (agrees * (1.0 - agrees)) @ (number * np.square(size))
         return mean, variance

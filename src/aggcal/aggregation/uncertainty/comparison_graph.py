@@ -7,8 +7,7 @@ from math import exp, sqrt
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
-from aggcal._core.elsewhere import beside, is_here
-from aggcal._core.kernels.threads import added, each_range, even
+from aggcal._core.elsewhere import beside
 from aggcal.data.judgments import Judgments
 from aggcal.models.weighted_pairs import Pairs
 
@@ -41,36 +40,17 @@ def pairs_of_component(
     That is divided by the root of how often either item was compared, which comes last.
     """
     n = len(own)
-    columns = judgments.left, judgments.right, judgments.count
-    left, right, count_of_row = (_every(column, step) for column in columns)
+    left, right = judgments.left[::step], judgments.right[::step]
+    given = judgments.count[::step]
     if n < judgments.n_items:
         where = np.full(judgments.n_items, -1, dtype=np.int32)
         where[own] = np.arange(n, dtype=np.int32)
         mine = where[left] >= 0
         left, right = where[left[mine]], where[right[mine]]
-        count_of_row = count_of_row[mine]
-    degree = sums(left, count_of_row, n) + sums(right, count_of_row, n)
-    root, given = np.sqrt(degree), np.empty(len(left))
-
-    def weigh(begin: int, end: int) -> None:
-        some = slice(begin, end)
-        given[some] = count_of_row[some] / (root[left[some]] * root[right[some]])
-
-    each_range(weigh, even(len(given)))
-    return left, right, given, degree
-
-
-def _every(column: np.ndarray, step: int) -> np.ndarray:
-    """Return every so manieth entry of a column, copied in threads where some are left out."""
-    if step == 1 or column.strides == (0,):
-        return column[::step]
-    found = np.empty(-(-len(column) // step), dtype=column.dtype)
-
-    def copy(begin: int, end: int) -> None:
-        found[begin:end] = column[begin * step : end * step : step]
-
-    each_range(copy, even(len(found)))
-    return found
+        given = given[mine]
+    degree = sums(left, given, n) + sums(right, given, n)
+    root: FloatArray = np.sqrt(degree)
+    return left, right, given / (root[left] * root[right]), degree
 
 
 def evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
@@ -101,7 +81,7 @@ def evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
         vector = graph.neighbours(basis[step])
         vector -= (first @ vector) * first
         diagonal[step] = float(basis[step] @ vector)
-        _take_out(basis[: step + 1], vector)
+        vector -= (basis[: step + 1] @ vector) @ basis[: step + 1]
         size = next_to[step] = float(np.sqrt(vector @ vector))
         every = _EVERY if step > _FEW_STEPS else _OFTEN
         if step % every and step < steps - 1 and size > _TINY:
@@ -123,20 +103,6 @@ def evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
         if size <= _TINY:
             return second < limit
     return False
-
-
-def _take_out(basis: FloatArray, vector: FloatArray) -> None:
-    """Take all directions of a basis, a row each, out of a vector."""
-    if not is_here(vector):
-        vector -= (basis @ vector) @ basis
-        return
-    ranges = even(len(vector))
-    along = added(each_range(lambda a, b: np.asarray(basis[:, a:b] @ vector[a:b]), ranges))
-
-    def work(begin: int, end: int) -> None:
-        vector[begin:end] -= along @ basis[:, begin:end]
-
-    each_range(work, ranges)
 
 
 def _apart(values: FloatArray, off: FloatArray) -> bool:
