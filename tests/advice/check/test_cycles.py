@@ -9,24 +9,14 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import sums
-from aggcal.advice.check import cycles as module
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.cycles import _Pairs, cycle_findings, cycles
 from aggcal.advice.check.pair_answers import Answers
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("n", "asked"), [(9, 25), (70, 600)])
-def test_triples_are_those_of_brute_force(
-    n: int,
-    asked: int,
-    compiled: bool,
-    random: np.random.Generator,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_triples_are_those_of_brute_force(n: int, asked: int, random: np.random.Generator) -> None:
     """More than 64 items take two words of bits each."""
-    if not compiled:
-        monkeypatch.setattr(module, "library", lambda: None)
     rows = [
         (f"u{u}", f"i{a}", f"i{b}")
         for u in range(3)

@@ -13,9 +13,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal._core.kernels import library
 from aggcal._core.tables import as_text
-from aggcal.advice.suggest import criterion as criteria
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import MOST_PAIRS, candidates
 from aggcal.advice.suggest.criterion import Answering, criterion, information
@@ -121,24 +119,6 @@ def test_the_order_by_item_agrees_with_the_exact_one() -> None:
     rough = criterion(replace(beliefs, covariance=None), i, j, about_scores=False).worth(told)
     assert np.corrcoef(exact, rough)[0, 1] > 0.97
     assert 0.8 < rough.sum() / exact.sum() < 1.25
-
-
-@pytest.mark.parametrize("modelled", [False, True])
-def test_what_many_items_are_worth_is_the_same_compiled_and_not(
-    monkeypatch: pytest.MonkeyPatch, modelled: bool
-) -> None:
-    if library() is None:
-        pytest.skip("there is no kernel")
-    random, n = np.random.default_rng(4), 2_500
-    scores, variances = random.normal(size=n), random.uniform(0.001, 0.5, n)
-    scores[5:9] = scores[4]
-    model = np.where(random.random(n) < 0.2, np.nan, random.normal(size=n)) if modelled else None
-    pairs = np.arange(n - 1), np.arange(1, n)
-    compiled = criteria._ByItem(variances, scores, model, *pairs)
-    monkeypatch.setattr(criteria, "library", lambda: None)
-    plain = criteria._ByItem(variances, scores, model, *pairs)
-    assert compiled.stake == pytest.approx(plain.stake, rel=1e-12, abs=0.0)
-    assert len(set(plain.stake.tolist())) > n // 2
 
 
 @pytest.mark.parametrize("per_item", [1, 2, 3])

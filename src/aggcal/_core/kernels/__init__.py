@@ -222,10 +222,6 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     ]  # fmt: skip
     kernels.aggcal_numbered.restype = count
     kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
-    kernels.aggcal_triads.restype = None
-    kernels.aggcal_triads.argtypes = [count, count, count, *([array] * 6)]
-    kernels.aggcal_nearness.restype = None
-    kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
 
 
 def _declare_reading(kernels: ctypes.CDLL) -> None:

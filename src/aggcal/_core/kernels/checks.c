@@ -116,42 +116,6 @@ void aggcal_agreeing(int64_t first, int64_t last, const int64_t *who, const int6
     }
 }
 
-/* What the order of each item and those of a few others is worth, added up: with the variance v of
- * a gap d, e^(-d^2 / 2v) / (2 pi v), times half of the square of how far a model puts the two apart
- * where there is one (NaN: it does not know an item). Pairs of an item with itself count nothing. */
-void aggcal_nearness(int64_t first, int64_t last, int64_t few, const int64_t *chosen,
-                     const double *score, const double *variance, const double *model,
-                     double *total)
-{
-    double wide[CHUNK], near[CHUNK];
-    for (int64_t i = first; i < last; i++) total[i] = 0.0;
-    for (int64_t from = 0; from < few; from += CHUNK) {
-        const int n = (int)(few - from < CHUNK ? few - from : CHUNK);
-        const int64_t *who = chosen + from;
-        double at[CHUNK], spread[CHUNK], put[CHUNK];
-        for (int k = 0; k < n; k++) at[k] = score[who[k]];
-        for (int k = 0; k < n; k++) spread[k] = variance[who[k]];
-        for (int k = 0; k < n; k++) put[k] = model ? model[who[k]] : 0.0;
-        for (int64_t i = first; i < last; i++) {
-            const double own = variance[i], here = score[i];
-            for (int k = 0; k < n; k++) {
-                const double v = own + spread[k], d = here - at[k];
-                wide[k] = 1.0 / (v > 1e-12 ? v : 1e-12);
-                near[k] = 0.5 * d * d * wide[k];
-            }
-            for (int k = 0; k < n; k++) near[k] = exp_minus(near[k]) * wide[k];
-            if (model)
-                for (int k = 0; k < n; k++) {
-                    const double apart = model[i] - put[k], half = 0.5 * apart * apart;
-                    near[k] *= half == half ? half : 0.0;
-                }
-            for (int k = 0; k < n; k++)
-                if (who[k] == i) near[k] = 0.0;
-            total[i] += sum_of(near, n) * 0.15915494309189533577;
-        }
-    }
-}
-
 /* Numbers of pairs of codes, by an order in which equal ones are side by side: found has the number
  * of the one at each position, and first where each occurs first. Returns how many there are. */
 int64_t aggcal_numbered(int64_t rows, const int64_t *order, const int32_t *one,

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.kernels import at, library
 from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
@@ -67,13 +66,6 @@ class _Pairs:
         Of each item those below and those above it are bits of a row, and what two rows have in
         common is counted 64 items at a time.
         """
-        kernels = library()
-        if kernels is not None:
-            words, found = -(-self.items // _WORD), np.empty(2, dtype=np.int64)
-            tables = np.empty((2, self.items, words), dtype=np.uint64)
-            given = at(self.first, self.second, np.ascontiguousarray(majority))
-            kernels.aggcal_triads(len(majority), self.items, words, *given, *at(*tables, found))
-            return int(found[0]), int(found[1])
         ahead, behind = majority > 0.0, majority < 0.0
         up = np.concatenate([self.first[ahead], self.second[behind]])
         down = np.concatenate([self.second[ahead], self.first[behind]])

@@ -56,8 +56,7 @@ _Rows = tuple[CodeArray, CodeArray, FloatArray, FloatArray]
 class Others:
     """For each row: how far left lies above right for the others, and how sure that is.
 
-    ``exact`` tells whether items were moved together (one Newton step from the optimum) or, for
-    many items, each on its own.
+    Items were moved together (one Newton step from the optimum) or, many, each on its own.
     """
 
     gap: FloatArray
@@ -66,7 +65,6 @@ class Others:
     """The information matrix of the scores, without the prior; None for many items."""
     item_information: FloatArray
     """Its diagonal."""
-    exact: bool
     errors: FloatArray
     """Errors of the scores, drawn from their uncertainty: one set a row."""
     share: FloatArray
@@ -142,7 +140,7 @@ def consensus_of_others(
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
         errors = normal / np.sqrt(diagonal + precision)
-        return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
+        return Others(gap - moved, gap_variances, None, diagonal, errors, share)
     information = laplacian_of(left, right, curve, n)
     whole = information + precision * np.eye(n)
     factor = upper_factor(whole)
@@ -161,7 +159,7 @@ def consensus_of_others(
     for done, _ in enumerate(in_turn(without, parts)):
         report("comparing each annotator with the others", done, len(parts))
     gap, variance = gap - moves, np.maximum(variance, 0.0)
-    return Others(gap, variance, information, diagonal, True, errors, share, covariance)  # noqa: FBT003
+    return Others(gap, variance, information, diagonal, errors, share, covariance)
 
 
 def _batches(starts: IntArray, n: int) -> list[IntArray]:

@@ -30,7 +30,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, elementwise
 from aggcal._core.blas import in_one_thread
-from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
@@ -185,22 +184,15 @@ class _ByItem(Criterion):
         self, scores: FloatArray, model: FloatArray | None, chosen: IntArray
     ) -> FloatArray:
         """Return the weights of each item's pairs with the chosen ones, added up."""
-        kernels, n = library(), len(scores)
-        total = np.empty(n)
-        rows = max(1, _BLOCK // len(chosen))
-        given = [None if x is None else np.ascontiguousarray(x) for x in (scores, self.left, model)]
+        n, total = len(scores), np.empty(len(scores))
 
-        def compiled(begin: int, end: int) -> None:
-            columns = at(chosen, *given, total)
-            kernels.aggcal_nearness(begin, end, len(chosen), *columns)  # type: ignore[union-attr]
-
-        def plain(begin: int, end: int) -> None:
+        def work(begin: int, end: int) -> None:
             piece = np.arange(begin, end)
             near = self._near(scores, model, piece[:, None], chosen[None, :])
             near[piece[:, None] == chosen[None, :]] = 0.0
             total[piece] = near.sum(axis=1)
 
-        each_range(plain if kernels is None else compiled, [*range(0, n, rows), n])
+        each_range(work, [*range(0, n, max(1, _BLOCK // len(chosen))), n])
         return total
 
     def _near(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, picked, ranks
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks, sums
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, PairedByLevelWarning
@@ -36,7 +36,6 @@ for what is not known of the spread, which with few judgments exceeds what is kn
 _FEWEST, _SPREAD_UNKNOWN = 15, 20.0
 """Items that a spread is estimated from at least, and what its own error multiplies the limits by:
 1 + so much over the number of items times the squared share of their variance that is known."""
-_ROWS = 1_000_000  # that are looked at; more tell the same
 
 
 def slow_directions(values: FloatArray, vectors: FloatArray, degree: FloatArray) -> FloatArray:
@@ -61,35 +60,16 @@ def slow_directions(values: FloatArray, vectors: FloatArray, degree: FloatArray)
     return np.asarray(found / np.maximum(np.sqrt(np.square(found).sum(axis=0)), 1e-300))
 
 
-def against_the_prior(
-    scores: FloatArray, slow: FloatArray, covariance: Covariance, prior_sd: float
-) -> bool:
-    """Tell whether scores vary along slow directions more than independent ones would.
-
-    With x a direction, Var(x'ŝ) = σ² − x'Cx where scores do not depend on who was compared.
-    """
-    variance, total = prior_sd**2, 0.0
-    for direction in slow.T:
-        known = 1.0 - covariance.contrast_variance(direction) / variance
-        total += float(direction @ scores) ** 2 / (variance * max(known, _LEAST_KNOWN))
-    usual = max(1.0 - float(covariance.variances.mean()) / variance, _LEAST_KNOWN)
-    limit = _CONFLICT[slow.shape[1] - 1] * (1.0 + _SPREAD_UNKNOWN / (len(scores) * usual**2))
-    return len(scores) >= _FEWEST and total > limit
-
-
 def differ_like_any(judgments: Judgments, own: IntArray, scores: FloatArray) -> bool:
     """Tell whether items that were compared differ about as much as any two (Geary's ratio)."""
-    at = np.arange(0, len(judgments.count), -(-len(judgments.count) // _ROWS))
-    left, right = picked(judgments.left, at), picked(judgments.right, at)
     inside = np.zeros(judgments.n_items, dtype=bool)
     inside[own] = True
-    mine = inside[left]
-    left, right = left[mine], right[mine]
-    given = picked(judgments.count, at)[mine].astype(np.float64)
-    of_each = np.bincount(left, given, len(scores)) + np.bincount(right, given, len(scores))
+    mine = inside[judgments.left]
+    left, right, count = judgments.left[mine], judgments.right[mine], judgments.count[mine]
+    of_each = sums(left, count, len(scores)) + sums(right, count, len(scores))
     about = scores - float(of_each @ scores) / float(of_each.sum())
     any_two = 2.0 * float(of_each @ np.square(about)) / float(of_each.sum())
-    compared = float(given @ np.square(scores[left] - scores[right])) / float(given.sum())
+    compared = float(count @ np.square(scores[left] - scores[right])) / float(count.sum())
     return compared > _ALIKE * any_two
 
 
@@ -110,8 +90,17 @@ def suspect_directions(
 def level_warnings(
     scores: FloatArray, slow: FloatArray, covariance: Covariance, prior_sd: float
 ) -> tuple[AggcalWarning, ...]:
-    """Warn where levels that somebody knew beforehand may have decided who was compared."""
-    return _told() if against_the_prior(scores, slow, covariance, prior_sd) else ()
+    """Warn where scores vary along slow directions more than independent ones would.
+
+    With x a direction, Var(x'ŝ) = σ² − x'Cx where scores do not depend on who was compared.
+    """
+    variance, total = prior_sd**2, 0.0
+    for direction in slow.T:
+        known = 1.0 - covariance.contrast_variance(direction) / variance
+        total += float(direction @ scores) ** 2 / (variance * max(known, _LEAST_KNOWN))
+    usual = max(1.0 - float(covariance.variances.mean()) / variance, _LEAST_KNOWN)
+    limit = _CONFLICT[slow.shape[1] - 1] * (1.0 + _SPREAD_UNKNOWN / (len(scores) * usual**2))
+    return _told() if len(scores) >= _FEWEST and total > limit else ()
 
 
 def model_level_warnings(
