@@ -31,7 +31,6 @@ PRELOADED = (
     "aggcal.advice.guarantees",
     "aggcal.aggregation.scales",
     "aggcal.assessment",
-    "aggcal.assessment.claimed",
     "aggcal.assessment.comparisons",
     "aggcal.assessment.decisions",
     "aggcal.assessment.files",

@@ -14,9 +14,9 @@ from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import order as order_said
 from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
+from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
 from aggcal.aggregation.uncertainty.top import stated, top_chances
-from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
 from aggcal.assessment.tables import shown_score
 from aggcal.assessment.wishes import Wishes, check_top
 from aggcal.calibration.above import anchored_above, chance_above
@@ -225,6 +225,47 @@ def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, s
     else:
         found = probability_below((known.scores - at) / known.se, known.degrees_of_freedom)
     return aligned(found, consensus.item_ids, items), ""
+
+
+def unclaimed_order(result: Assessment) -> str:
+    """Return why nothing is claimed of ranks; nothing where it is.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> unclaimed_order(aggcal.assess([("ann", "a", "b"), ("bob", "c", "d")], warn=False))
+    'the comparisons form 2 connected components, with too few comparisons between them, or none'
+    """
+    known = None if result.consensus is None else result.consensus.uncertainty
+    if known is None:
+        return "there are no standard errors"
+    record = None if result.consensus is None else result.consensus.convergence
+    if record is not None and not record.converged:
+        return "the fit did not converge"
+    parts = n_components(known.component)
+    if parts > 1:
+        return (
+            f"the comparisons form {parts:,} {known.divided}, with too few comparisons between "
+            "them, or none"
+        )
+    return ""
+
+
+def unclaimed_scores(result: Assessment) -> str:
+    """Return why nothing is claimed of where scores lie; nothing where it is.
+
+    Intervals that cover the truth rest on anchors, not on who was compared with whom.
+    """
+    calibration, anchored = result.calibration, result.anchored
+    if calibration is not None:
+        if calibration.covers is None:
+            return "there are no intervals"
+        if calibration.measured is not None or result.consensus is None:
+            return ""
+        return unclaimed_order(result)
+    if anchored is not None:
+        return "" if anchored.measured else "the anchors are too few"
+    return unclaimed_order(result)
 
 
 def _verdicts(chance: FloatArray, error: float) -> np.ndarray:

@@ -8,9 +8,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.advising import advise
-from aggcal.advice.influence import Influence, influence_of
+from aggcal.advice.influence import Influence, Refits, influence_of
 from aggcal.advice.influence.one_step import OneStep, matched
-from aggcal.advice.influence.refits import Refits
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.data.judgments import Judgments

@@ -1,6 +1,6 @@
 """How much the result hangs on single annotators and items.
 
-- `one_step`: how far scores move without each, by one Newton step; `refits`: by a fit.
+- `one_step`: how far scores move without each, by one Newton step; `Refits`: by a fit.
 - `shifts`: these moves.
 """
 
@@ -14,16 +14,17 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
-from aggcal._core.tables import Columns, as_frame
+from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import brief, wrapped
 from aggcal._core.unmasked import distinct
-from aggcal.advice.influence.one_step import OneStep
-from aggcal.advice.influence.refits import Refits
+from aggcal.advice.influence.one_step import OneStep, matched
 from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.estimate import Quantify
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_METHOD, LOCAL
@@ -196,6 +197,43 @@ def influence_of(judgments: AnyJudgments, consensus: Consensus, *, exact: int) -
     none = np.zeros(forces.n_annotators, dtype=bool), np.zeros(forces.n_items, dtype=bool)
     found = Influence(consensus, shifts, error, none[0], item_size, none[1], step.joint)
     return _refitted(found, Refits(whole, consensus), exact) if exact else found
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Fits what is left of some judgments in the same way, the spreads held."""
+
+    judgments: Judgments
+    consensus: Consensus
+
+    __repr__ = brief
+
+    def without_annotators(self, left_out: IntArray) -> FloatArray | None:
+        """Return how far scores move without some annotators; None if nobody is left."""
+        kept = ~np.isin(self.judgments.annotator, left_out)
+        return self._moved(kept, np.ones(len(self.consensus.scores), dtype=bool))
+
+    def without_item(self, item: int) -> float | None:
+        """Return the root mean square by which the others move without an item."""
+        kept = (self.judgments.left != item) & (self.judgments.right != item)
+        rest = np.arange(len(self.consensus.scores)) != item
+        moved = self._moved(kept, rest)
+        return None if moved is None else float(np.sqrt(np.mean(np.square(moved[rest]))))
+
+    def _moved(self, kept: BoolArray, counted: BoolArray) -> FloatArray | None:
+        """Return how far the items that count move; one that nobody compares is in the middle."""
+        if not kept.any():
+            return None
+        scores, known = self.consensus.scores, self.consensus.quantifier
+        own: object = known.aggregator if isinstance(known, Quantify) else None
+        part = self.judgments.of_rows(kept)
+        assert isinstance(own, Curved)  # noqa: S101  # who calls knows
+        again = own.refit(part, self.consensus, self.consensus)
+        there = aligned(again.scores, again.item_ids, self.consensus.item_ids)
+        there = np.where(np.isnan(there), 0.0, there)
+        found = np.zeros(len(scores))
+        found[counted] = matched(there[counted] - scores[counted], scores[counted])
+        return found
 
 
 def _refitted(found: Influence, refits: Refits, exact: int) -> Influence:

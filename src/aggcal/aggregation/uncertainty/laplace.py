@@ -16,7 +16,6 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, SingleArray
 from aggcal._core.elsewhere import beside, fetched
 from aggcal._core.triangles import inverse_of_factor
-from aggcal.aggregation.solve.lanczos import lowest_eigenvalues
 from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
 from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
@@ -46,6 +45,9 @@ standard error given all others, vary by so much or more, and how many of them a
 pairs are drawn at random the third is at 1.4 to 1.9, in blocks, chains and where items meet others
 of about their level at 2.7 to 6: errors that neighbours share do not average out. The first is the
 scale of all scores."""
+_TINY = 1e-4
+"""What is left of a vector when all directions were taken, of the largest part so far: products may
+have the digits of single precision only."""
 _FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
@@ -214,6 +216,45 @@ def _far_reaching(information: Information) -> bool:
         lambda vector: information.product(vector / root) / root, len(root), _STEPS, _MODES
     )
     return bool(found[-1] * _LONG < 1.0)
+
+
+def lowest_eigenvalues(
+    product: Callable[[FloatArray], FloatArray], n: int, steps: int, number: int
+) -> FloatArray:
+    """Return the lowest eigenvalues of a symmetric matrix, from above, by Lanczos' method.
+
+    Parameters
+    ----------
+    product
+        Multiplies a vector by the matrix.
+    n
+        Its rows.
+    steps
+        Products at most: more come closer.
+    number
+        How many eigenvalues; fewer come back where there are fewer.
+
+    Examples
+    --------
+    >>> stiff = np.array([0.1, 1.0, 1.1, 1.2])
+    >>> lowest_eigenvalues(lambda v: stiff * v, 4, 4, 2)
+    array([0.1, 1. ])
+    """
+    vector = np.random.default_rng(0).standard_normal(n)
+    steps = min(steps, n)
+    basis, diagonal, beside = np.empty((steps, n)), np.empty(steps), np.empty(steps)
+    size, taken, largest = float(np.sqrt(vector @ vector)), 0, 0.0
+    while taken < steps and size > _TINY * largest:
+        basis[taken] = vector / size
+        vector = product(basis[taken])
+        diagonal[taken] = basis[taken] @ vector
+        vector = vector - (basis[: taken + 1] @ vector) @ basis[: taken + 1]
+        size = beside[taken] = float(np.sqrt(vector @ vector))
+        largest = max(largest, abs(float(diagonal[taken])), size)
+        taken += 1
+    small = np.diag(diagonal[:taken])
+    small += np.diag(beside[: taken - 1], 1) + np.diag(beside[: taken - 1], -1)
+    return np.asarray(np.linalg.eigvalsh(small)[:number])
 
 
 def _carried(borders: FloatArray, own: FloatArray, unit: FloatArray | None) -> FloatArray:
