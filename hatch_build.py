@@ -70,10 +70,10 @@ class BuildHook(BuildHookInterface):
         build_data["pure_python"] = False
 
     def _manual(self) -> Path | None:
-        """Make the manual page; the parser that it comes from needs nothing but Python."""
+        """Make the manual page; the table that it comes from needs nothing but Python."""
         page = Path(tempfile.mkdtemp()) / "aggcal.1"
         source = os.pathsep.join((str(Path(self.root) / "src"), os.environ.get("PYTHONPATH", "")))
-        code = "from aggcal.cli import manual, parser; print(manual.page(parser.parser()), end='')"
+        code = "from aggcal.cli.manual import page; print(page(), end='')"
         command = [sys.executable, "-c", code]
         try:
             with page.open("wb") as file:

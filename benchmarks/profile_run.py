@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 TOLD = ("numpy", "scipy", "duckdb", "jinja2", "aggcal")
 PARTS = (
-    ("aggcal.cli.commands.run", "judgments_from", "reading"),
-    ("aggcal.cli.commands.run", "scores_from", "reading"),
+    ("aggcal.cli.reading", "judgments_from", "reading"),
+    ("aggcal.cli.reading", "scores_from", "reading"),
     ("aggcal.aggregation.consensus.Consensus", "quantify", "uncertainty"),
     ("aggcal.assessment", "calibrated", "Stage 2"),
     ("aggcal.advice.advising", "check", "check"),

@@ -169,12 +169,12 @@ def run_aggcal(
     from aggcal import assessment
     from aggcal.aggregation.consensus import Consensus
     from aggcal.assessment.result import Assessment
-    from aggcal.cli.commands import run
+    from aggcal.cli import reading
 
     parts: dict[str, float] = {}
     for where, name, part in (
-        (run, "judgments_from", "reading"),
-        (run, "scores_from", "reading"),
+        (reading, "judgments_from", "reading"),
+        (reading, "scores_from", "reading"),
         (Consensus, "quantify", "uncertainty"),
         (assessment, "calibrated", "Stage 2"),
         (Assessment, "with_advice", "check"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +17,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import HRA, CrowdBT
 from aggcal.cli import main
 from aggcal.cli.commands import COMMANDS
-from aggcal.cli.parser import parser
+from aggcal.cli.table import Option
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 
@@ -228,51 +227,47 @@ NEEDS = {
 }
 
 
-def options_of(command: str) -> list[argparse.Action]:
-    commands = next(
-        action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    found = commands.choices[command]._actions
-    return [action for action in found if action.nargs != 0]
+def options_of(command: str) -> list[Option]:
+    return [option for option in COMMANDS[command].options if not option.flag]
 
 
 CASES = [
-    (command, action)
+    (command, option)
     for command in COMMANDS
-    for action in options_of(command)
-    if action.option_strings and WRONG_WORDS.get(action.dest, "") is not None
+    for option in options_of(command)
+    if option.names and WRONG_WORDS.get(option.dest, "") is not None
 ]
 
 
 def test_every_option_was_thought_of() -> None:
-    named = {action.dest for command in COMMANDS for action in options_of(command)}
+    named = {option.dest for command in COMMANDS for option in options_of(command)}
     assert named - set(WRONG_WORDS) == set()
 
 
-@pytest.mark.parametrize(("command", "action"), CASES, ids=[f"{c}-{a.dest}" for c, a in CASES])
+@pytest.mark.parametrize(("command", "option"), CASES, ids=[f"{c}-{o.dest}" for c, o in CASES])
 @pytest.mark.usefixtures("no_work")
 def test_a_wrong_word_is_refused_before_any_work(
     command: str,
-    action: argparse.Action,
+    option: Option,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.txt").write_text("")
-    wrong = WRONG_WORDS[action.dest]
-    if command == "simulate" and action.dest in ("items", "model_sd"):
+    wrong = WRONG_WORDS[option.dest]
+    if command == "simulate" and option.dest in ("items", "model_sd"):
         wrong = "-1"
-    if command == "simulate" and action.dest == "control":
+    if command == "simulate" and option.dest == "control":
         wrong = "nan"
-    if command != "simulate" and action.dest == "grades":
+    if command != "simulate" and option.dest == "grades":
         wrong = "50,40"
-    if command == "report" and action.dest == "output":
+    if command == "report" and option.dest == "output":
         return  # renders what is there already
-    needs = [w for w in NEEDS[command] if action.dest != "output" or w not in ("-o", "out.csv")]
-    if action.dest == "output" and needs[-1:] == ["out"]:
+    needs = [w for w in NEEDS[command] if option.dest != "output" or w not in ("-o", "out.csv")]
+    if option.dest == "output" and needs[-1:] == ["out"]:
         needs.pop()
-    words = [command, *needs, action.option_strings[-1], str(wrong)]
+    words = [command, *needs, option.names[-1], str(wrong)]
     try:
         code = main(words)
     except SystemExit as left:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from aggcal.cli.parser import parser
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.table import Option
 from aggcal.registry import METHODS
 
 
@@ -38,40 +38,23 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def _commands() -> Iterator[str]:
-    whole = parser()
-    for action in whole._actions:  # noqa: SLF001  # argparse has no public list
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for name, command in action.choices.items():
-                yield f"## aggcal {name}\n\n{command.description} {command.more}\n"
-                yield f"```\n{command.example}\n```\n"
-                yield from _options(command)
+    for name, command in COMMANDS.items():
+        yield f"## aggcal {name}\n\n{command.description} {command.about}\n"
+        yield f"```\n{command.example}\n```\n"
+        for heading, _, options in command.sections():
+            rows = [f"| {_called(option)} | {_explained(option)} |" for option in options]
+            if rows:
+                yield "\n".join([f"| {heading} | |", "|---|---|", *rows]) + "\n"
 
 
-def _options(command: argparse.ArgumentParser) -> Iterator[str]:
-    formatter = command._get_formatter()  # noqa: SLF001
-    for group in command._action_groups:  # noqa: SLF001
-        rows = [
-            f"| {_called(action)} | {_explained(action, formatter)} |"
-            for action in group._group_actions  # noqa: SLF001
-            if action.help is not None
-        ]
-        if rows:
-            title = {"positional arguments": "arguments"}.get(group.title or "", group.title)
-            yield "\n".join([f"| {title} | |", "|---|---|", *rows]) + "\n"
+def _called(option: Option) -> str:
+    value = f" {option.value}".rstrip()
+    return ", ".join(f"`{name}{value}`" for name in option.names) or f"`{option.value}`"
 
 
-def _called(action: argparse.Action) -> str:
-    value = action.metavar or ("" if action.choices else action.dest.upper())
-    if not action.option_strings:
-        return f"`{value or action.dest}`"
-    value = "" if action.nargs == 0 else f" {value}".rstrip()
-    return ", ".join(f"`{name}{value}`" for name in action.option_strings)
-
-
-def _explained(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
-    text = formatter._expand_help(action).replace("|", "\\|").replace("<", "&lt;")  # noqa: SLF001
-    if action.choices and not action.metavar:
-        text = (
-            f"{', '.join(f'`{choice}`' for choice in action.choices)}. {text[0].upper()}{text[1:]}"
-        )
-    return text
+def _explained(option: Option) -> str:
+    text = option.described.replace("|", "\\|").replace("<", "&lt;")
+    if option.value or not option.choices:
+        return text
+    listed = ", ".join(f"`{choice}`" for choice in option.choices)
+    return f"{listed}. {text[0].upper()}{text[1:]}"

@@ -17,9 +17,7 @@ def start() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_RARELY, 10, 10)
     from aggcal.cli import main
-    from aggcal.cli.ahead import this_process_is_ours
 
-    this_process_is_ours()
     try:
         code = main()
         _end(code)

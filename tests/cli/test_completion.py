@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from aggcal.cli.commands import COMMANDS
-from aggcal.cli.commands.completion import script
-from aggcal.cli.parser import parser
+from aggcal.cli.manual import script
 from aggcal.registry import CALIBRATORS, FORMATS, METHODS
 from aggcal.registry.datasets import DEMOS
 
@@ -29,7 +28,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 @pytest.fixture(scope="module")
 def bash_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "aggcal"
-    path.write_text(script(parser(), "bash"), encoding="utf-8")
+    path.write_text(script("bash"), encoding="utf-8")
     return path
 
 
@@ -67,7 +66,7 @@ def test_bash_completes_commands_options_choices_and_files(
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_scripts_know_every_command_option_and_choice(shell: str) -> None:
-    text = script(parser(), shell)
+    text = script(shell)
     for name in (*COMMANDS, *METHODS, *FORMATS, "spreadsheet-safe", "title"):
         assert name in text, name
     assert text.endswith("\n")

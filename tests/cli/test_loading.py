@@ -9,12 +9,25 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 _RUN = """
 import json, sys
 from aggcal.cli import main
 code = main(["run", *sys.argv[1:], "--quiet"])
 print(json.dumps([code, sorted(sys.modules)]))
+"""
+_BROKEN = """
+import sys
+sys.modules["jinja2"] = None  # as if it were not installed
+from aggcal.__main__ import start
+sys.exit(start())
+"""
+_ENDED = """
+import atexit, sys, threading
+atexit.register(print, "cleared away")
+from aggcal.__main__ import start
+sys.exit(start())
 """
 _NEEDLESS = (
     "aggcal.aggregation.crowd",
@@ -64,3 +77,27 @@ def test_a_run_of_plain_tables_loads_no_more_than_it_needs(tmp_path: Path) -> No
     # DuckDB 1 loads what is there to see whether it was given a frame.
     older = ("pandas", "pyarrow") if version("duckdb").startswith("1.") else ()
     assert [name for name in _NEEDLESS if name in loaded and name not in older] == []
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[str]:
+    rows = [(u, a, b) for u in "uvw" for a, b in ("ab", "bc", "cd", "ad")]
+    judged = "".join(f"{u},{a},{b}\n" for u, a, b in rows)
+    (tmp_path / "judgments.csv").write_text(f"annotator,winner,loser\n{judged}")
+    (tmp_path / "scores.csv").write_text("item,score\na,4\nb,3\nc,2\nd,1\n")
+    return [str(tmp_path / name) for name in ("judgments.csv", "scores.csv")]
+
+
+def test_a_missing_module_is_an_internal_error(tables: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _BROKEN, "run", *tables, "-o", str(tmp_path / "out")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "jinja2" in ended.stderr.splitlines()[-1]
+
+
+def test_what_waits_for_the_end_is_done(tables: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _ENDED, "run", *tables, "-o", str(tmp_path / "out"), "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("{")
+    assert ended.stdout.endswith("}\ncleared away\n")
+    assert (tmp_path / "out" / "report.html").is_file()

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from aggcal.cli.arguments import commands_of
 from aggcal.cli.commands import COMMANDS
-from aggcal.cli.parser import parse, parser
+from aggcal.cli.parser import parse
 from aggcal.registry import METHODS
 from conftest import Command, MadeOnce
 from fork_server import ForkServer
@@ -52,12 +51,9 @@ def test_help_does_not_wait_for_the_numbers() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_that_comes_first_needs_no_other_parser(
+def test_a_misspelt_command_is_held_against_all_of_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A misspelt one is still held against all of them."""
-    assert list(commands_of(parser(["run"], ["run"]))) == ["run"]
-    assert list(commands_of(parser())) == list(COMMANDS)
     assert parse(["methods", "--quiet"]).quiet
     with pytest.raises(SystemExit):
         parse(["methds"])

@@ -9,10 +9,9 @@ import subprocess
 
 import pytest
 
-from aggcal.cli.arguments import EXIT_CODES, commands_of
-from aggcal.cli.commands import COMMANDS, EXAMPLES
+from aggcal.cli.commands import COMMANDS
 from aggcal.cli.manual import page
-from aggcal.cli.parser import parse, parser
+from aggcal.cli.parser import EXIT_CODES, parse
 from conftest import ROOT
 
 
@@ -23,15 +22,15 @@ def plain(text: str) -> str:
 
 
 def test_every_command_and_option_is_there() -> None:
-    text = plain(page(parser()))
+    text = plain(page())
     sections = dict(re.findall(r'(?ms)^\.SS "aggcal (\w+)"\n(.*?)(?=^\.S[SH])', text))
     assert list(sections) == list(COMMANDS)
-    for name, command in commands_of(parser()).items():
-        assert EXAMPLES[name] in sections[name]
-        for action in command._actions:
-            for option in action.option_strings:
-                assert option in sections[name], f"{name} {option}"
-            assert str(action.help).split("(")[0].replace("%%", "%") in sections[name]
+    for name, command in COMMANDS.items():
+        assert command.example in sections[name]
+        for option in command.options:
+            for word in option.names:
+                assert word in sections[name], f"{name} {word}"
+            assert option.help.split("(")[0] in sections[name]
     for code in EXIT_CODES:
         assert f"\n{code}\n" in text
 
@@ -41,7 +40,7 @@ def test_every_command_and_option_is_there() -> None:
 def test_groff_renders_it_without_warnings(device: str) -> None:
     done = subprocess.run(
         ["groff", "-man", f"-T{device}", "-ww"],
-        input=page(parser()),
+        input=page(),
         capture_output=True,
         text=True,
         check=True,
@@ -51,15 +50,20 @@ def test_groff_renders_it_without_warnings(device: str) -> None:
 
 
 def test_the_page_is_the_same_every_time() -> None:
-    assert page(parser()) == page(parser())
+    assert page() == page()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_help_begins_with_what_the_command_does_and_an_example(name: str) -> None:
-    text = commands_of(parser())[name].format_help()
+def test_a_help_begins_with_what_the_command_does_and_an_example(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse([name, "--help"])
+    text = capsys.readouterr().out
     first, _, example, shown, _, usage, call = text.splitlines()[:7]
-    assert first == f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
-    assert (example, shown) == ("Example:", f"  {EXAMPLES[name]}")
+    line = COMMANDS[name].line
+    assert first == f"{line[0].upper()}{line[1:]}."
+    assert (example, shown) == ("Example:", f"  {COMMANDS[name].example}")
     assert usage == "Usage:"
     assert call.startswith(f"  aggcal {name}")
     assert max(map(len, text.splitlines())) < 100
@@ -67,13 +71,13 @@ def test_a_help_begins_with_what_the_command_does_and_an_example(name: str) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_can_be_typed(name: str) -> None:
-    (words,) = re.findall(r"aggcal ([^|)]+)", EXAMPLES[name])
+    (words,) = re.findall(r"aggcal ([^|)]+)", COMMANDS[name].example)
     assert parse(shlex.split(words)).command == name
 
 
 def test_help_is_in_plain_english() -> None:
     """Words of a dialect that readers stumbled over; shared with whoever writes the next help."""
-    text = page(parser())
+    text = page()
     for word in ("stands", "tells", "told", "goes on", "by hand", "as ever", "look over", "dear"):
         assert not re.search(rf"\b{word}\b", text), word
 

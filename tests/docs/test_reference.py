@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import re
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import aggcal
 import aggcal.plot
-from aggcal.cli.parser import parser
+from aggcal.cli.commands import COMMANDS
 from aggcal.metrics import METRICS
 from aggcal.registry import CALIBRATORS, FORMATS, UNCERTAINTIES
 from aggcal.simulation import simulate
@@ -90,9 +89,10 @@ def test_every_finding_of_the_check_is_explained() -> None:
 
 def options() -> dict[str, set[str]]:
     """The options of each command."""
-    actions = parser()._actions
-    (commands,) = [a.choices for a in actions if isinstance(a, argparse._SubParsersAction)]
-    return {name: set(command._option_string_actions) for name, command in commands.items()}
+    return {
+        name: {"-h", "--help", *(each for option in command.options for each in option.names)}
+        for name, command in COMMANDS.items()
+    }
 
 
 def test_every_command_is_in_the_overview() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import aggcal
 from aggcal import datasets, registry
-from aggcal.cli.parser import parser
+from aggcal.cli.commands import COMMANDS
 from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean
 from aggcal.errors.nearest import nearest
 from aggcal.errors.voice import speaking_options, spoken
@@ -94,10 +94,10 @@ def test_every_message_of_the_library_can_be_said_in_python() -> None:
     found = list(literals())
     assert len(found) > 25
     options = {
-        option.removeprefix("--")
-        for command in parser()._subparsers._group_actions[0].choices.values()  # type: ignore[union-attr]
-        for action in command._actions
-        for option in action.option_strings
+        name.removeprefix("--")
+        for command in COMMANDS.values()
+        for option in command.options
+        for name in option.names
     }
     for where, text in found:
         for option, value in re.findall(r"(?<!\w)(?<!var\()--([a-z-]*[a-z])(?: ([\w'=-]+))?", text):

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from aggcal._core.blas import VARIABLES
 from aggcal._core.interrupts import handled, received
 from aggcal._core.progress import listening
-from aggcal.cli import streams
-from aggcal.cli.console import Console, Terminal
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.console import Console, Terminal, failing, prepare
 from aggcal.cli.parser import parse
 from aggcal.cli.progress import LINE
 from aggcal.errors import InputError, OutputError, printable
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hra-g ...
     0
     """
-    streams.prepare()
+    prepare()
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     try:
@@ -50,11 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _SIGNALLED + received()
     finally:
         LINE.end()
-    lost = streams.failing(sys.stdout)
+    lost = failing(sys.stdout)
     if lost is not None and not isinstance(lost, BrokenPipeError):
         _say(_lost(lost))
         code = code or 2
-    streams.failing(sys.stderr)
+    failing(sys.stderr)
     return code
 
 
@@ -68,19 +68,19 @@ def _call(arguments: Sequence[str] | None) -> int:
             console.say(options.study_used)
         console.on_step("starting")
         with listening(console.on_report):
-            code: int = options.call(options)
+            code: int = COMMANDS[options.command].call(options)
     except (InputError, OutputError) as error:
         _say(f"aggcal: error: {printable(str(error))}")
         return 2
     except BrokenPipeError:
         # The reader of our output (head, less) has seen enough.
-        streams.failing(sys.stdout)
+        failing(sys.stdout)
         return 0
     except OSError as error:
         # Files have names, and what goes wrong with them is reported above.
         if error.filename is not None or error.errno not in _UNWRITABLE:
             raise
-        streams.failing(sys.stdout)
+        failing(sys.stdout)
         _say(_lost(error))
         return 2
     return code

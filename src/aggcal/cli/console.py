@@ -1,12 +1,21 @@
-"""Talk on standard error: what is being done, what was found, how far it has got."""
+"""The standard streams: results as JSON, talk on standard error, and streams that fail."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TextIO
+import argparse
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
 
 from aggcal.cli.progress import LINE
-from aggcal.errors import AggcalWarning, printable
+from aggcal.errors import AggcalWarning, OptionError, printable
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""How a file is called that is standard output."""
 
 
 class Terminal:
@@ -93,3 +102,94 @@ class Console:
 def _tell(lines: Iterable[str]) -> None:
     for line in lines:
         LINE.say(f"{printable(line)}\n")
+
+
+def print_json(what: Mapping[str, Any], written: Iterable[object] = ()) -> None:
+    """Print what a command made as one JSON document, with the files that it wrote, if any.
+
+    Examples
+    --------
+    >>> print_json({"n": 2}, ["out/items.csv"])
+    {
+      "n": 2,
+      "files_written": [
+        "out/items.csv"
+      ]
+    }
+    """
+    from aggcal.io.writing.write import to_json
+
+    files = [str(path) for path in written]
+    text = to_json({**what, "files_written": files} if files else what)
+    # A file name may hold bytes that are no text; JSON can hold them escaped.
+    print(_HALVES.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def show(found: Any, options: argparse.Namespace, written: Iterable[object] = ()) -> None:
+    """Print a result as text, or as JSON where that is wanted."""
+    if options.json:
+        print_json(found.to_dict(), written)
+    else:
+        print(found)
+
+
+def refuse_two_documents(options: argparse.Namespace) -> None:
+    """Refuse ``--json`` where standard output already gets the file itself."""
+    if options.json and options.output in _STANDARD_OUTPUT:
+        raise OptionError(
+            f"--json and -o {options.output} would both print to standard output; write to a file "
+            "or omit --json."
+        )
+
+
+def prepare() -> None:
+    """Make sure that the three streams are there, and that any text can be written to them.
+
+    Where one is closed, the next file to be opened would get its number, and what a library
+    prints would end up in it.
+
+    Examples
+    --------
+    >>> prepare()
+    """
+    for number, (name, flags) in enumerate(
+        # What is open for reading alone cannot be written to: a result that is lost is noticed.
+        (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+    ):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            if opened < number:
+                os.close(opened)
+                continue
+            raw = io.FileIO(opened, "r" if name == "stdin" else "w", closefd=False)
+            buffer = io.BufferedReader(raw) if name == "stdin" else io.BufferedWriter(raw)
+            setattr(sys, name, io.TextIOWrapper(buffer, encoding="utf-8"))
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and out.encoding.lower().replace("-", "") != "utf8":
+        # Data look the same as in our files; a terminal gets what it can show.
+        if out.isatty():
+            out.reconfigure(errors="backslashreplace")
+        else:
+            out.reconfigure(encoding="utf-8")
+
+
+def failing(stream: TextIO) -> OSError | None:
+    """Return why a stream cannot be written to, and let go of what it still holds.
+
+    Examples
+    --------
+    >>> failing(sys.stdout) is None
+    True
+    """
+    try:
+        stream.flush()
+    except OSError as error:
+        # Or Python would try once more when it ends, and complain.
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        except OSError:
+            pass
+        return error
+    return None

@@ -1,4 +1,4 @@
-"""The manual page ``aggcal.1``: every command and option, from the parser, as roff."""
+"""The manual page ``aggcal.1`` as roff, and the scripts of shells: every command and option."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator
 
 from aggcal._version import __version__
-from aggcal.cli.arguments import EXIT_CODES, Parser, commands_of, usage_of
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.console import print_json
+from aggcal.cli.parser import DESCRIPTION, EXIT_CODES, parser
+from aggcal.cli.table import FILES, FOLDER, Command, Option
 
 _ENVIRONMENT = {
     "AGGCAL_DATA": "Folder in which the real datasets are looked for first.",
@@ -18,29 +21,52 @@ _FILES = {
 }
 
 
-def page(whole: argparse.ArgumentParser) -> str:
-    r"""Return the page for a parser.
+def page() -> str:
+    r"""Return the manual page.
 
     Examples
     --------
-    >>> from aggcal.cli.parser import parser
-    >>> print(page(parser()).splitlines()[3])
+    >>> print(page().splitlines()[3])
     aggcal \- aggregate judgments, then calibrate scores
     """
-    return "\n".join(_lines(whole)) + "\n"
+    return "\n".join(_lines()) + "\n"
 
 
-def _lines(whole: argparse.ArgumentParser) -> Iterator[str]:
+def completion(options: argparse.Namespace) -> int:
+    """Print the completion script of a shell."""
+    text = script(options.shell)
+    if options.json:
+        print_json({"shell": options.shell, "script": text})
+    else:
+        print(text, end="")
+    return 0
+
+
+def script(shell: str) -> str:
+    """Return the script that lets a shell complete commands, options, choices and files."""
+    import shtab
+
+    whole = parser()
+    (commands,) = (a for a in whole._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001
+    for name, command in commands.choices.items():
+        command.description = COMMANDS[name].line  # shells show it beside the name
+        for action in command._actions:  # noqa: SLF001  # argparse has no public list
+            if action.metavar in FILES:
+                action.complete = shtab.DIRECTORY if action.metavar == FOLDER else shtab.FILE
+    return f"{shtab.complete(whole, shell).rstrip()}\n"
+
+
+def _lines() -> Iterator[str]:
     # Without a date: the same source gives the same page.
     yield f'.TH AGGCAL 1 "" "aggcal {__version__}" "User Commands"'
     yield ".ad l"  # long names would be torn apart
     yield from (".SH NAME", r"aggcal \- aggregate judgments, then calibrate scores")
     yield from (".SH SYNOPSIS", ".B aggcal", r".I COMMAND\/", r"[\fIoption\fR ...]")
-    yield from (".SH DESCRIPTION", _text(whole.description or ""))
+    yield from (".SH DESCRIPTION", _text(DESCRIPTION))
     yield from (".PP", "Data go to files or standard output; messages go to standard error.")
     yield ".SH COMMANDS"
-    for name, command in commands_of(whole).items():
-        yield from _command(name, command)
+    for command in COMMANDS.values():
+        yield from _command(command)
     yield ".SH EXIT STATUS"
     for code, meaning in EXIT_CODES.items():
         yield from _item(rf"\fB{code}\fR", f"{meaning[0].upper()}{meaning[1:]}.")
@@ -52,32 +78,23 @@ def _lines(whole: argparse.ArgumentParser) -> Iterator[str]:
         yield from _item(rf"\fI{name}\fR", meaning)
 
 
-def _command(name: str, command: Parser) -> Iterator[str]:
-    yield f'.SS "aggcal {name}"'
-    yield from (_text(command.description or ""), ".PP", ".nf")
-    yield from (_text(usage_of(command)), ".fi")
-    if command.more:
-        yield from (".PP", _text(command.more))
+def _command(command: Command) -> Iterator[str]:
+    yield f'.SS "aggcal {command.name}"'
+    yield from (_text(command.description), ".PP", ".nf", _text(command.usage), ".fi")
+    if command.about:
+        yield from (".PP", _text(command.about))
     yield from (".PP", "Example:", ".PP", ".nf", ".RS", _text(command.example), ".RE", ".fi")
-    formatter = command._get_formatter()  # noqa: SLF001  # argparse has no public way to it
-    for group in command._action_groups:  # noqa: SLF001
-        shown = [a for a in group._group_actions if a.help is not None]  # noqa: SLF001
-        if shown:
-            yield from (".PP", rf"\fB{_text(str(group.title)).capitalize()}\fR")
-        for action in shown:
-            yield from _item(_called(action), formatter._expand_help(action))  # noqa: SLF001
+    for heading, _, options in command.sections():
+        if options:
+            yield from (".PP", rf"\fB{_text(heading).capitalize()}\fR")
+        for option in options:
+            yield from _item(_called(option), option.described)
 
 
-def _called(action: argparse.Action) -> str:
+def _called(option: Option) -> str:
     """Name an option with what it takes, as in the help."""
-    value = "" if action.nargs == 0 else str(action.metavar or "")
-    if not value and action.nargs != 0:
-        value = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest
-        value = value if action.choices else value.upper()
-    if not action.option_strings:
-        return rf"\fI{_text(value)}\fR"
-    names = ", ".join(rf"\fB{_text(name)}\fR" for name in action.option_strings)
-    return rf"{names} \fI{_text(value)}\fR" if value else names
+    names = ", ".join(rf"\fB{_text(name)}\fR" for name in option.names)
+    return " ".join(filter(None, (names, option.shown and rf"\fI{_text(option.shown)}\fR")))
 
 
 def _item(term: str, text: str) -> Iterator[str]:

@@ -1,61 +1,73 @@
-"""The parser of the whole command line."""
+"""The parser of a command line, made from the table; its errors are one sentence."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
-from importlib import import_module
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from aggcal._version import __version__
-from aggcal.cli.arguments import EXIT_CODES, Formatter, Parser, commands_of
-from aggcal.cli.commands import COMMANDS, EXAMPLES
-from aggcal.cli.study import STUDY_COMMANDS
-from aggcal.cli.study.defaults import Defaults, study_path
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.study import Setting, Study, study_path
+from aggcal.cli.table import FILES, Command
+from aggcal.errors import did_you_mean, printable
+from aggcal.registry import BRIDGES
 
-_STUDY = "study file to take options from, instead of aggcal.toml in this folder; none: no file"
+DESCRIPTION = (
+    "Aggregate, then calibrate: turn many fallible judgments and one imperfect model into scores "
+    "you can stand behind."
+)
+EXIT_CODES = {
+    0: "success",
+    1: "internal error, or problems found by 'aggcal check --strict'",
+    2: "bad input or usage",
+    129: "interrupted because the terminal was closed (SIGHUP)",
+    130: "interrupted by Ctrl-C (SIGINT)",
+    143: "terminated (SIGTERM)",
+}
+_HINT = "describe the study once with 'aggcal init'"
+_REQUIRED = "the following arguments are required: "
+_BELOW_ZERO = re.compile(r"-\d+(?::|\.\.)\S+").fullmatch
+"""A scale that begins below 0, which argparse would take for an option."""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; what comes back has the function to ``call`` with it.
+    """Parse a command line: the options of a command, its name and the words that were typed.
 
     Examples
     --------
     >>> parse(["run", "judgments.csv", "scores.csv", "-o", "out"]).method
     'hra-g'
     """
-    if not words:
-        words = ["--help"]  # without arguments, show what there is
-    # The file of a command that is not even named need not be imported; and where one comes first,
-    # the others need no parsers, which take longer to make than the words to parse.
-    named = [name for name in COMMANDS if name in words]
-    listed = words[:1] if words[0] in COMMANDS else COMMANDS
-    defaults = None
-    command = next((word for word in words if not word.startswith("-")), "")
-    if command in STUDY_COMMANDS and not {"-h", "--help"} & set(words):
+    words = list(words) or ["--help"]
+    if words[0] not in COMMANDS:
+        whole = parser(complete=words)
+        found = whole.parse_args(words)
+        if found.command is None:
+            whole.error("no command given")
+        found.words = words
+        return found
+    command, settings, path = COMMANDS[words[0]], dict[str, Setting](), None
+    if command.study and not {"-h", "--help"} & set(words):
         path = study_path(words)
-        if path is None:
-            whole = parser(named, listed)
-        else:
-            whole = parser({*named, *STUDY_COMMANDS})
-            of = commands_of(whole)
-            defaults = Defaults(path, command, {name: of[name] for name in STUDY_COMMANDS})
-    else:
-        whole = parser(named, listed)
-    found = whole.parse_args(words)
-    if "call" not in found:
-        whole.error("no command given")
-    found.words = list(words)
+        if path is not None:
+            settings = Study.read(path).settings(command)
+    own = _parser_of(command, settings)
+    if path is not None:
+        own.hint = f"write {{it}} into {path}"
+    found = own.parse_args(words[1:])
+    found.words = words
     if getattr(found, "study", None) and not any(word.startswith("--study") for word in words):
-        whole.error("--study must be written in full")
-    if defaults is not None:
-        defaults.fill(found, words)
+        own.error("--study must be written in full")
+    if path is not None:
+        Setting.fill(settings, found, path)
     return found
 
 
-def parser(
-    complete: Collection[str] = COMMANDS, listed: Collection[str] = COMMANDS
-) -> argparse.ArgumentParser:
-    """Return the parser, in which some commands or all are listed and know what they take.
+def parser(complete: Collection[str] = COMMANDS) -> Parser:
+    """Return the parser of the whole command line, in which these commands know what they take.
 
     Examples
     --------
@@ -65,12 +77,12 @@ def parser(
     whole = Parser(
         prog="aggcal",
         formatter_class=Formatter,
-        description="Aggregate, then calibrate: turn many fallible judgments and one imperfect "
-        "model into scores you can stand behind.",
+        description=DESCRIPTION,
         epilog="Start with 'aggcal demo'; 'aggcal COMMAND --help' explains a command. Exit codes: "
         + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
         + ".",
     )
+    whole.usage_line = "aggcal COMMAND [options]"
     whole.example = "aggcal run judgments.csv scores.csv -o results"
     whole.add_argument("--version", action="version", version=f"aggcal {__version__}")
     commands = whole.add_subparsers(
@@ -80,29 +92,165 @@ def parser(
         required=False,  # or a misspelt option would be reported as a missing command
         parser_class=Parser,
     )
-    for name, line in COMMANDS.items():
-        if name not in listed:
-            continue
-        command = commands.add_parser(
-            name,
-            help=line,
-            description=f"{line[0].upper()}{line[1:]}.",
-            formatter_class=Formatter,
+    for name, command in COMMANDS.items():
+        own = commands.add_parser(
+            name, help=command.line, description=command.description, formatter_class=Formatter
         )
-        command.example = EXAMPLES[name]
-        command._positionals.title = "arguments"  # noqa: SLF001
-        command.set_defaults(whole=parser)
-        command.add_argument(
-            "-q",
-            "--quiet",
-            action="store_true",
-            help="no progress and no notes; errors and warnings are still shown",
-        )
-        if name in STUDY_COMMANDS:
-            command.hint = "describe the study once with 'aggcal init'"
-            if name == "run":
-                command.hint += ", or rank without scores with 'aggcal aggregate'"
-            command.add_argument("--study", metavar="FILE", help=_STUDY)
         if name in complete:
-            import_module(f"aggcal.cli.commands.{name}").add(command)
+            own.take(command, {})
     return whole
+
+
+def _parser_of(command: Command, settings: Mapping[str, Setting]) -> Parser:
+    own = Parser(
+        prog=f"aggcal {command.name}", description=command.description, formatter_class=Formatter
+    )
+    own.take(command, settings)
+    return own
+
+
+def parse_as(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """Parse the words of one command, without its name and without a study file.
+
+    Examples
+    --------
+    >>> parse_as("check", ["votes.csv"]).judgments
+    'votes.csv'
+    """
+    found = _parser_of(COMMANDS[command], {}).parse_args(words)
+    found.words = [command, *words]
+    return found
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the usage in front of it."""
+
+    hint = ""
+    """What else to do where something that must be given is missing."""
+    usage_line = example = about = ""
+
+    def take(self, command: Command, settings: Mapping[str, Setting]) -> None:
+        """Declare what a command takes; what a study file sets may be left out."""
+        self.usage_line, self.example, self.about = command.usage, command.example, command.about
+        self.hint = ", or ".join(filter(None, (_HINT, command.hint))) if command.study else ""
+        self.set_defaults(command=command.name)
+        groups: list[Any] = [self._positionals, self._optionals]
+        for heading, about, options in command.sections():
+            group = groups.pop(0) if groups else self.add_argument_group(heading, about or None)
+            group.title = heading
+            for option in options:
+                if "--help" not in option.names:
+                    (option.unset() if option.dest in settings else option).add_to(group)
+
+    def format_help(self) -> str:
+        """Write the help: what it does, an example, how it is called, then every option."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        shown = f"{formatter.format_help()}\nExample:\n  {self.example}\n"
+        shown += f"\nUsage:\n  {self.usage_line}\n"
+        rest = self._get_formatter()
+        rest.add_text(self.about)
+        for group in self._action_groups:
+            rest.start_section(f"{str(group.title)[:1].upper()}{str(group.title)[1:]}")
+            rest.add_text(group.description)
+            rest.add_arguments(group._group_actions)  # noqa: SLF001
+            rest.end_section()
+        rest.add_text(self.epilog)
+        return f"{shown}\n{rest.format_help()}"
+
+    def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
+        """Say what is wrong and leave."""
+        missing = message.removeprefix(_REQUIRED)
+        if missing != message:
+            what = "them" if "," in missing else "it"
+            hint = self.hint.replace("{it}", what)
+            message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
+        said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
+        self.exit(2, f"{printable(said)}\n")
+
+    def parse_known_args(  # type: ignore[override]  # the stricter half of its parent's signature
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse what is left over here, where the command's own options are known."""
+        found, rest = super().parse_known_args(_joined(args), namespace)
+        for action in self._actions:
+            value = getattr(found, action.dest, None)
+            texts = value if isinstance(value, list) else [value]
+            if action.metavar not in FILES and any(map(_is_not_text, texts)):
+                self.error(f"the value of {_called(action)} is not UTF-8 text")
+        if rest:
+            known = [option for action in self._actions for option in action.option_strings]
+            hint = did_you_mean(rest[0].split("=")[0], known)
+            if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
+                hint = f" (further judgments: --judgments {rest[0]})"
+            elif not rest[0].startswith("-"):
+                hint = " (put a value with spaces in quotation marks)"
+            self.error(f"{' '.join(rest)} is not recognised{hint}")
+        return found, rest
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse a word that is no number where one is needed."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            kind = {int: "a whole number", float: "a number"}.get(action.type)  # type: ignore[call-overload]
+            if kind is None:
+                raise
+            said = f"{_called(action)} '{arg_string}' is not {kind}"
+            raise argparse.ArgumentError(None, said) from None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the nearest."""
+        if action.choices is None or value in action.choices:
+            return
+        name = "command" if action.metavar == "COMMAND" else _called(action)
+        raise argparse.ArgumentError(
+            None,
+            f"{name} '{value}' is unknown{did_you_mean(value, action.choices)}; choose "
+            f"{', '.join(map(str, action.choices))}",
+        )
+
+
+class Formatter(argparse.HelpFormatter):
+    """Lists the commands in a section of their own, without heading and indentation."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            return "".join(map(self._format_action, action._get_subactions()))  # noqa: SLF001
+        return super()._format_action(action)
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Join an option with a scale after it that begins with a minus sign; end --bridge.
+
+    Examples
+    --------
+    >>> _joined(["votes.csv", "--strength-scale", "-3:3", "--by", "topic"])
+    ['votes.csv', '--strength-scale=-3:3', '--by', 'topic']
+    >>> _joined(["--bridge", "votes.csv"]), _joined(["votes.csv", "--bridge", "camps"])
+    (['--bridge=axis', 'votes.csv'], ['votes.csv', '--bridge', 'camps'])
+    """
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] == "--bridge" and not _meant_for_bridge(word):
+            found[-1] += f"={BRIDGES[0]}"  # else a file after it would be taken for its value
+        if found and found[-1].startswith("--") and _BELOW_ZERO(word):
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
+
+
+def _meant_for_bridge(word: str) -> bool:
+    """Whether a word after --bridge says how, perhaps misspelled, and is no file."""
+    near = word in BRIDGES or bool(did_you_mean(word, BRIDGES))
+    return near and (word in BRIDGES or not os.path.exists(word))  # noqa: PTH110
+
+
+def _called(action: argparse.Action) -> str:
+    return "/".join(action.option_strings) or str(action.metavar)
+
+
+def _is_not_text(value: object) -> bool:
+    """Whether a word holds bytes that are not UTF-8, which Python keeps as half characters."""
+    return isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value)

@@ -1,22 +1,26 @@
-"""How commands end that have results: files, a few sentences, JSON."""
+"""How commands end that have results: files, a few sentences, JSON, the command itself."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.assessment.file_names import RESULT_FILES
-from aggcal.cli.console import Console
-from aggcal.cli.options.common import print_json
-from aggcal.cli.provenance import given
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.console import Console, print_json, show
+from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
+from aggcal.cli.reading import judgment_files
 from aggcal.data.row_columns import CRITERION
-from aggcal.errors import count, ended
+from aggcal.errors import count, ended, printable
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
+from aggcal.io.writing.writable import refuse_unwritable
 from aggcal.io.writing.write import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -42,12 +46,34 @@ def refuse_output(
     fitted
         Whether there is a Stage 1, which has annotators and a report.
     """
+    refuse_unwritable(options.output)
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     written = _STAGE_1 if fitted else _STAGE_2
     others = [name for name in RESULT_FILES if name not in written]
     check_output(
         options.output, written, Manifest("summary.json"), outdated=others, force=options.force
     )
+
+
+def refuse_folder(
+    options: argparse.Namespace, names: Iterable[str], manifest: Manifest, inputs: Iterable[str]
+) -> None:
+    """Refuse, before any work, a folder for tables and figures, if one is wanted."""
+    if options.output is not None:
+        every = (*names, manifest.name)
+        refuse_unwritable(options.output)
+        refuse_overwriting(options.output, every, inputs)
+        check_output(options.output, every, manifest, force=options.force)
+
+
+def finish_study(found: Any, options: argparse.Namespace, console: Console) -> int:
+    """Print the answer of a study of methods or of sizes, and write it where that is wanted."""
+    console.done()
+    paths = [] if options.output is None else found.save(options.output, force=options.force)
+    show(found, options, paths)
+    if paths:
+        console.say(f"wrote {', '.join(str(path) for path in paths)}")
+    return 0
 
 
 def finish(
@@ -85,12 +111,6 @@ def finish(
     if options.json:
         print_json(result.to_dict(), paths)
     return 0
-
-
-def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
-    """Return the result together with the command that makes it again."""
-    settings = result.provenance["settings"] | given(typed)
-    return replace(result, provenance={**result.provenance, "settings": settings})
 
 
 def tell(result: Assessment, console: Console) -> None:
@@ -175,3 +195,63 @@ def _found(advice: Advice) -> str:
     if not problems and not notes:
         return "Data check: nothing found."
     return f"Data check: {count(problems, 'problem')}, {count(notes, 'note')} (see report.html)."
+
+
+# The command that makes the results again ---------------------------------------------------------
+
+
+def with_command(result: Assessment, options: argparse.Namespace) -> Assessment:
+    """Return the result together with the command that makes it again."""
+    settings = result.provenance["settings"] | command_given(options)
+    return replace(result, provenance={**result.provenance, "settings": settings})
+
+
+def command_given(options: argparse.Namespace) -> dict[str, str]:
+    """Return the command that was given, and its files with how to read them, for a shell.
+
+    Examples
+    --------
+    >>> typed = argparse.Namespace(judgments="my votes.csv", words=["aggregate", "my votes.csv",
+    ...     "-o", "out", "--column", "winner=Better text", "--quiet"])
+    >>> command_given(typed)["command"]
+    "aggcal aggregate 'my votes.csv' -o DIR --column 'winner=Better text'"
+    >>> command_given(typed)["files"]
+    "'my votes.csv' --column 'winner=Better text'"
+    """
+    name, *typed = options.words
+    known = {name: option for option in COMMANDS[name].options for name in option.names}
+    reading = (*READING.options, SCORE_COLUMN, ITEM_COLUMN)
+    first, *more = judgment_files(options)
+    scores = getattr(options, "scores", None)
+    files = [
+        first,
+        *([] if scores is None else [scores]),
+        *(["--judgments", *more] if more else []),
+    ]
+    command, rest = ["aggcal", name], iter(typed)
+    for word in rest:
+        called, joined, value = word.partition("=")
+        option, words = known.get(called), [word]
+        if option is not None and not option.kept:
+            continue
+        reads, writes = option in reading, called in ("-o", "--output")
+        if writes or (reads and option is not None and not option.flag):
+            words = [called, value if joined else next(rest, "")]
+        command += [called, "DIR"] if writes else words
+        files += words if reads else []
+    texts = {"command": command, "files": files}
+    return {name: " ".join(map(_quoted, words)) for name, words in texts.items()}
+
+
+def _quoted(text: str) -> str:
+    r"""Quote a word for a shell; in one that is not plain text strange bytes are escaped.
+
+    Examples
+    --------
+    >>> print(_quoted("my votes.csv"), _quoted("caf\udce9.csv"))
+    'my votes.csv' $'caf\xe9.csv'
+    """
+    if printable(text) == text:
+        return shlex.quote(text)
+    escaped = os.fsencode(text).decode("latin-1").encode("unicode_escape").decode("ascii")
+    return "$'" + escaped.replace("'", "\\'") + "'"

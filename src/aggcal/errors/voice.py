@@ -12,7 +12,7 @@ _ARGUMENTS = {
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
     "precision": "wanted_error", "score-column": "column", "truth-column": "column",
     "text-column": "column", "consensus-column": "column", "item-column": "item",
-    "elo-anchor": "anchor",
+    "elo-anchor": "anchor", "reversed": "reversed_share",
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {
@@ -67,6 +67,17 @@ def spoken(text: str) -> str:
     return text if _voice["shell"] else _SEVERAL.sub(_as_one, _OPTION.sub(_as_argument, text))
 
 
+def argument_of(option: str) -> str:
+    """Return what Python calls an option of the command line, without its dashes.
+
+    Examples
+    --------
+    >>> argument_of("judged-by"), argument_of("model-sd")
+    ('annotator', 'model_sd')
+    """
+    return _ARGUMENTS.get(option, option.replace("-", "_"))
+
+
 def _as_one(found: re.Match[str]) -> str:
     return found[0].replace(f"}} {found[1]}={{", ", ")
 
@@ -78,7 +89,7 @@ def _as_argument(found: re.Match[str]) -> str:
     rest = "" if value is None else f" {value}"
     if option in _FLAGS:
         return f"{_FLAG_ARGUMENTS.get(option, option.replace('-', '_'))}={_FLAGS[option]}{rest}"
-    name = _ARGUMENTS.get(option, option.replace("-", "_"))
+    name = argument_of(option)
     if value == "is":  # speaks of the argument, and does not say what to write
         return f"{name} is"
     if value is None or value in _NO_VALUE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -77,7 +77,7 @@ class Names(Mapping[str, Info]):
         return _registered(f"aggcal.{self.what}s", self._kind, {**self.own, **self.also})
 
 
-class Choices(Container[str]):
+class Choices(Collection[str]):
     """The names that an option takes, for a parser that need not look for other packages."""
 
     def __init__(self, names: Names[Any]) -> None:
@@ -88,6 +88,9 @@ class Choices(Container[str]):
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._names.own, *self._names.also))
+
+    def __len__(self) -> int:
+        return len(self._names.own) + len(self._names.also)
 
 
 def _registered(group: str, kind: type[Info], taken: Container[str]) -> Mapping[str, Info]:

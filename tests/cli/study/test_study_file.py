@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aggcal.cli.parser import parse
-from aggcal.cli.study import STUDY_COMMANDS
+from aggcal.cli.study import STUDY_COMMANDS, Study, options_of
 from conftest import Command
 
 STUDY = """
@@ -106,22 +106,16 @@ def test_columns_and_outcomes_are_tables_and_are_added_to(tmp_path: Path) -> Non
 
 
 def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
-    from aggcal.cli.arguments import commands_of
-    from aggcal.cli.parser import parser
-    from aggcal.cli.study.settings import Study, actions_of
-
-    every = commands_of(parser())
-    commands = {name: actions_of(every[name]) for name in STUDY_COMMANDS}
-    for name, actions in commands.items():
+    for name, command in STUDY_COMMANDS.items():
         lines = [f"[{name}]"]
-        for key, action in actions.items():
+        for key, option in options_of(command).items():
             value: object = "x"
-            if action.nargs == 0:
+            if option.flag:
                 value = True
-            elif action.type in (int, float):
+            elif option.kind in (int, float):
                 value = 1
-            elif action.choices is not None:
-                value = next(iter(action.choices))
+            elif option.choices:
+                value = next(iter(option.choices))
             elif key in ("column", "outcome"):
                 value = ["a=b"]
             elif key == "criteria-weights":
@@ -132,8 +126,8 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
                 value = [40, 50] if key == "grades" else "x=1000"
             lines.append(f"{key.replace('-', '_')} = {json.dumps(value)}")
         path = write(tmp_path, "\n".join(lines)) / "aggcal.toml"
-        found = Study.read(path, commands).settings(name)
-        assert set(found) == {action.dest for action in actions.values()}
+        found = Study.read(path).settings(command)
+        assert set(found) == {option.dest for option in options_of(command).values()}
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from aggcal.cli.arguments import Parser
-from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, print_json
-from aggcal.cli.options.formats import choices_from, columns_from, outcomes_from
-from aggcal.cli.options.judgments import add_judgment_options, judgments_from
-from aggcal.cli.options.scores import add_score_columns
-from aggcal.cli.study import STUDY_FILE
+from aggcal.cli import reading
+from aggcal.cli.console import Console, print_json
+from aggcal.cli.options import READING, columns, outcomes
 from aggcal.errors import InputError, OptionError, TableError, count, some
 
 if TYPE_CHECKING:
@@ -53,32 +49,6 @@ _TAIL = """\
 """
 
 
-def add(command: Parser) -> None:
-    """Add what it takes."""
-    command.set_defaults(call=init)
-    command.describe(
-        f"Says how each file is read, and writes {STUDY_FILE}. What the files do not say is an "
-        "error that names the option. In that folder, 'aggcal run', 'check', 'suggest' and "
-        "'report' then need no arguments."
-    )
-    command.add_argument(
-        "files",
-        metavar="FILE",
-        nargs="*",
-        help="files of the study: judgments, scores, truth, texts",
-    )
-    command.add_argument(
-        "-o", "--output", metavar="FILE", default=STUDY_FILE, help="study file to write"
-    )
-    add_force(command, "FILE if it already exists")
-    group = command.add_argument_group("what a file contains, if it is not recognised")
-    for role, what in _ROLES.items():
-        group.add_argument(f"--{role}", metavar="FILE", help=what)
-    add_score_columns(group)
-    add_judgment_options(command)
-    add_json(command, "the study and the file written")
-
-
 def init(options: argparse.Namespace) -> int:
     """Look at the files, say what they are taken for, and write the study file."""
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
@@ -88,7 +58,7 @@ def init(options: argparse.Namespace) -> int:
     files = dict.fromkeys([*options.files, *stated])
     if not files:
         raise OptionError("no files given; name the files of the study: aggcal init FILE ...")
-    choices_from(options)
+    reading.choices_from(options)
     refuse_existing(options.output, force=options.force)
     folder, name = os.path.split(options.output)
     refuse_overwriting(folder or ".", [name], files)
@@ -141,15 +111,12 @@ def _judgments(
         f"{count(judgments.n_items, 'item')} by "
         f"{count(len(judgments.annotator_ids), 'annotator')}"
     )
-    command = Parser()
-    add_judgment_options(command)
-    usual = vars(command.parse_args([])) | {"verbose": options.verbose}
-    study = {"judgments": paths} | {
-        name.replace("_", "-"): getattr(options, name)
-        for name in usual
-        if getattr(options, name) != usual[name]
-    }
-    mapped = {"column": columns_from(options), "outcome": outcomes_from(options)}
+    study: dict[str, Any] = {"judgments": paths}
+    for option in READING.options:
+        value = getattr(options, option.dest)
+        if value not in (option.default, False, []) and option.kept:
+            study[option.key] = value
+    mapped = {"column": columns(options.column), "outcome": outcomes(options.outcome)}
     return study | {key: value for key, value in mapped.items() if value}, frozenset(
         judgments.item_ids.tolist()
     )
@@ -157,7 +124,7 @@ def _judgments(
 
 def _read(paths: list[str], options: argparse.Namespace, console: Console) -> AnyJudgments:
     given = vars(options) | {"judgments": paths[0], "more_judgments": paths[1:]}
-    return judgments_from(argparse.Namespace(**given), console)
+    return reading.judgments_from(argparse.Namespace(**given), console)
 
 
 def _role(path: str, options: argparse.Namespace) -> str:

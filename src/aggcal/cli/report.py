@@ -1,67 +1,31 @@
-"""``aggcal report``: re-render the report of an earlier run, or compare two runs."""
+"""``aggcal report`` of one earlier run or of two, and ``aggcal explain`` of an item."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggcal.cli.arguments import Parser
-from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, print_json, refuse_two_documents
-from aggcal.cli.options.report import add_report_options, text_files, texts_from, titles_from
-from aggcal.errors import OptionError
+from aggcal.cli import reading
+from aggcal.cli.console import Console, print_json, refuse_two_documents, show
+from aggcal.cli.parser import parse_as
+from aggcal.errors import AggcalError, OptionError, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from aggcal.assessment.titles import Titles
+    from aggcal.data.base import AnyJudgments
+    from aggcal.report.report import Report
 
 _ATTEMPTS = 5
 """How often results may change while their report is made before we give up."""
 _MAIN = ("title", "question", "method", "calibrator", "n_items", "n_annotators", "n_judgments")
 """What of a summary says which results were rendered."""
-
-
 _FORMS = ("html", "md", "json")
-
-
-def add(command: Parser) -> None:
-    """Add what it takes."""
-    command.set_defaults(call=report)
-    command.describe(
-        "Nothing is fitted again: the report is made from the files in DIR. With two folders it "
-        "compares two runs: which items moved, and how certain that is."
-    )
-    command.add_argument(
-        "results", metavar="DIR", help="folder written by 'aggcal run' or 'aggcal aggregate'"
-    )
-    command.add_argument(
-        "other", metavar="DIR", nargs="?", help="a later run, to compare with the first"
-    )
-    command.add_argument(
-        "--independent",
-        action="store_true",
-        help="two folders: declare that no judgment is in both runs, which shows smaller moves",
-    )
-    command.add_argument(
-        "--format",
-        choices=_FORMS,
-        help="output format (default: as FILE ends, or html)",
-    )
-    command.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="file to write; - for standard output (default: report.html, .md or .json in DIR; of "
-        "two runs comparison.html, .md or .json in the current folder)",
-    )
-    add_force(
-        command,
-        "FILE if it already exists, and read the files in DIR even if they have changed",
-    )
-    add_report_options(command, check=False)
-    add_json(command, "the main numbers and the file written")
 
 
 def report(options: argparse.Namespace) -> int:
@@ -77,13 +41,12 @@ def report(options: argparse.Namespace) -> int:
 
 def render(options: argparse.Namespace) -> int:
     """Read the folder and render it."""
-    from pathlib import Path
-
     from aggcal.assessment import RESULT_FILES
+    from aggcal.assessment.titles import checked_titles
     from aggcal.io.writing.swap import ChangedError
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 
-    titles = titles_from(options)
+    titles = checked_titles(options.title, options.question)
     refuse_two_documents(options)
     folder = Path(options.results)
     name = f"report.{options.format}"
@@ -91,7 +54,7 @@ def render(options: argparse.Namespace) -> int:
     inside = options.output != "-" and target.resolve() == (folder / name).resolve()
     if options.output != "-":
         inputs = [folder / each for each in RESULT_FILES if not each.startswith("report.")]
-        refuse_overwriting(target.parent, [target.name], [*inputs, *text_files(options)])
+        refuse_overwriting(target.parent, [target.name], [*inputs, *filter(None, [options.texts])])
         if not inside:
             refuse_existing(target, force=options.force)
     for attempt in range(_ATTEMPTS):
@@ -119,8 +82,6 @@ def render(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Read two folders and render how they differ."""
-    from pathlib import Path
-
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
@@ -158,7 +119,6 @@ def run_names(a: Path, b: Path) -> tuple[str, str]:
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> run_names(Path("x/monday"), Path("y/friday")), run_names(Path("x/out"), Path("y/out"))
     (('monday', 'friday'), ('x/out', 'y/out'))
     """
@@ -168,8 +128,6 @@ def run_names(a: Path, b: Path) -> tuple[str, str]:
 
 def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, Any], bytes]:
     """Return the summary as it was read, and the page."""
-    from pathlib import Path
-
     from aggcal.io.results import read_categories, read_comparisons, read_results
     from aggcal.report.html import RENDERERS
     from aggcal.report.loading import fitting
@@ -177,7 +135,7 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
 
     read, items, annotators = read_results(options.results, force=options.force)
     met, cells = read_comparisons(options.results, items), read_categories(options.results, items)
-    texts = texts_from(options, Console(quiet=options.quiet))
+    texts = reading.texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
     summary.update(titles)
     said, seen = ({}, {}) if texts is None else (texts.by_item, texts.pictures)
@@ -220,3 +178,55 @@ def _write_inside(
         force=force,
         expected=summary,
     )
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Explain, and print."""
+    from aggcal.assessment.explaining import with_rows
+    from aggcal.report.explained import explained
+    from aggcal.report.loading import fitting, load_report
+
+    console = Console(quiet=options.quiet)
+    reading.choices_from(options)
+    report, notes = load_report(options.results, force=options.force), list[str]()
+    if options.judgments:
+        report = with_rows(report, reading.judgments_from(options, console))
+    elif "pairs" not in report.comparisons:
+        report, note = _read_again(report)
+        notes += [note] if note else []
+    with fitting(options.results):
+        found = explained(report, options.item, tuple(notes))
+    console.done()
+    show(found, options)
+    return 0
+
+
+def _read_again(report: Report) -> tuple[Report, str]:
+    """Return the report with the judgments it was made from, or why they are not at hand."""
+    from aggcal.assessment.explaining import with_rows
+
+    hint = "give the judgments with --judgments for its comparisons"
+    try:
+        rows = _stated(report.summary)
+        if rows is None:
+            return report, f"DIR does not say where the judgments are; {hint}"
+        return with_rows(report, rows), ""
+    except AggcalError as error:
+        return report, f"the judgments could not be read again ({printable(str(error))}); {hint}"
+
+
+def _stated(summary: Mapping[str, Any]) -> AnyJudgments | None:
+    """Read the judgments with the command that made the results; None if there is none."""
+    settings = summary.get("settings")
+    command = settings.get("command") if isinstance(settings, dict) else None
+    if not isinstance(command, str) or "$'" in command:
+        return None
+    try:
+        _, name, *words = shlex.split(command)
+        if name not in ("run", "aggregate"):
+            return None
+        with redirect_stderr(StringIO()):  # a command of another version may not be one of ours
+            typed = parse_as(name, words)
+    except (ValueError, SystemExit):
+        return None
+    return reading.judgments_from(typed, Console(quiet=True))

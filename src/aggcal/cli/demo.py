@@ -6,26 +6,23 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aggcal._core.records import dataclass
-from aggcal.cli.arguments import Parser
-from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, add_seed, print_json
-from aggcal.cli.options.report import add_titles
+from aggcal.cli.console import Console, print_json
+from aggcal.cli.parser import parse_as
 from aggcal.registry import FUSED
-from aggcal.registry.datasets import DATASETS, DEMOS, DOTS, LLMFAO, READING_LEVEL, SIMULATED
+from aggcal.registry.datasets import DATASETS, DOTS, LLMFAO, READING_LEVEL, SIMULATED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from aggcal._core.arrays import FloatArray
     from aggcal._core.tables import Columns
-    from aggcal.aggregation.consensus import Consensus
     from aggcal.assessment import Assessment
     from aggcal.assessment.titles import Titles
     from aggcal.datasets.tables import Tables
 
+Values: TypeAlias = dict[str, float]
+"""Scores by item."""
 DEMO_STUDY: dict[str, Any] = {
     "items": 60,
     "annotators": 40,
@@ -111,45 +108,23 @@ STORIES = {
 _CONSENSUS = "the comparisons (consensus)"
 
 
-def add(command: Parser) -> None:
-    """Add what it takes."""
-    command.set_defaults(call=demo)
-    command.describe(
-        "Writes the results and the report into DIR, and the input tables into DIR/data. "
-        f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal datasets'."
-    )
-    command.add_argument("--data", choices=DEMOS, default=DOTS.name, help="dataset to use")
-    command.add_argument(
-        "-o", "--output", metavar="DIR", default="demo", help="folder for the results"
-    )
-    add_force(command, "files in DIR that aggcal did not write, or that have changed since")
-    add_titles(command)
-    add_seed(command)
-    add_json(command, "the summary, the comparison with the truth and the files written")
-
-
 def demo(options: argparse.Namespace) -> int:
     """Run both stages on the dataset, name the report, and say how far off everybody is."""
-    from pathlib import Path
-
     from aggcal._core.machine import check_seed
     from aggcal.assessment import assess
     from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
     from aggcal.io import read_judgments, read_scores
     from aggcal.io.texts import read_texts
-    from aggcal.io.writing.writable import refuse_unwritable
 
-    console = Console(quiet=options.quiet)
-    folder = Path(options.output)
+    console, folder = Console(quiet=options.quiet), Path(options.output)
     check_seed(options.seed)
-    refuse_unwritable(folder)
     refuse_output(options, [])
     story = STORIES[options.data]
     titles = checked_titles(options.title or story.title, options.question or story.question)
     tables = _tables(options.data, options.seed, console)
     data = folder / "data" / options.data
-    written = _write(data, options, tables, _anchors(story, tables, options.seed))
+    written = _write(data, options, tables, story)
     typed = _typed(data, folder, titles)
     result = assess(
         read_judgments(typed.judgments),
@@ -159,45 +134,36 @@ def demo(options: argparse.Namespace) -> int:
         on_iteration=console.on_iteration,
     )
     result = with_command(result.with_advice(on_step=console.on_step), typed)
-    shown = None if typed.texts is None else read_texts(typed.texts)
-    written += result.save(folder, texts=shown, force=options.force)
+    texts = None if typed.texts is None else read_texts(typed.texts)
+    written += result.save(folder, texts=texts, force=options.force)
     console.done()
-    rows = _rows(story, result, tables, data)
+    truth = {} if tables.truth is None else _by_item(tables.truth, "truth")
+    rows = _rows(story, result, tables, data) if truth else {}
+    compared = _compared(rows, truth, story)
     if options.json:
-        compared = _compared(rows, tables, story)
         print_json({**result.to_dict(), "compared_with_truth": compared}, written)
     else:
         print((folder / "report.html").resolve(), flush=True)
-    _tell(console, story, _table(story, rows, tables), typed.words)
-    return 0
-
-
-def _tell(console: Console, story: Story, compared: Iterable[str], words: list[str]) -> None:
-    """Say how far off everybody is, and how to run it again."""
-    console.say(*story.introduction.split("\n"), *compared)
+    console.say(*story.introduction.split("\n"), *_lines(story, rows, truth, compared))
     if story.anchors:
         console.say(
             "Comparisons cannot reveal the model's bias, so calibration keeps it; a few "
             f"{story.truths} remove it."
         )
     called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
-    console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, words))}")
+    console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, typed.words))}")
+    return 0
 
 
 def _typed(data: Path, folder: Path, titles: Titles) -> argparse.Namespace:
     """Return what somebody would type to get the same."""
-    files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    named = (word for name, text in titles.items() for word in (f"--{name}", str(text)))
-    words = ["run", *files, *named, "-o", str(folder)]
     texts = data / "texts.csv"
+    named = [word for name, text in titles.items() for word in (f"--{name}", str(text))]
+    files = [str(data / "judgments.csv"), str(data / "scores.csv")]
+    words = [*files, *named, "-o", str(folder)]
     if texts.is_file():
         words += ["--texts", str(texts)]
-    return argparse.Namespace(
-        judgments=files[0],
-        scores=files[1],
-        texts=texts if texts.is_file() else None,
-        words=words,
-    )
+    return parse_as("run", words)
 
 
 def _tables(name: str, seed: int, console: Console) -> Tables:
@@ -213,20 +179,7 @@ def _tables(name: str, seed: int, console: Console) -> Tables:
     return Tables(made.judgments, made.scores, made.truths)
 
 
-def _anchors(story: Story, tables: Tables, seed: int) -> Columns:
-    """Draw the items whose truth is given away, at random."""
-    import numpy as np
-
-    if tables.truth is None:
-        return {}
-    n = len(tables.truth["item"])
-    drawn = np.sort(np.random.default_rng(seed).choice(n, story.anchors, replace=False))
-    return {name: values[drawn] for name, values in tables.truth.items()}
-
-
-def _write(
-    folder: Path, options: argparse.Namespace, tables: Tables, anchors: Columns
-) -> list[Path]:
+def _write(folder: Path, options: argparse.Namespace, tables: Tables, story: Story) -> list[Path]:
     """Write the tables, unless there are others of these names."""
     import numpy as np
 
@@ -238,16 +191,18 @@ def _write(
     if options.data in DATASETS:
         info = DATASETS[options.data]
         about |= {"source": info.source, "licence": info.licence}
-    columns: dict[str, Columns | None] = {
-        "judgments.csv": tables.judgments,
-        "scores.csv": tables.scores,
-        "truth.csv": tables.truth,
-        "anchors.csv": anchors if STORIES[options.data].anchors else None,
-    }
-    if options.data == DOTS.name and tables.truth is not None:
-        dots = [f"{truth:g} dots" for truth in tables.truth["truth"]]
-        texts = {"item": tables.truth["item"], "text": np.array(dots, dtype=object)}
-        columns["texts.csv"] = texts
+    columns = {"judgments.csv": tables.judgments, "scores.csv": tables.scores}
+    if tables.truth is not None:
+        columns["truth.csv"] = tables.truth
+        if story.anchors:  # items whose truth is given away, drawn at random
+            n = len(tables.truth["item"])
+            drawn = np.random.default_rng(options.seed).choice(n, story.anchors, replace=False)
+            drawn = np.sort(drawn)
+            columns["anchors.csv"] = {name: each[drawn] for name, each in tables.truth.items()}
+        if options.data == DOTS.name:
+            dots = [f"{truth:g} dots" for truth in tables.truth["truth"]]
+            texts = {"item": tables.truth["item"], "text": np.array(dots, dtype=object)}
+            columns["texts.csv"] = texts
     return write_files(
         folder,
         {name: csv_writer(table) for name, table in columns.items() if table is not None},
@@ -256,105 +211,77 @@ def _write(
     )
 
 
-def _rows(
-    story: Story, result: Assessment, tables: Tables, data: Path
-) -> dict[str, dict[str, float]]:
+def _rows(story: Story, result: Assessment, tables: Tables, data: Path) -> dict[str, Values]:
     """Return the scores that each source gives to the items."""
+    from aggcal.calibration import calibrate
+    from aggcal.io import read_scores
+
     calibration, consensus = result.calibration, result.consensus
-    if calibration is None or consensus is None or tables.truth is None:
+    if calibration is None or consensus is None:
         return {}
-    ids = calibration.item_ids
-    rows = {
-        label: _values(tables.others[name], "score") for name, label in (story.others or {}).items()
-    }
-    rows[_CONSENSUS] = _by_id(consensus.item_ids, consensus.scores)
-    rows[story.model] = _by_id(ids, calibration.model)
-    rows[story.calibrated] = _by_id(ids, calibration.calibrated)
+    others = (story.others or {}).items()
+    rows = {label: _by_item(tables.others[name], "score") for name, label in others}
+    rows[_CONSENSUS] = _paired(consensus.item_ids, consensus.scores)
+    rows[story.model] = _paired(calibration.item_ids, calibration.model)
+    rows[story.calibrated] = _paired(calibration.item_ids, calibration.calibrated)
     if story.anchors:
-        others = _mended(consensus, data)
-        rows[f"with {story.anchors} {story.truths}: the other {len(others)}"] = others
+        anchors = read_scores(data / "anchors.csv", column="truth")
+        scores = read_scores(data / "scores.csv")
+        made = calibrate(scores, consensus, method=FUSED.make(), anchors=anchors, warn=False)
+        mended = _paired(made.item_ids, made.calibrated)
+        left = {item: mended[item] for item in mended if item not in set(anchors.item_ids)}
+        rows[f"with {story.anchors} {story.truths}: the other {len(left)}"] = left
     return rows
 
 
 def _compared(
-    rows: Mapping[str, Mapping[str, float]], tables: Tables, story: Story
+    rows: Mapping[str, Values], truth: Values, story: Story
 ) -> dict[str, dict[str, float]]:
     """Return how far each source is from the truth; errors only in the unit of the truth."""
-    if tables.truth is None:
-        return {}
-    truth = _values(tables.truth, "truth")
+    import numpy as np
+
+    from aggcal.metrics import compare
+
     found = {}
     for label, values in rows.items():
-        found[label] = {"tau_a": _order(values, truth)}
+        items = [item for item in truth if item in values]
+        scores, target = (np.array([each[item] for item in items]) for each in (values, truth))
+        found[label] = {"tau_a": compare(scores, target)["tau_a"]}
         if story.unit and label != _CONSENSUS:
-            rms, unbiased = _errors(values, truth)
-            found[label] |= {"rms_error": rms, "rms_error_without_bias": unbiased}
+            error = scores - target
+            found[label]["rms_error"] = float(np.sqrt(np.mean(error**2)))
+            found[label]["rms_error_without_bias"] = float(np.std(error))
     return found
 
 
-def _table(story: Story, rows: Mapping[str, Mapping[str, float]], tables: Tables) -> Iterator[str]:
+def _lines(
+    story: Story,
+    rows: Mapping[str, Values],
+    truth: Values,
+    compared: Mapping[str, Mapping[str, float]],
+) -> Iterator[str]:
     """Say how far each source is from the truth, how good its order is, and one of its numbers."""
-    if tables.truth is None or not rows:
+    if not rows:
         return
-    truth = _values(tables.truth, "truth")
     # One item to look at: the middle one of those whose truth nobody was given.
     shown = sorted(
         (item for item in list(rows.values())[-1] if item in truth), key=truth.__getitem__
     )
-    example = shown[len(shown) // 2] if story.unit else None
-    head = f"e.g. {truth[example]:g} {story.unit}" if example is not None else ""
-    errors = f"{'RMS error':>14}{'without bias':>14}" if example is not None else ""
-    yield f"{'':36}{errors}{'order (tau-a)':>15}{head:>16}".rstrip()
-    for label, values in rows.items():
-        numbers = errors and _shown_errors(values, truth, "" if label == _CONSENSUS else story.unit)
-        one = "" if label == _CONSENSUS or example is None else f"{values[example]:.1f}"
-        yield f"{label:36}{numbers}{_order(values, truth):15.2f}{one:>16}".rstrip()
+    example = shown[len(shown) // 2]
+    head = f"{'RMS error':>14}{'without bias':>14}" if story.unit else ""
+    last = f"e.g. {truth[example]:g} {story.unit}" if story.unit else ""
+    yield f"{'':36}{head}{'order (tau-a)':>15}{last:>16}".rstrip()
+    for label, found in compared.items():
+        errors = [found[name] for name in found if name != "tau_a"]
+        cells = [f"{error:.1f} {story.unit}" for error in errors] or ["-", "-"]
+        numbers = "".join(f"{cell:>14}" for cell in cells) if story.unit else ""
+        one = f"{rows[label][example]:.1f}" if errors else ""
+        yield f"{label:36}{numbers}{found['tau_a']:15.2f}{one:>16}".rstrip()
 
 
-def _mended(consensus: Consensus, data: Path) -> dict[str, float]:
-    """Calibrate with some true scores, and return those of the other items."""
-    from aggcal.calibration import calibrate
-    from aggcal.io import read_scores
-
-    anchors = read_scores(data / "anchors.csv", column="truth")
-    scores = read_scores(data / "scores.csv")
-    made = calibrate(scores, consensus, method=FUSED.make(), anchors=anchors, warn=False)
-    known = set(anchors.item_ids)
-    return {i: x for i, x in _by_id(made.item_ids, made.calibrated).items() if i not in known}
+def _by_item(columns: Columns, name: str) -> Values:
+    return _paired(columns["item"], columns[name])
 
 
-def _values(columns: Columns, name: str) -> dict[str, float]:
-    return _by_id(columns["item"], columns[name])
-
-
-def _by_id(ids: Iterable[Any], values: Iterable[Any]) -> dict[str, float]:
+def _paired(ids: Iterable[Any], values: Iterable[Any]) -> Values:
     return dict(zip(map(str, ids), map(float, values), strict=True))
-
-
-def _both(values: Mapping[str, float], truth: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
-    import numpy as np
-
-    items = [item for item in truth if item in values]
-    return np.array([values[item] for item in items]), np.array([truth[item] for item in items])
-
-
-def _order(values: Mapping[str, float], truth: Mapping[str, float]) -> float:
-    from aggcal.metrics import compare
-
-    return compare(*_both(values, truth))["tau_a"]
-
-
-def _errors(values: Mapping[str, float], truth: Mapping[str, float]) -> tuple[float, float]:
-    """Return the root mean square error, and the same without the mean error."""
-    import numpy as np
-
-    found, target = _both(values, truth)
-    error = found - target
-    return float(np.sqrt(np.mean(error**2))), float(np.std(error))
-
-
-def _shown_errors(values: Mapping[str, float], truth: Mapping[str, float], unit: str) -> str:
-    if not unit:
-        return f"{'-':>14}{'-':>14}"
-    off, aside = _errors(values, truth)
-    return f"{f'{off:.1f} {unit}':>14}{f'{aside:.1f} {unit}':>14}"

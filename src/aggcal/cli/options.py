@@ -1,0 +1,359 @@
+"""The options that several commands take: a row each, in groups as the help shows them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from aggcal import registry
+from aggcal._core.records import replace
+from aggcal.cli.table import Group, Option
+from aggcal.errors import OptionError
+from aggcal.registry.limits import MOST_DIGITS, VERDICT_ERROR
+
+# How values of their own kinds are read ----------------------------------------------------------
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Read numbers between commas.
+
+    Examples
+    --------
+    >>> numbers("40, 50")
+    (40.0, 50.0)
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' are not numbers; write, for example, 40,50,60,70."
+        ) from None
+
+
+def two_numbers(text: str) -> tuple[float, float]:
+    """Read two numbers, the lower one first.
+
+    Examples
+    --------
+    >>> two_numbers("0,100")
+    (0.0, 100.0)
+    """
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = 0.0
+    if not -math.inf < low < high < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not two numbers, the lower one first, with a comma between them; write, "
+            "for example, 0,100."
+        )
+    return low, high
+
+
+def digits(text: str) -> int:
+    """Read how many decimals.
+
+    Examples
+    --------
+    >>> digits("1")
+    1
+    """
+    if not (text.isascii() and text.isdigit() and int(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a whole number from 0 to {MOST_DIGITS}; write, for example, 1."
+        )
+    return int(text)
+
+
+def item_rating(text: str) -> tuple[str, float]:
+    """Read an item and its rating.
+
+    Examples
+    --------
+    >>> item_rating("gpt=4=1000")
+    ('gpt=4', 1000.0)
+    """
+    item, _, rating = text.rpartition("=")
+    try:
+        number = float(rating)
+    except ValueError:
+        item = ""
+    if not item:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not an item and its rating; write, for example, ITEM=1000."
+        )
+    return item, number
+
+
+def weights(text: str) -> dict[str, float]:
+    """Read the weight of each criterion.
+
+    Examples
+    --------
+    >>> weights("content=2,style=0.5")
+    {'content': 2.0, 'style': 0.5}
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, weight = part.rpartition("=")
+        try:
+            number = float(weight)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise argparse.ArgumentTypeError(
+                f"'{part}' is not a criterion and its weight; write, for example, "
+                "content=2,style=1."
+            )
+        if name.strip() in found:
+            raise argparse.ArgumentTypeError(f"'{name.strip()}' has two weights; give one.")
+        found[name.strip()] = number
+    return found
+
+
+def columns(texts: list[str]) -> dict[str, str]:
+    """Return the names that our columns have in the file.
+
+    Examples
+    --------
+    >>> columns(["annotator=coder", "winner=better=best"])
+    {'annotator': 'coder', 'winner': 'better=best'}
+    """
+    parts = {text: text.partition("=") for text in texts}
+    for text, (_, _, name) in parts.items():
+        if not name:
+            raise OptionError(f"--column '{text}' is not OURS=THEIRS; write 'annotator=coder'.")
+    return {own: name for own, _, name in parts.values()}
+
+
+def outcomes(texts: list[str]) -> dict[str, str]:
+    """Return what each outcome label means.
+
+    Examples
+    --------
+    >>> outcomes(["both bad=tie", "a=b=left"])
+    {'both bad': 'tie', 'a=b': 'left'}
+    """
+    parts = {text: text.rpartition("=") for text in texts}
+    for text, (label, _, _) in parts.items():
+        if not label:
+            raise OptionError(f"--outcome '{text}' is not LABEL=MEANING; write 'both bad=tie'.")
+    return {label: meaning for label, _, meaning in parts.values()}
+
+
+# The table, laid out by hand: a row an option -----------------------------------------------------
+# fmt: off
+
+WHAT_JUDGMENTS_ARE = (
+    "judgments: a table with the columns annotator,winner,loser or annotator,left,right,outcome, "
+    "or another tool's export (see 'aggcal formats'), as CSV, TSV, JSON Lines, Parquet or a "
+    "spreadsheet (book.xlsx#Answers names a sheet)"
+)
+WHAT_SCORES_ARE = "model scores: a table item,score (optionally sd); higher is better"
+JUDGMENTS = Option("judgments JUDGMENTS", WHAT_JUDGMENTS_ARE)
+PERHAPS_JUDGMENTS = Option("judgments [JUDGMENTS]", f"{WHAT_JUDGMENTS_ARE}; omit it if there are "
+    "none yet")
+MORE_JUDGMENTS = Option("--judgments FILE", "further files or folders of judgments, in any "
+    "supported format, to be read together with JUDGMENTS (repeatable)", several=True,
+    destination="more_judgments")
+SCORES = Option("scores SCORES", WHAT_SCORES_ARE)
+PERHAPS_SCORES = Option("scores [SCORES]", WHAT_SCORES_ARE)
+RESULTS = Option("results DIR", "folder written by 'aggcal run' or 'aggcal aggregate'",
+    study=("output", "results"))
+
+# What many commands take -------------------------------------------------------------------------
+
+
+def output(what: str, value: str = "DIR", **how: Any) -> Option:
+    """Return ``--output``; in a study file it belongs to its command, unless that is said."""
+    return replace(Option(f"-o --output {value}", what, study=()), **how)
+
+
+def force(what: str) -> Option:
+    """Return ``--force``."""
+    return Option("--force", f"replace {what}", kept=False)
+
+
+def as_json(what: str) -> Option:
+    """Return ``--json``: standard output then holds one JSON document and nothing else."""
+    return Option("--json", f"print {what} as JSON on standard output", kept=False)
+
+
+FORCE_FOLDER = force("files in DIR that aggcal did not write, or that have changed since")
+FORCE_FILE = force("FILE if it already exists")
+SPREADSHEET_SAFE = Option("--spreadsheet-safe", "in CSV files, put an apostrophe before ids that "
+    "a spreadsheet would run as a formula (those starting with =, +, - or @); other programs "
+    "then see different ids")
+LEVEL = Option("--level P", "level of the intervals", 0.95)
+SEED = Option("--seed N", "seed for all random numbers", 0)
+WITHOUT = Option("--without ANNOTATOR", "annotators to leave out, with all their judgments "
+    "(repeatable)", several=True)
+SCORE_COLUMN = Option("--score-column NAME", "column with the scores", "score")
+ITEM_COLUMN = Option("--item-column NAME", "column of SCORES with the item ids", "item")
+METHOD_TO_PREDICT = Option("--method", "aggregation method; see 'aggcal methods'",
+    registry.DEFAULT_METHOD, registry.PREDICTABLE)
+
+# How judgments are read --------------------------------------------------------------------------
+
+BLANK = Option("--blank", "blank answers and scores: skip treats them as missing, error rejects "
+    "the file", "skip", ("skip", "error"))
+NORMALIZE_IDS = Option("--normalize-ids", "merge ids that differ only in case, spacing, "
+    "punctuation or Unicode form")
+ALIAS = Option("--alias FILE", "table with the columns alias and id: other names of annotators "
+    "and items")
+CRITERION = Option("--criterion NAME", "use only judgments with this criterion")
+CRITERIA = Option("--criteria", "keep the criterion of each judgment as a category, so that all "
+    "are used at once", choices=("all",))
+VERBOSE = Option("--verbose", "list every row that was read but not used", kept=False)
+READING = Group("reading judgments", (
+    Option("--format NAME", "format of the judgments, if it is not recognised automatically; see "
+        "'aggcal formats'", choices=registry.FORMATS.choices),
+    Option("--column OURS=THEIRS", "name of a column in your file, such as annotator=coder "
+        "(repeatable)", repeated=True, python=columns),
+    Option("--outcome LABEL=MEANING", "meaning of an outcome label: left, right, tie, skip, "
+        "failed, left+ or right+ (much better), left++ or right++, or a number from 0 (right) to "
+        "1 (left) (repeatable)", repeated=True, python=outcomes),
+    Option("--strength-scale LEFT:RIGHT", "outcomes are numbers on a scale of 3 to 7 steps: the "
+        "number for the strongest left, then for the strongest right, such as 1:5 or 3:-3"),
+    Option("--judged-by NAME", "annotator of all judgments, if the table names none"),
+    Option("--ranking-weight", "weight of the pairs of a ranking: together as much as the "
+        "ranking carries (information), so that each item counts once (item), or each as a "
+        "judgment of its own (pair)", "information", ("information", "item", "pair")),
+    Option("--tie-within X", "ratings that differ by at most X count as a tie", 0.0),
+    Option("--order LABELS", "labels of ratings from best to worst, such as 'A+,A,A-,B'; for "
+        "numeric ratings, which end is best: lowest or highest", ""),
+    Option("--left-key KEY", "field of a Label Studio task that holds the left item"),
+    Option("--right-key KEY", "field of a Label Studio task that holds the right item"),
+    Option("--drafts", "include drafts of Argilla and Label Studio"),
+    BLANK, NORMALIZE_IDS, ALIAS, CRITERION, CRITERIA,
+    Option("--context COLUMN", "column with the context of each judgment, such as its prompt, "
+        "session or screen; 'ranking' for the ranking or ratings that pairs come from"),
+    Option("--by COLUMN[,COLUMN]", "columns with the categories of each judgment, such as "
+        "language or topic", ""),
+    Option("--memory SIZE", "memory limit for reading, before spilling to disk, such as 2GB"),
+    VERBOSE,
+))
+CONVERTING = Group(
+    READING.heading,
+    tuple(
+        replace(row, help="write only judgments with this criterion") if row is CRITERION else row
+        for row in READING.options
+        if row not in (CRITERIA, VERBOSE)
+    ),
+)
+
+# Stage 1 -----------------------------------------------------------------------------------------
+
+TERMS = Group("terms", (
+    Option("--ties", "davidson: each annotator has a readiness to call a tie; rao-kupper: a "
+        "threshold instead; halves: a tie counts as half a win for each side; auto: davidson "
+        "where there are ties (hra-g), else halves", registry.TIES[0], registry.TIES),
+    Option("--position", "estimate each annotator's preference for the left item and take it out "
+        "of the scores; auto: where the sides are known and the data show a preference",
+        registry.SWITCHES[0], registry.SWITCHES),
+    Option("--context-effects", "with --context: fit how each item does in each context (fit), "
+        "only allow for it in the standard errors (errors), or ignore it (off); auto: fit if "
+        "items were judged repeatedly in a context", registry.CONTEXT_USES[0],
+        registry.CONTEXT_USES),
+    Option("--control FILE", "table of what to hold equal, such as length or style: item, "
+        "numeric columns of any name, and the column of --context if an item's values depend on "
+        "it; scores are then those of items that do not differ in it"),
+    Option("--criteria-weights NAME=WEIGHT[,...]", "with --criteria all: order the items by the "
+        "weighted mean of their scores by criterion, such as content=2,style=1; without it, by "
+        "what the criteria have in common", read=weights),
+    Option("--bridge", "also find how annotators disagree, and the common ground: along one axis "
+        "(axis, also without a word after it), in camps, or whichever predicts others better "
+        "(auto)", "off", registry.BRIDGES, alone=registry.BRIDGES[0]),
+))
+STAGE_1 = Group("Stage 1 (consensus)", (
+    Option("--method", "aggregation method; see 'aggcal methods'. auto: the simplest that "
+        "predicts held-out judgments well, as 'aggcal compare' finds it",
+        registry.DEFAULT_METHOD, registry.METHODS.choices),
+    Option("--features FILE", "table of item features for gppl, rank-svm and barcw: item and "
+        "numeric columns; or the word identity, which relates no item to another"),
+    Option("--prior", "default: estimate the standard deviations of scores and reliabilities "
+        "from the data (with --estimator mode: 1 and 0.5); auto: always estimate them; none: "
+        "maximum likelihood without a prior", "default", ("default", "auto", "none")),
+    Option("--estimator", "for methods with reliabilities: marginal integrates them out and "
+        "allows for reversed annotators (the default); mode maximises over scores and "
+        "reliabilities jointly, as the paper does", choices=registry.ESTIMATORS),
+    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
+    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
+        "instead of an estimate"),
+    Option("--uncertainty KIND", "how standard errors are computed: from the curvature of the "
+        "fit, widened where answers depend on each other (robust), from the curvature alone "
+        "(laplace), by refitting resampled annotators or contexts (bootstrap), or not at all "
+        "(none)", registry.ROBUST.name, (*registry.UNCERTAINTIES, "none"),
+        python=lambda kind: None if kind == "none" else kind),
+    Option("--draws N", "number of bootstrap refits", 200),
+    *TERMS.options,
+    Option("--engine", "where the computation runs: on this machine (local), on its GPU (gpu), "
+        "or on a Dask cluster (dask), which also reads the files (JUDGMENTS may then be a "
+        "pattern, or any path that fsspec supports)", registry.LOCAL, registry.ENGINES),
+    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
+        "without it, this machine does the work"),
+    Option("--workers N", "number of threads on this machine (without --scheduler)"),
+))
+
+# Stage 2 -----------------------------------------------------------------------------------------
+
+BOUNDS = Option("--bounds LOW,HIGH", "lowest and highest possible score, such as 0,100: scores "
+    "and intervals stay within. Write a negative bound as --bounds=-1,1", read=two_numbers)
+DIGITS = Option("--digits N", "decimals of the calibrated scores; interval ends are rounded "
+    "outwards", read=digits)
+_CALIBRATORS = "; ".join(
+    f"{each.name}: {each.help}"
+    for each in (*registry.CALIBRATORS.values(), registry.AUTO_CALIBRATOR)
+)
+STAGE_2 = Group("Stage 2 (calibrated scores)", (
+    Option("--calibrator", _CALIBRATORS, registry.DEFAULT_CALIBRATOR,
+        (*registry.CALIBRATORS, registry.AUTO_CALIBRATOR.name)),
+    Option("--model-sd X", "standard deviation of the model's errors, such as its validation "
+        "error. For fused, too large is better than too small; for safe, at most 1.4 times too "
+        "large; for atc, it adds an estimate of the error"),
+    Option("--anchors FILE", "table item,truth of at least 5 items drawn at random. They correct "
+        "the level, tell fused the scale and how far to trust the model, and measure the gain. "
+        "With 9 anchors (level 0.9) or 19 (0.95), intervals cover the truth"),
+    Option("--second-model FILE", "table item,score of a second model with independent errors; "
+        "for fused (repeatable)", repeated=True),
+    BOUNDS, DIGITS, SCORE_COLUMN, ITEM_COLUMN,
+    Option("--unweighted", "weight all items equally, even if the scores have an sd"),
+))
+ANCHORED = Group("scores without a model", (
+    Option("--anchors FILE", "table item,truth of at least 5 judged items drawn at random. All "
+        "items get a score on their scale and, with 14 anchors (level 0.9) or 24 (0.95), an "
+        "interval for the truth"),
+    BOUNDS, DIGITS,
+))
+
+# Decisions and the report ------------------------------------------------------------------------
+
+GRADES = Option("--grades X,Y,...", "boundaries of grades, such as 40,50,60,70: gives grades, "
+    "and which are uncertain", read=numbers)
+ERROR = Option("--error P", "how often a verdict, in or out, may be wrong", VERDICT_ERROR)
+DECISIONS = Group("decisions", (
+    Option("--top K", "which items are surely among the first K, and how probably each is"),
+    Option("--cut X", "probability of a score above X: of the calibrated score; without one, of "
+        "the consensus (on the --scale)"),
+    GRADES, ERROR,
+    Option("--scale", "also give the consensus as Elo ratings (elo), from 0 to 100 (0-100), or "
+        "as the probability to beat an average item (win); adds the rank bounds that arenas print",
+        choices=tuple(registry.SCALES)),
+    Option("--elo-anchor ITEM=RATING", "with --scale elo: an item with a given rating (default: "
+        "the average item has 1000)", read=item_rating),
+))
+TITLE = Option("--title TEXT", "title of the report, kept in summary.json")
+QUESTION = Option("--question TEXT", "the question that annotators were asked, such as 'Which "
+    "essay is better?'")
+TEXTS = Option("--texts FILE", "table item,text: the items' texts, shown beside their ids")
+TEXT_COLUMN = Option("--text-column NAME", "column of FILE with the texts", "text")
+PICTURES = Option("--pictures FOLDER", "pictures of the items, shown in their rows: ID.png, "
+    ".jpg, .gif or .webp")
+REPORT = Group("report", (
+    TITLE, QUESTION, TEXTS, TEXT_COLUMN, PICTURES,
+    Option("--no-check", "skip the data check (see 'aggcal check') and the suggestions of what "
+        "to ask next"),
+    Option("--influence", "refit without each of the ten annotators and items that the result "
+        "depends on most; without it, the effect of leaving each out is estimated"),
+))

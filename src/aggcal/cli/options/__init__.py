@@ -1,1 +1,0 @@
-"""Options that several commands share, one file for each group of ``--help``."""

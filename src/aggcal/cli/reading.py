@@ -1,0 +1,221 @@
+"""What several commands read: judgments, scores, texts, anchors; and the engine that sums them."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.console import Console
+from aggcal.cli.options import CONVERTING, READING
+from aggcal.cli.table import FILES
+from aggcal.errors import AggcalWarning, OptionError, count
+from aggcal.registry import DASK, GPU, LOCAL, TABLE
+
+if TYPE_CHECKING:
+    from aggcal.data.base import AnyJudgments
+    from aggcal.data.features import Features
+    from aggcal.data.scores import Scores
+    from aggcal.data.spelling import Spelling
+    from aggcal.engines import Engine
+    from aggcal.io.formats._base import Choices
+    from aggcal.io.texts import Texts
+
+_Table = TypeVar("_Table", "Scores", "Features")
+_AS_GIVEN = (
+    *("outcomes", "columns", "annotator", "left_key", "right_key", "drafts", "tie_within"),
+    *("ranking_weight", "blank", "context"),
+)
+IDENTITY = "identity"
+"""What may stand in place of a file of features: each item resembles only itself."""
+
+
+def judgment_files(options: argparse.Namespace) -> list[str]:
+    """Return the files of judgments, in the order in which they were given.
+
+    Examples
+    --------
+    >>> judgment_files(argparse.Namespace(judgments="a.csv", more_judgments=["b.xlsx"]))
+    ['a.csv', 'b.xlsx']
+    """
+    first = options.judgments
+    more = getattr(options, "more_judgments", [])
+    return [*(first if isinstance(first, list) else [] if first is None else [first]), *more]
+
+
+def input_files(options: argparse.Namespace) -> list[str]:
+    """Return every file that a command reads and must not overwrite.
+
+    Examples
+    --------
+    >>> from aggcal.cli.parser import parse_as
+    >>> input_files(parse_as("check", ["a.csv", "--judgments", "b.csv"]))
+    ['a.csv', 'b.csv']
+    """
+    found: list[Any] = []
+    for option in COMMANDS[options.command].options:
+        if option.value in FILES and option.key not in ("output", "study"):
+            value = getattr(options, option.dest)
+            found += value if isinstance(value, list) else [value]
+    return [path for path in found if path not in (None, IDENTITY)]
+
+
+def choices_from(options: argparse.Namespace, *, converting: bool = False) -> Choices:
+    """Return how files of judgments are to be understood, or refuse it before they are read."""
+    from aggcal.io.formats._base import Choices, stated_order
+    from aggcal.io.formats._parting import categories_of
+    from aggcal.io.formats._steps import stated_scale
+    from aggcal.io.respelling import read_spelling
+
+    how = (CONVERTING if converting else READING).given(options)
+    return Choices(
+        **{name: how[name] for name in _AS_GIVEN},
+        spelling=read_spelling(how["aliases"], normalize=how["normalize_ids"]),
+        order=stated_order(how["order"]),
+        by=categories_of(how["by"], how["criterion"], how.get("criteria")),
+        strength_scale=stated_scale(how["strength_scale"]),
+    )
+
+
+def judgments_from(
+    options: argparse.Namespace, console: Console, engine: Engine | None = None
+) -> AnyJudgments:
+    """Read the judgments, leave out whom to leave out, and say as what they were read."""
+    from aggcal.io import read_judgments
+    from aggcal.io.formats._base import stated_order
+
+    files, how = judgment_files(options), READING.given(options)
+    several, verbose = len(files) > 1, how.pop("verbose")
+    how |= {"order": stated_order(how["order"]), "on_progress": console.on_reading}
+    judgments: AnyJudgments
+    if engine is None or several:
+        # An engine reads the parts of one table; files of their own are put together here.
+        judgments = read_judgments(files if several else files[0], **how)
+    else:
+        judgments = engine.read(files[0], **how)
+    console.done()
+    if not several and (judgments.format != TABLE.name or judgments.notes):
+        console.say(f"{files[0]}: read as {judgments.format}")
+    for note in judgments.notes:
+        console.say(note if several else f"  {note}")
+    if verbose and len(judgments.unfitted.count):
+        console.say(*str(judgments.unfitted).split("\n"))
+    if engine is not None and several:
+        judgments = engine.distribute(judgments.on_one_machine("reading several files"))
+    if getattr(options, "without", []):
+        judgments = judgments.without(*options.without)
+        console.say(judgments.notes[-1])
+    return judgments
+
+
+def scores_from(options: argparse.Namespace, console: Console) -> Scores | None:
+    """Read the model's scores, if there are any, and say what was made of them."""
+    from aggcal.io import read_scores
+
+    if getattr(options, "scores", None) is None:
+        return None
+    columns = {"column": options.score_column, "item": options.item_column}
+    scores = read_scores(options.scores, **columns, blank=options.blank)
+    console.say_notes(options.scores, scores.notes)
+    return scores
+
+
+def features_from(options: argparse.Namespace, console: Console) -> Features | None:
+    """Read the features of items, if there are any."""
+    from aggcal.io import read_features
+
+    if options.features is None:
+        return None
+    features = read_features(options.features)
+    console.say_notes(options.features, features.notes)
+    return features
+
+
+def anchors_from(options: argparse.Namespace, console: Console) -> Scores | None:
+    """Read the true scores of some items, if there are any."""
+    from aggcal.io.scores import read_truth
+
+    if options.anchors is None:
+        return None
+    anchors, blank = read_truth(options.anchors, flag=None)
+    console.say_notes(options.anchors, anchors.notes)
+    if blank:
+        console.say(f"{options.anchors}: {count(blank, 'row')} without a truth left out")
+    return anchors
+
+
+def calibration_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Read what is known about the model and the truth, as `aggcal.calibrate` takes it."""
+    from aggcal.io import read_scores
+
+    others = []
+    for file in options.second_model:
+        others.append(read_scores(file, blank=options.blank, flag=None))
+        console.say_notes(file, others[-1].notes)
+    return {
+        "weights": None if options.unweighted else "sd",
+        "model_sd": options.model_sd,
+        "anchors": anchors_from(options, console),
+        "second_model": others or None,
+        "bounds": options.bounds,
+        "digits": options.digits,
+    }
+
+
+def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
+    """Read the texts and the pictures of items, if there are any."""
+    from aggcal.io.pictures import read_pictures
+    from aggcal.io.texts import Texts, read_texts
+
+    folder = getattr(options, "pictures", None)
+    pictures = {} if folder is None else read_pictures(folder)
+    if options.texts is None:
+        return Texts({}, pictures=pictures) if pictures else None
+    texts = read_texts(options.texts, column=options.text_column)
+    console.say_notes(options.texts, texts.notes)
+    return replace(texts, pictures=pictures)
+
+
+def respelt(table: _Table, spelling: Spelling | None, path: str, console: Console) -> _Table:
+    """Return a table under the spelling that all tables have, and say what was changed."""
+    if spelling is None:
+        return table
+    from aggcal.data.spelling import merged_note
+
+    now = spelling.table(table)
+    pairs = zip(table.item_ids.tolist(), now.item_ids.tolist(), strict=True)
+    changed = {was: is_now for was, is_now in pairs if was != is_now}
+    if changed:
+        console.say_notes(path, (merged_note("item", changed),))
+    return now
+
+
+def check_engine(options: argparse.Namespace) -> None:
+    """Refuse a cluster for an engine that has none."""
+    if options.engine != DASK and (options.scheduler, options.workers) != (None, None):
+        given = "--scheduler" if options.scheduler is not None else "--workers"
+        raise OptionError(f"{given} is for --engine dask; omit it or choose that engine.")
+
+
+@contextmanager
+def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
+    """Start the engine that was asked for, and end it when everything is written."""
+    if options.engine == LOCAL:
+        yield None
+    elif options.engine == GPU:
+        from aggcal.engines import named
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", AggcalWarning)
+            engine = named(GPU)
+        console.warn(*(w.message for w in caught if isinstance(w.message, AggcalWarning)))
+        yield engine
+    else:
+        from aggcal.engines import Dask
+
+        with Dask(options.scheduler, workers=options.workers, on_pass=console.on_pass) as engine:
+            yield engine

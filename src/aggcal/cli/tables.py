@@ -1,0 +1,170 @@
+"""Commands that write tables or list what there is: convert, simulate, reproduce, formats, ..."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aggcal.cli import reading
+from aggcal.cli.commands import SIMULATED, SIMULATED_TERMS
+from aggcal.cli.console import Console, print_json, refuse_two_documents
+from aggcal.errors import OptionError, count
+
+if TYPE_CHECKING:
+    from aggcal.registry.datasets import DatasetInfo
+
+TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
+"""What a simulation writes, besides the list of it."""
+
+
+def convert(options: argparse.Namespace) -> int:
+    """Read judgments of any format and write them as one table."""
+    from aggcal.io.convert import convert_judgments
+    from aggcal.io.writing.writable import refuse_unwritable
+
+    console = Console(quiet=options.quiet)
+    if options.append and options.force:
+        raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
+    refuse_two_documents(options)
+    choices = reading.choices_from(options, converting=True)
+    if options.output != "-":
+        refuse_unwritable(Path(options.output).parent)
+    done = convert_judgments(
+        options.inputs,
+        options.output,
+        to=options.to,
+        format_name=options.format,
+        choices=choices,
+        criterion=options.criterion,
+        overwrite=options.force,
+        append=options.append,
+        memory=options.memory,
+        spreadsheet_safe=options.spreadsheet_safe,
+        on_progress=console.on_reading,
+    )
+    console.done()
+    console.say(*done.notes)
+    if done.n_left_out:
+        console.warn(
+            f"{count(done.n_left_out, 'judgment')} without an answer left out: "
+            f"{done.format} has no place for them."
+        )
+    did = "added to" if done.appended else "wrote"
+    console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    if options.json:
+        about = {"format": done.format, "n_judgments": done.n_rows, "n_left_out": done.n_left_out}
+        print_json({**about, "appended": done.appended, "notes": done.notes}, [done.path])
+    return 0
+
+
+def simulate(options: argparse.Namespace) -> int:
+    """Write a study whose truth is known."""
+    from dataclasses import asdict
+
+    from aggcal._core.progress import report
+    from aggcal._version import __version__
+    from aggcal.io.writing.manifest import Manifest
+    from aggcal.io.writing.swap import check_output
+    from aggcal.io.writing.writable import refuse_unwritable
+    from aggcal.io.writing.write import csv_writer, write_files
+    from aggcal.simulation import simulate as make
+    from aggcal.simulation.terms import SimulatedTerms
+
+    refuse_unwritable(options.output)
+    study = SIMULATED.given(options)
+    terms = SimulatedTerms(**SIMULATED_TERMS.given(options))
+    if not terms.plain:
+        study["terms"] = asdict(terms)
+    manifest = Manifest("simulation.json", {"version": __version__, "study": study}, "simulate")
+    names = (*TABLES, *terms.tables, manifest.name)
+    check_output(options.output, names, manifest, force=options.force)
+    report("simulating")
+    made = make(**study | {"terms": terms})
+    report("writing the tables")
+    tables = {name: csv_writer(table) for name, table in made.tables.items()}
+    paths = write_files(options.output, tables, manifest=manifest, force=options.force)
+    Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    if options.json:
+        print_json({"study": study}, paths)
+    return 0
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """Make the page of the paper's numbers beside ours."""
+    import csv
+    from collections import Counter
+
+    from aggcal.io.writing.writable import refuse_unwritable
+    from aggcal.paper.reproduce import reproduce as make
+
+    console, folder = Console(quiet=options.quiet), Path(options.output)
+    refuse_unwritable(options.output)
+    how = {"quick": options.quick, "force": options.force}
+    paths = make(options.what, options.output, **how, say=console.on_step)
+    console.done()
+    if not options.json:
+        print((folder / "index.html").resolve())
+        return 0
+    with (folder / "cells.csv").open(encoding="utf-8", newline="") as file:
+        cells = dict(Counter(row["status"] for row in csv.DictReader(file)))
+    print_json({"what": options.what, "quick": options.quick, "cells": cells}, paths)
+    return 0
+
+
+def formats(options: argparse.Namespace) -> int:
+    """Print a line for each format that judgments are read from."""
+    from aggcal.registry import FORMATS
+
+    return _print_list({name: each.summary for name, each in FORMATS.items()}, 24, options)
+
+
+def methods(options: argparse.Namespace) -> int:
+    """Print a line for each method of Stage 1."""
+    from aggcal.registry import METHODS
+
+    return _print_list({name: each.summary for name, each in METHODS.items()}, 9, options)
+
+
+def _print_list(summaries: dict[str, str], width: int, options: argparse.Namespace) -> int:
+    if options.json:
+        print_json(summaries)
+        return 0
+    for name, summary in summaries.items():
+        print(f"{name:{width}} {summary}")
+    return 0
+
+
+def datasets(options: argparse.Namespace) -> int:
+    """Print what each dataset is, how large, under which licence, and where it is found."""
+    from aggcal.registry.datasets import DATASETS
+
+    listed = {name: _dataset(info) for name, info in DATASETS.items()}
+    if options.json:
+        print_json(listed)
+        return 0
+    for name, each in listed.items():
+        sizes = (
+            f"{count(each['items'], 'item')}, {count(each['annotators'], 'annotator')}, "
+            f"{count(each['judgments'], 'judgment')}"
+        )
+        print(f"{name:20}{each['what']}")
+        print(f"{'':20}{sizes}; {each['licence']}; {each['found']}")
+    return 0
+
+
+def _dataset(info: DatasetInfo) -> dict[str, Any]:
+    from aggcal.datasets.places import located
+
+    here = located(info, info.needs)
+    missing = "download" if info.downloads else "in the repository only"
+    return {
+        "what": info.summary,
+        "items": info.items,
+        "annotators": info.annotators,
+        "judgments": info.judgments,
+        "licence": info.licence,
+        "source": info.source,
+        "found": missing if here is None else here[0],
+        "folder": None if here is None else str(here[1]),
+    }
