@@ -28,6 +28,7 @@ from one_core import on_one_core_each
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.effects import mean_interval
 
 FIRST_SEED = 77_000_000
 LEVEL, REACH = 0.9, 1.6448536
@@ -208,7 +209,7 @@ def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
         assert effect is not None  # noqa: S101  # both are fitted
         inside = np.abs(effect.values - true) < REACH * np.sqrt(effect.variances)
         found[name] = (float(inside.sum()), len(inside))
-        low, high = effect.common_interval(LEVEL)
+        low, high = mean_interval(effect.common, effect.common_se, len(effect.values), LEVEL)
         found[f"common {name}"] = (float(low < mean < high), 1)
     if known.control is not None:
         ends = known.control.interval(LEVEL)

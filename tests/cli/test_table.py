@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from conftest import ROOT
 COLOUR = Option("--colour NAME", "colour of the list", "red", ("red", "green"))
 
 
+def _say_colour(given: Namespace) -> int:
+    print(given.colour)
+    return 0
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Command:
     """A command with an option that is one row, and nothing else."""
@@ -32,7 +38,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setitem(COMMANDS, "toy", command)
     monkeypatch.setitem(STUDY_COMMANDS, "toy", command)
     called = type(sys)("aggcal.cli.test_table")
-    vars(called)["toy"] = lambda given: print(given.colour) or 0
+    vars(called)["toy"] = _say_colour
     monkeypatch.setitem(sys.modules, "aggcal.cli.test_table", called)
     return command
 
@@ -66,7 +72,7 @@ def test_a_row_is_in_the_manual_the_documentation_and_completion(
     for shell in ("bash", "zsh", "fish"):
         assert "colour" in script(shell)
     monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
-    from command_line import _commands  # type: ignore[import-not-found]
+    from command_line import _commands
 
     assert "| `--colour NAME` | colour of the list (default: red) |" in "\n".join(_commands())
 

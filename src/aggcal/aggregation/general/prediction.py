@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
@@ -62,7 +64,7 @@ class Predictor:
         nodes, weights = self.nodes(judgments)
         axis = self.axis(judgments)
         total = np.zeros((len(gap), 3))
-        gaps = list(zip(GAPS, GAP_WEIGHTS, strict=True))
+        gaps: Sequence[tuple[float, float]] = list(zip(GAPS, GAP_WEIGHTS, strict=True))
         spots = list(zip(_TIE_POINTS, _TIE_WEIGHTS, strict=True))
         if not averaged:
             nodes = np.einsum("uk,ukp->up", weights, nodes)[:, None]
