@@ -150,9 +150,9 @@ def weight_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     rows, answers = count(judgments.n_judgments, "answer"), f"{found.counted:,.0f}"
     return [
         WeightsWarning(
-            f"Weights are taken for numbers of answers, so that {rows} count as {answers}, and "
-            "intervals are as narrow as so many would make them. These weights do not look like "
-            "numbers of answers.",
+            f"Weights are taken for numbers of answers, so that {rows} count as {answers}. These "
+            "weights do not look like numbers of answers; then scores lie too far apart, and "
+            "intervals may be somewhat narrow.",
             f"If they say how much an answer matters, divide all of them by {found.divisor:.3g}; "
             "if they are numbers of answers, there is nothing to do.",
             title="Weights may not be numbers of answers",

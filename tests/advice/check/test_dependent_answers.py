@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import aggcal
@@ -53,6 +54,26 @@ def test_of_all_together_those_that_widen_are_named() -> None:
     assert finding is not None
     assert "(tastes) and answers to the same question agree" in finding.message
     assert "all together 1.6" in finding.message
+
+
+def test_weights_of_independent_answers_are_no_tastes() -> None:
+    shown = dict(simulate(items=30, annotators=40, judgments=3000, seed=4).shown)
+    shown["weight"] = 1 + 2 * (np.arange(3000) % 2)
+    judgments = aggcal.read_judgments(shown)
+    consensus = aggcal.aggregate(judgments, warn=False).quantify()
+    found = aggcal.check(judgments, consensus=consensus, quick=True)
+    finding = dependent(found)
+    assert finding is not None
+    assert "Weights count one row as several answers" in finding.message
+
+
+def test_an_act_is_named_before_its_annotator() -> None:
+    finding = dependent(checked(factor("annotator", 2.4), factor("act", 2.38)))
+    assert finding is not None
+    assert "Answers given together agree" in finding.message
+    finding = dependent(checked(factor("annotator", 3.4), factor("act", 2.38)))
+    assert finding is not None
+    assert "(tastes)" in finding.message
 
 
 def test_independent_answers_pass() -> None:

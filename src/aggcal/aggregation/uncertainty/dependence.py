@@ -16,12 +16,14 @@ _TOGETHER = "all"
 _REASONS = {
     "question": "answers to the same question agree",
     "annotator": "each annotator's answers depend on each other (tastes)",
+    "weight": "weights count one row as several answers",
     "act": "answers given together agree",
     "context": "answers in the same context agree",
 }
 _MORE = {
     "question": "more questions",
     "annotator": "more annotators",
+    "weight": "more rows",
     "act": "more rankings, ratings or screens",
     "context": "more contexts",
 }
@@ -76,6 +78,9 @@ def reasons(most: Factor, factors: Sequence[Factor]) -> str:
     >>> [most] = [Factor("question", 2.5, 0.05, 40)]
     >>> reasons(most, [most])
     'answers to the same question agree (question 1.6; chance gives up to 1.05)'
+    >>> both = [most, Factor("weight", 2.4, 0.05, 0)]
+    >>> reasons(most, both)
+    'weights count one row as several answers (question 1.6, weight 1.5; chance gives up to 1.05)'
     """
     names = _names(most, factors)
     said = [_REASONS.get(name, f"answers about the same {name} agree") for name in names]
@@ -127,9 +132,26 @@ def remedy(most: Factor, factors: Sequence[Factor]) -> str:
 
 
 def _names(most: Factor, factors: Sequence[Factor]) -> list[str]:
-    """Return which groupings to name: the widest, or the wide ones where all together are."""
-    if most.name != _TOGETHER:
-        return [most.name]
-    single = [factor for factor in factors if factor.name != _TOGETHER]
-    wide = [factor.name for factor in single if sqrt(factor.used) >= NEGLIGIBLE]
-    return wide or [factor.name for factor in single]
+    """Return which groupings to name: the widest, or the wide ones where all together are.
+
+    Weights widen every grouping, and what answers of an act share, their annotator's share, too:
+    only what widens more than these is named beside them.
+    """
+    by_name = {factor.name: factor for factor in factors}
+
+    def beyond(name: str, inner: str) -> bool:
+        if inner not in by_name:
+            return True
+        outer, within = by_name[name], by_name[inner]
+        return outer.squared > within.squared * (1.0 + 2.0 * outer.chance_sd)
+
+    single = [name for name in by_name if name not in {_TOGETHER, "weight"}]
+    if most.name == _TOGETHER:
+        names = [name for name in single if sqrt(by_name[name].used) >= NEGLIGIBLE] or single
+    else:
+        names = [most.name]
+    if not any(beyond(name, "weight") for name in names):
+        return ["weight"]
+    if "annotator" in names and not beyond("annotator", "act"):
+        names = [name for name in names if name not in {"annotator", "act"}] + ["act"]
+    return names

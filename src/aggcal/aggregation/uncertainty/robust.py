@@ -58,12 +58,13 @@ class Factor:
 
     name: str
     """What answers of a cluster share: ``annotator``, ``question``, ``act`` or the name of a
-    column; ``all`` for answers that share any of them."""
+    column; ``all`` for answers that share any of them, ``weight`` for what weights above 1 widen
+    alone."""
     squared: float
     chance_sd: float
     """Standard deviation of ``squared`` where answers are independent."""
     clusters: int
-    """Those of more than one answer; 0 for ``all``."""
+    """Those of more than one answer; 0 for ``all`` and ``weight``."""
     degrees_of_freedom: float = inf
 
     def to_dict(self) -> dict[str, float | int | str]:
@@ -298,6 +299,9 @@ def robust(
     widest = max(factors, key=lambda factor: factor.squared)
     if len(factors) > 1:
         factors.append(pulls.factor("all", total, max(leverage, 0.0), 0, widest.degrees_of_freedom))
+    by_weights = pulls.factor("weight", 0.0, 0.0, 0, inf)
+    if by_weights.squared > 1.0 + by_weights.chance_sd:
+        factors.append(by_weights)
     found = Robust(tuple(factors))
     if drawn or found.squared == 1.0:
         return found
