@@ -24,11 +24,7 @@ from aggcal.simulation import simulate
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
 
-# fmt: off
-WITH_KERNELS = (
-    "models.compiled", "models.rows", "data.graph", "data.judgments", "_core.arrays",
-)
-# fmt: on
+WITH_KERNELS = ("models.compiled", "models.rows", "data.graph", "_core.arrays")
 
 
 @cache

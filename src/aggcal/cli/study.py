@@ -113,8 +113,8 @@ def options_of(command: Command) -> dict[str, Option]:
 
     Examples
     --------
-    >>> list(options_of(COMMANDS["evaluate"]))
-    ['items', 'truth', 'quiet', 'truth-column', 'centred', 'normalize-ids', 'alias', 'json']
+    >>> sorted(options_of(COMMANDS["evaluate"]))
+    ['alias', 'centred', 'items', 'json', 'normalize-ids', 'quiet', 'truth', 'truth-column']
     """
     # Of JUDGMENTS and --judgments the first.
     return {o.key: o for o in reversed(command.options) if o not in (HELP, STUDY)}
