@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from aggcal.pages.numbers import MINUS, number_text
 from aggcal.report.marks import moved, whisker
-from aggcal.report.numerals import MINUS, number_text
 from aggcal.report.scale import Axis
 
 _NONE = {"tied": "", "model": "", "dot": "", "low": "", "high": ""}

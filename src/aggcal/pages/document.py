@@ -125,9 +125,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Command:
-    """A command for a shell."""
+    """A command for a shell; with a label, only a button of that name that copies the text."""
 
     text: str
+    label: str = ""
+    only: Only = ""
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,9 @@ class Listing:
     tools: bool = True
     """Whether it is searched, filtered, copied and saved."""
     top: Mapping[str, Any] | None = None
-    """Which k there are to choose from, and the probabilities of being among the first k."""
+    """Of the first k: the ``stops`` to choose from, which of them is ``first``, the ``best`` and
+    ``worst`` rank of each row, the ``states`` in words (``in``, ``edge``, ``out``) and a ``note``;
+    perhaps the chances in ``percent`` of each stop, and the ``exact`` ones of the k ``asked``."""
     groups: Mapping[str, Any] | None = None
     """A ``column`` whose values divide the rows, and the ``titles`` of its values."""
     order: Sequence[int] | None = None

@@ -10,8 +10,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.text import in_words
 from aggcal.errors import count
+from aggcal.pages.numbers import cut
 from aggcal.report.ground import NAMED, SHORT, Ground
-from aggcal.report.listing import cut
 from aggcal.report.terms import terms_of
 
 _NAMED_MEMBERS = 12

@@ -12,10 +12,9 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.errors import count
+from aggcal.pages.numbers import DASH, cut, decimals_of, number_text, span
 from aggcal.registry import WIN, ScaleInfo
 from aggcal.report.control import move_words
-from aggcal.report.listing import cut
-from aggcal.report.numerals import DASH, decimals_of, number_text, span
 from aggcal.report.scale import Axis
 
 MOST_CATEGORIES = 60

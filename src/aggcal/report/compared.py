@@ -10,8 +10,8 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.advice.verdicts import VERDICTS
 from aggcal.errors import count, cut
+from aggcal.pages.numbers import percent
 from aggcal.report import headline, terms
-from aggcal.report.numerals import percent
 from aggcal.report.report import Report
 from aggcal.report.templates import number
 

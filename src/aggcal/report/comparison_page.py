@@ -12,13 +12,13 @@ from aggcal._core.arrays import IntArray
 from aggcal._version import __version__
 from aggcal.errors import count
 from aggcal.io.writing.write import to_json
+from aggcal.pages.numbers import DASH, decimals_for, number_text, percent, signed, span
 from aggcal.report import compared
 from aggcal.report.annotators import KINDS
 from aggcal.report.axes import STYLE
 from aggcal.report.comparison import Comparison
 from aggcal.report.contents import VERDICT_WORDS
 from aggcal.report.markdown import inline, plain
-from aggcal.report.numerals import DASH, decimals_for, number_text, percent, signed, span
 from aggcal.report.page import file, grid_lines, page
 from aggcal.report.scale import Axis
 

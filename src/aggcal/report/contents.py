@@ -22,11 +22,11 @@ from aggcal.advice.verdicts import (
     UNCLEAR,
 )
 from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.pages.numbers import cut, decimals_for, decimals_of, number_text, signed
 from aggcal.registry import METHODS
 from aggcal.report import decisions, terms
 from aggcal.report.annotators import KINDS
-from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
-from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
+from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, names
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
-from aggcal.report.listing import cut
+from aggcal.pages.numbers import cut
 from aggcal.report.terms import coefficients
 
 MOST_ROWS, MOST_MOVED, NAME = 200, 5, 120

@@ -11,9 +11,9 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.errors import count
+from aggcal.pages.numbers import cut, decimals_of, number_text
 from aggcal.registry import SCALES, WIN, ScaleInfo
-from aggcal.report.listing import Column, Marks, Numbers, cut
-from aggcal.report.numerals import decimals_of, number_text
+from aggcal.report.listing import Column, Marks, Numbers
 from aggcal.report.rows import ItemRows
 
 MOST_DOUBTFUL = 50

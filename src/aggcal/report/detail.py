@@ -14,9 +14,9 @@ from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
 from aggcal._core.text import ordinal
 from aggcal.errors import count
+from aggcal.pages.numbers import cut, percent
 from aggcal.registry import SCALES, CalibratorInfo
-from aggcal.report.listing import Numbers, cut
-from aggcal.report.numerals import percent
+from aggcal.report.listing import Numbers
 from aggcal.report.rows import ItemRows
 
 NAME, TEXT = 80, 2000

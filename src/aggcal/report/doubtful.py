@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.sorting import in_order
-from aggcal.report.listing import Numbers, cut
+from aggcal.pages.numbers import cut
+from aggcal.report.listing import Numbers
 from aggcal.report.rows import ItemRows
 
 MOST = 10

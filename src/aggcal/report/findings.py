@@ -7,8 +7,7 @@ from typing import Any
 
 from aggcal.advice.check.findings import annotators_named
 from aggcal.errors import count
-from aggcal.report.listing import cut
-from aggcal.report.numerals import DASH, number_text, percent
+from aggcal.pages.numbers import DASH, cut, number_text, percent
 from aggcal.report.templates import number
 
 TITLE = 200

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from aggcal.errors import count
+from aggcal.pages.numbers import number_text, percent
 from aggcal.registry import METHODS, UNCERTAINTIES
 from aggcal.report import headline
-from aggcal.report.numerals import number_text, percent
 from aggcal.report.parts import sizes_said
 from aggcal.report.report import Report
 from aggcal.report.templates import number

@@ -12,9 +12,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
+from aggcal.pages.numbers import cut, decimals_of, number_text, percent, span
 from aggcal.report.axes import Frame, round_step
-from aggcal.report.listing import cut
-from aggcal.report.numerals import decimals_of, number_text, percent, span
 from aggcal.report.scale import Axis
 from aggcal.report.terms import level_of, terms_of
 

@@ -12,7 +12,7 @@ from aggcal._core.tables import Columns
 from aggcal._core.text import in_words
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED
 from aggcal.errors import count
-from aggcal.report.numerals import percent
+from aggcal.pages.numbers import percent
 
 SOUND, CARE, NOT_READY = "sound", "care", "not-ready"
 STATES = {SOUND: "Sound", CARE: "Use with care", NOT_READY: "Not ready"}

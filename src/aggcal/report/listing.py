@@ -13,9 +13,8 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.records import dataclass
 from aggcal._core.tables import as_text
-from aggcal.errors import cut as shortened
-from aggcal.report.numerals import decimals_for, number_text, span
-from aggcal.report.numerals import signed as with_sign
+from aggcal.pages.numbers import cut, decimals_for, number_text, span
+from aggcal.pages.numbers import signed as with_sign
 from aggcal.report.script_data import array_json, object_json, script_json
 
 STATIC_ROWS, FIRST_ROWS = 200, 100
@@ -329,15 +328,3 @@ def _fitting(length: FloatArray, size: FloatArray, room: int, most: int) -> int:
         fits = float(np.minimum(length, middle) @ per_character) <= room
         low, high = (middle, high) if fits else (low, middle - 1)
     return low
-
-
-def cut(text: str, longest: int) -> str:
-    """Return a text, cut with an ellipsis if it is too long; half a character becomes a sign.
-
-    Examples
-    --------
-    >>> cut("abcdef", 3)
-    'abc…'
-    """
-    short = shortened(text, longest)
-    return short if short.isascii() else short.encode("utf-8", "replace").decode("utf-8")

@@ -8,11 +8,12 @@ from itertools import islice
 from typing import Any
 
 from aggcal.errors import count
+from aggcal.pages.numbers import cut
 from aggcal.report import terms
 from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
 from aggcal.report.ground import Ground
-from aggcal.report.listing import Listing, cut
+from aggcal.report.listing import Listing
 from aggcal.report.parts import parts_said
 from aggcal.report.report import Report
 

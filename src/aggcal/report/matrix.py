@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from aggcal.report.listing import cut
+from aggcal.pages.numbers import cut
 
 FEWEST, MOST = 3, 60
 """Items for which there is a matrix: fewer need none, more cannot be read."""

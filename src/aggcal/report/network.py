@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from math import cos, pi, sin
 
-from aggcal.report.listing import cut
+from aggcal.pages.numbers import cut
 from aggcal.report.matrix import Pair
 
 FEWEST, MOST = 3, 30

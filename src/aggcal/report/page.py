@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggcal.report.listing import cut
+from aggcal.pages.numbers import cut
 from aggcal.report.marks import moved, whisker
 from aggcal.report.templates import environment, number
 

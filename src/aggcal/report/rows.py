@@ -14,9 +14,9 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.aggregation.uncertainty.top import NEARLY
+from aggcal.pages.numbers import percent
 from aggcal.registry import SCALES, WIN
 from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers, static_rows
-from aggcal.report.numerals import percent
 from aggcal.report.parts import Part
 from aggcal.report.scale import Axis
 

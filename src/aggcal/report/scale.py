@@ -8,7 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
-from aggcal.report.numerals import number_text
+from aggcal.pages.numbers import number_text
 
 PAD = 3.0
 """Percent of the width that stay free at both ends, for the dots."""

@@ -11,8 +11,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
-from aggcal.report.listing import Numbers, cut
-from aggcal.report.numerals import number_text, percent, signed, span
+from aggcal.pages.numbers import cut, number_text, percent, signed, span
+from aggcal.report.listing import Numbers
 
 NAME = 80
 """Where names of columns and categories are cut."""

@@ -1,15 +1,19 @@
-"""Numbers as people read them: a true minus, thousands, spans, percentages."""
+"""Numbers and ids as people read them: a true minus, thousands, spans, percentages, cut names."""
 
 from __future__ import annotations
 
-from math import floor, isfinite, isinf, log10
+from math import floor, isfinite, isinf, isnan, log10
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.unmasked import median
+from aggcal.errors import cut as shortened
+from aggcal.pages.document import Column
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+LONGEST_NAME = 120
+"""Where the ids of a table are cut."""
 
 _FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
 
@@ -24,7 +28,7 @@ def number_text(value: float, decimals: int | None) -> str:
     >>> number_text(-0.04, 1), number_text(-2.0, 1)
     ('0.0', '−2.0')
     """
-    if value != value:  # noqa: PLR0124  # NaN
+    if isnan(value):
         return DASH
     if isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
@@ -116,3 +120,42 @@ def decimals_of(values: FloatArray, low: FloatArray | None, high: FloatArray | N
     if typical <= 0.0:
         return fine
     return min(fine, max(1 if typical < 100.0 else 0, 1 - floor(log10(typical))))  # noqa: PLR2004
+
+
+def cut(text: str, longest: int = LONGEST_NAME) -> str:
+    """Return a text, cut with an ellipsis if it is too long; half a character becomes a sign.
+
+    Examples
+    --------
+    >>> cut("abcdef", 3)
+    'abc…'
+    """
+    short = shortened(text, longest)
+    return short if short.isascii() else short.encode("utf-8", "replace").decode("utf-8")
+
+
+def cell_text(column: Column, k: int, *, interval: bool = True) -> str:
+    """Write a cell of a long table, its interval in brackets.
+
+    Examples
+    --------
+    >>> ends = np.array([1.0, np.nan]), np.array([6.0, np.nan])
+    >>> column = Column("rank", "Rank", "number", np.array([3.0, 1e4]), *ends)
+    >>> cell_text(column, 0), cell_text(column, 1)
+    ('3 (1–6)', '10,000')
+    """
+    if column.kind not in ("number", "interval"):
+        return cut(str(column.values[k]))
+    ends = _interval(column, k)
+    if column.kind == "interval":
+        return ends
+    value = float(column.values[k])
+    text = (signed if column.signed else number_text)(value, column.decimals)
+    text = text if isnan(value) else text + column.unit
+    return f"{text} ({ends})" if ends and interval else text
+
+
+def _interval(column: Column, k: int) -> str:
+    if column.low is None or isnan(column.low[k]) or isnan(column.high[k]):
+        return ""
+    return span(float(column.low[k]), float(column.high[k]), column.decimals)
