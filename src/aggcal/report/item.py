@@ -69,6 +69,9 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
             "n_items": of,
             "numbers": {key: value for key, value in numbers.items() if key != "item"},
             "record": record and dict(zip(("won", "lost", "tied"), record, strict=True)),
+            **{part: details.of(part, k) for part in ("upsets", "disagreed")},
+            "why": details.why(k),
+            "changes": details.changes(k),
             "comparisons": met,
             "notes": list(notes),
         },
@@ -120,8 +123,8 @@ class Details:
             "Record": self._record(k),
             "Results against the order": self._upsets(k),
             "Who disagreed with the order": self._disagreed(k),
-            "Why it moved": [Text(why)] if (why := self._why(k)) else [],
-            "What would change its rank": [Text(each) for each in self._changes(k)],
+            "Why it moved": [Text(why)] if (why := self.why(k)) else [],
+            "What would change its rank": [Text(each) for each in self.changes(k)],
             "Text": self._text(k),
         }
         return [Group([Heading(title), *blocks]) for title, blocks in told.items() if blocks]
@@ -135,7 +138,7 @@ class Details:
 
     def record_of(self, k: int) -> list[int] | None:
         """Return how often an item won, lost and tied; None where that is not known."""
-        found = self._of("record", k)
+        found = self.of("record", k)
         return None if found is None else [int(each) for each in found]
 
     def opponents(self, k: int) -> list[dict[str, Any]] | None:
@@ -159,7 +162,7 @@ class Details:
             for other, won, lost, tied in sorted(met)
         ]
 
-    def _of(self, part: str, k: int) -> Any:
+    def of(self, part: str, k: int) -> Any:
         """Return what the comparisons hold of a row; None if they hold nothing."""
         known = self._run.comparisons.get(part)
         return known[k] if known is not None and k < len(known) else None
@@ -168,7 +171,7 @@ class Details:
         if (record := self.record_of(k)) is None:
             return []
         won, lost, tied = record
-        whole, met = won + lost + tied, self._of("opponents", k)
+        whole, met = won + lost + tied, self.of("opponents", k)
         said: Line = (Strong(f"{won:,}"), " won · ", Strong(f"{lost:,}"), " lost")
         if tied:
             said = (*said, " · ", Strong(f"{tied:,}"), " tied")
@@ -181,7 +184,7 @@ class Details:
 
     def _upsets(self, k: int) -> list[Block]:
         lines = []
-        for other, rank, won, lost, tied in self._of("upsets", k) or ():
+        for other, rank, won, lost, tied in self.of("upsets", k) or ():
             name = str(other)
             link = Link(cut(name, NAME), f"item={name}")
             shown = self._ranks_within.get(name, f"{rank:,}")
@@ -199,7 +202,7 @@ class Details:
 
     def _disagreed(self, k: int) -> list[Block]:
         lines = []
-        for who, against, of in self._of("disagreed", k) or ():
+        for who, against, of in self.of("disagreed", k) or ():
             name = str(who)
             verdict = self._verdicts.get(name, "reliable")
             called = "" if verdict == "reliable" else f" ({verdict})"
@@ -224,7 +227,7 @@ class Details:
         found[known[in_order(-values[known])[0]]] = np.arange(1.0, len(known) + 1)
         return found
 
-    def _why(self, k: int) -> str:
+    def why(self, k: int) -> str:
         """Say why the score moved from the model's."""
         if self._model_rank is None or self.ranks is None:
             return ""
@@ -259,10 +262,10 @@ class Details:
             f"{count(len(own), 'item')} share {shared}: {cell_text(score, k, interval=False)}."
         )
 
-    def _changes(self, k: int) -> list[str]:
+    def changes(self, k: int) -> list[str]:
         """Say what would change the rank: so many answers, or one annotator less."""
         found = []
-        for other, way, number in self._of("swaps", k) or ():
+        for other, way, number in self.of("swaps", k) or ():
             name = cut(str(other), NAME)
             if way == "up":
                 wins = count(int(number), "more win")
