@@ -19,12 +19,12 @@ from aggcal.advice.check import sample, survey
 from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
 from aggcal.io.texts import read_texts
+from aggcal.pages.markdown import TOP, plain
 from aggcal.registry import CALIBRATORS, METHODS
 from aggcal.registry.literals import UncertaintyName
 from aggcal.report.findings import REASONS
 from aggcal.report.html import RENDERERS, render
 from aggcal.report.listing import SHORTEST_CUT, names
-from aggcal.report.markdown import TOP, plain
 from aggcal.report.report import Report
 from aggcal.simulation import simulate
 

@@ -56,6 +56,22 @@ Cell: TypeAlias = "Line | list[Line | Group]"
 Only: TypeAlias = Literal["", "page"]
 """Where a block is shown: everywhere, or only on a page and not in Markdown."""
 
+
+def plain_text(line: Line) -> str:
+    """Return the words of a line.
+
+    Examples
+    --------
+    >>> plain_text(("see ", Strong("this"), " ", Term("tied block", "tie")))
+    'see this tie'
+    """
+    if isinstance(line, tuple):
+        return "".join(map(plain_text, line))
+    if isinstance(line, Term):
+        return line.shown or line.word
+    return line if isinstance(line, str) else line.text
+
+
 # Blocks -------------------------------------------------------------------------------------------
 
 
@@ -185,6 +201,12 @@ class Column:
     marks: Mapping[str, Any] | None = None
     """Of a chart: which columns are its ``dot``, ``hollow`` and ``block``; ``lines`` to draw, the
     ``ends`` that its scale must hold, and a ``legend`` of (mark, words, word of the glossary)."""
+    only: Only = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read without a script."""
+        return self.kind in ("name", "number", "word")
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
 from aggcal.errors import count
-from aggcal.pages.numbers import cut
+from aggcal.pages.markdown import fenced, inline, plain
 from aggcal.report import terms
 from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
@@ -25,37 +24,6 @@ _MOST_PARTS = 10  # components: more are a study in pieces
 _MOST_CATEGORIES, _CATEGORY_ROWS = 12, 10  # a short report: categories.csv has all
 _DETAILS = {"sure", "risk_bound", "unidentified"}
 """Statements that only the whole report has."""
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_FIRST = re.compile(r"^(|\d+)([#+=.)-])")
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.|@")
-
-
-def plain(text: Any, longest: int = _NAME) -> str:
-    r"""Return a text on one line that Markdown shows as it stands, cut if it is too long.
-
-    What turns the direction of writing round is left out: here nothing could end it.
-
-    Examples
-    --------
-    >>> print(plain("a|b <i>*x*</i> item_7 `c`"))
-    a\|b \<i\>\*x\*\</i\> item_7 \`c\`
-    >>> plain("two\nlines"), plain("# no heading")
-    ('two lines', '\\# no heading')
-    """
-    return _FIRST.sub(r"\1\\\2", inline(text, longest))
-
-
-def inline(text: Any, longest: int = _NAME) -> str:
-    r"""Return a text as `plain` does, for the middle of a line.
-
-    Examples
-    --------
-    >>> plain("0.1.0"), inline("0.1.0")
-    ('0\\.1.0', '0.1.0')
-    """
-    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(str(text), longest))).strip()
-    return _SPECIAL.sub(r"\\\g<0>", line) or "(blank)"
 
 
 def markdown(report: Report) -> str:
@@ -260,7 +228,7 @@ def _quality(report: Report) -> Iterable[str]:
     )
     if report.not_checked:
         yield f"Not checked: {'; '.join(plain(each, 1000) for each in report.not_checked)}."
-    yield _command(f"aggcal check {report.files}")
+    yield fenced(f"aggcal check {report.files}")
     if report.precision or report.suggestions:
         yield "## What to ask next"
     yield plain(report.precision, 1000) if report.precision else ""
@@ -275,7 +243,7 @@ def _quality(report: Report) -> Iterable[str]:
             for e in report.suggestions
         ]
         yield _rows(("compare", "with", "first wins", "because"), rows)
-    yield _command(f"aggcal suggest {report.files} -n {report.more_pairs}")
+    yield fenced(f"aggcal suggest {report.files} -n {report.more_pairs}")
 
 
 def _making(report: Report) -> Iterable[str]:
@@ -293,7 +261,7 @@ def _making(report: Report) -> Iterable[str]:
             yield inline(summary[choice]["why"], 1000)
     yield "\n".join(f"- **{label}:** {plain(said, 1000)}" for label, said in report.terms)
     if report.again:
-        yield _command(report.again)
+        yield fenced(report.again)
     yield (
         "All numbers are in `items.csv`, `annotators.csv` and `summary.json`; `report.html` has "
         "the charts and the glossary."
@@ -323,10 +291,3 @@ def _said(name: str, says: str) -> str:
 def _rows(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _command(text: str) -> str:
-    """Return a command as a block of code, whatever a file is called."""
-    ticks = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, ticks + 1)
-    return f"{fence}\n{_INVISIBLE.sub(' ', text)}\n{fence}"

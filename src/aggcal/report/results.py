@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block,
-    Chip,
-    Column,
-    Figure,
-    Group,
-    Heading,
-    Line,
-    Link,
-    Listing,
-    Section,
-    Table,
-    Term,
+    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Term,
     Text,
-)
+)  # fmt: skip
 from aggcal.pages.numbers import cell_text, cut, number_text
 from aggcal.report import categories, matrix, ribbon
 from aggcal.report.columns import columns
@@ -78,7 +68,7 @@ def listing(run: Run) -> Listing:
     >>> listing(Run({"method": "own"}, items)).n
     2
     """
-    shown = columns(run)
+    shown, n = columns(run), len(run.names)
     details = Details(run, shown)
     top = _top(run)
     if top is not None and "percent" in top:
@@ -94,7 +84,7 @@ def listing(run: Run) -> Listing:
         shown,
         "rank",
         file="items.csv",
-        details=[details.blocks(k) for k in range(len(run.names) if len(run.names) <= DETAILED else FIRST)],
+        details=[details.blocks(k) for k in range(n if n <= DETAILED else FIRST)],
         texts=[run.texts.get(name, "") for name in run.names] if run.texts else None,
         filters=_filters(run, shown),
         top=top,
@@ -181,21 +171,13 @@ def _overview(run: Run, table: Listing) -> list[Block]:
     score = _score(run, table.columns)
     model = run.number("model") if score.key == "calibrated" else None
     called = f"{score.key} score" if score.key in ("calibrated", "consensus") else score.title
-    parts = ["line", f" {called}"]
-    if score.low is not None:
-        parts = ["band", f" {run.score_interval[0] or '95%'} interval (median)", *parts]
-    said = "; ".join(
-        [
-            *(["model scores: middle 50% and 80%"] if model is not None else []),
-            *([f"{run.score_interval[0] or '95%'} interval (median)"] if score.low is not None else []),
-            called,
-        ]
-    )
+    level = run.score_interval[0] or "95%"
+    said = f"{called[:1].upper()}{called[1:]} of all {table.n:,} items by rank"
+    bands = [f"{level} interval (median)"] if score.low is not None else []
+    bands += ["model scores: middle 50% and 80%"] if model is not None else []
+    said += f"; bands: {', '.join(bands)}." if bands else "."
     drawn = ribbon.ribbon(score.values, score.low, score.high, model)
-    return [
-        Heading(f"All {table.n:,} items", only="page"),
-        Figure("overview", drawn, said, "overview", only="page"),
-    ]
+    return [Figure("overview", drawn, said, "overview", only="page")]
 
 
 def _apart(run: Run) -> list[Block]:
@@ -273,7 +255,7 @@ def _alone(column: Column, k: int) -> str:
 
 
 def _interval(column: Column, k: int) -> str:
-    return interval_text(column, k)
+    return cell_text(replace(column, kind="interval"), k)
 
 
 def _notes(run: Run, table: Listing) -> list[Block]:
@@ -322,16 +304,10 @@ def _matrix(run: Run) -> list[Block]:
         "the order and orange contradicts it; larger squares: more judgments."
     )
     points = {"names": run.names, "pairs": pairs}
-    often = Figure("counts", matrix.counts(run.names, pairs), "How often two items were compared.", "heat", points=points)
-    return [
-        Group(
-            [
-                Figure("shares", matrix.shares(run.names, pairs), said, "heat", points=points),
-                Group([often], "fold", "Number of judgments"),
-            ],
-            "fold",
-            "Who beat whom",
-            "matrix",
-            only="page",
-        )
+    shares, often = matrix.shares(run.names, pairs), matrix.counts(run.names, pairs)
+    how_often = Figure("counts", often, "How often two items were compared.", "heat", points=points)
+    blocks = [
+        Figure("shares", shares, said, "heat", points=points),
+        Group([how_often], "fold", "Number of judgments"),
     ]
+    return [Group(blocks, "fold", "Who beat whom", "matrix", only="page")]

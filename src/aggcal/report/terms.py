@@ -11,8 +11,9 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
+from aggcal.pages.document import Column
 from aggcal.pages.numbers import cut, number_text, percent, signed, span
-from aggcal.report.listing import Numbers
+
 
 NAME = 80
 """Where names of columns and categories are cut."""
@@ -126,25 +127,26 @@ def _tie_shares(readiness: FloatArray, terms: Mapping[str, Any]) -> FloatArray:
     return np.asarray(1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0))))
 
 
-def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Numbers]:
+def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column]:
     """Return the annotators' preference for a side and their readiness to tie, in percent.
 
     Examples
     --------
     >>> table = {"position": np.zeros(1), "tie_readiness": np.zeros(1)}
-    >>> [column.text(0) for column in annotator_columns({"terms": {"ties": "davidson"}}, table)]
-    ['50%', '33%']
+    >>> [int(column.values[0]) for column in annotator_columns({"terms": {"ties": "davidson"}},
+    ...                                                        table)]
+    [50, 33]
     """
     terms, found = terms_of(summary), []
-    for key, title in (("position", "left of equal items"), ("tie_readiness", "ties")):
+    for key, title in (("position", "Left of equals"), ("tie_readiness", "Ties")):
         if key not in table or not np.isfinite(_numbers(table[key])).any():
             continue
-        value, low, high = (
+        numbers = (
             None if (column := table.get(f"{key}{end}")) is None else _percent(column, key, terms)
             for end in ("", "_low", "_high")
         )
-        assert value is not None  # noqa: S101  # it is in the table
-        found.append(Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%"))
+        style = f"num v-{key}"
+        found.append(Column(key, title, "number", *numbers, unit="%", hint=HINTS[key], style=style))
     return found
 
 
