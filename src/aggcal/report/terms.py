@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,30 @@ def fitted(summary: Mapping[str, Any]) -> str:
 def level_of(summary: Mapping[str, Any]) -> float:
     """Return the level of the intervals."""
     return float((summary.get("uncertainty") or {}).get("level") or 0.95)
+
+
+def reach_of(level: float) -> float:
+    """Return how many standard errors an interval of this level reaches to each side.
+
+    Examples
+    --------
+    >>> round(reach_of(0.95), 2)
+    1.96
+    """
+    from aggcal._core.compiled_scipy import ndtri
+
+    return float(ndtri(0.5 + 0.5 * level))
+
+
+def joined(words: Sequence[str]) -> str:
+    """Join words with commas and, before the last one, "and".
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def share(logit: float) -> float:
@@ -282,10 +306,8 @@ def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
 equal item (95% interval 58–67).'
     """
-    from aggcal._core.compiled_scipy import ndtri
-
     level, found = level_of(summary), []
-    reach = float(ndtri(0.5 + 0.5 * level))
+    reach = reach_of(level)
     for name, known in (terms_of(summary).get("control") or {}).items():
         value, se = float(known["value"]), float(known["se"])
         low, high = value - reach * se, value + reach * se
