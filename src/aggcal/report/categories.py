@@ -10,11 +10,11 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block, Cell, Column, Group, Heading, Link, Listing, Strong, Table, Text,
+    Block, Cell, Column, Group, Heading, Link, Listing, Only, Part, Strong, Table, Text,
 )  # fmt: skip
 from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
 from aggcal.registry import WIN
-from aggcal.report.control import move_words
+from aggcal.report.held_equal import move_words
 from aggcal.report.run import Run, known_scale
 from aggcal.report.terms import level_of
 
@@ -55,6 +55,17 @@ def blocks(run: Run) -> list[Block]:
     if not run.categories:
         return []
     return [Group(_Orders(run).blocks, "sec", id="by-view")]
+
+
+def links(run: Run) -> list[Block]:
+    """Return what leads to them from above the table of all items."""
+    if not run.categories:
+        return []
+    orders, parts = _Orders(run), list[Part]()
+    for each in orders.shown[:MOST_ACROSS]:
+        parts += [" · ", Link(cut(each.name, _HEAD), f"by={orders.key(each)}")]
+    more = (" · ", Link("all", "by-view")) if len(orders.shown) > MOST_ACROSS else ()
+    return [Text(("Orders by category: ", *parts[1:], *more), "note", only="page")]
 
 
 class _Orders:
@@ -125,7 +136,7 @@ class _Orders:
             found.append(Text(f"Shown: {' and '.join(limits)}; categories.csv has all.", "note"))
         return found
 
-    def _key(self, category: Category) -> str:
+    def key(self, category: Category) -> str:
         """Return the link to a category: one name in two columns needs both."""
         names = [each.name for each in self.shown]
         alone = names.count(category.name) == 1
@@ -137,7 +148,7 @@ class _Orders:
         """Return the rank of each item in every category."""
         rows = [{str(self._table["item"][k]): int(k) for k in each.rows} for each in self.shown]
         order = sorted(self._overall, key=lambda name: self._overall[name])[:MOST_DOWN]
-        links = [Link(cut(each.name, _HEAD), f"by={self._key(each)}") for each in self.shown]
+        links = [Link(cut(each.name, _HEAD), f"by={self.key(each)}") for each in self.shown]
         body = [
             (
                 Link(cut(name), f"item={name}"),
@@ -151,13 +162,13 @@ class _Orders:
             "(↑) or worse (↓) in that category."
         )
         key = "all"
-        while key in map(self._key, self.shown):
+        while key in map(self.key, self.shown):
             key += " categories"
         numbers = frozenset(range(1, len(links) + 2))
         table = Table(("Item", "Overall", *links), body, "grid ranks", numbers)
         return Group(
             [Text(said, "lede"), Group([table], "across")],
-            "by", "All categories", f"by={key}", only="page",
+            "fold", "All categories", f"by={key}", only="page",
         )  # fmt: skip
 
     def _cell(self, k: int | None, overall: float) -> Cell:
@@ -191,8 +202,8 @@ class _Orders:
             said = f"The first {len(own):,} of {len(category.rows):,} items; all are in "
             found.append(Text(f"{said}categories.csv.", "note"))
         title = f"{cut(category.column)}: {cut(category.name)}"
-        only = "page" if number >= _IN_SHORT else ""
-        return Group(found, "by", title, f"by={self._key(category)}", only=only)
+        only: Only = "page" if number >= _IN_SHORT else ""
+        return Group(found, "fold", title, f"by={self.key(category)}", only=only)
 
     def _columns(self, own: IntArray, ids: list[str]) -> list[Column]:
         def of(column: FloatArray | None) -> FloatArray | None:
@@ -224,7 +235,7 @@ class _Orders:
                 if low is not None
                 else []
             ),
-            Column("item", "Item", "name", ids, style="c-item", up=True),
+            Column("item", "Item", "name", ids, style="c-item", up=True, to="item"),
             Column("chart", "", "chart", marks=marks, style="c-chart"),
             Column(
                 "score",

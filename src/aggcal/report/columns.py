@@ -105,6 +105,7 @@ def columns(run: Run) -> list[Column]:
                 hint=means,
                 style=style,
                 up=key == "rank",
+                only="page" if style == "num x" and key != "model" else "",
             )
         ]
 

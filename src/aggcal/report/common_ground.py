@@ -26,7 +26,7 @@ from aggcal.pages.document import (
     Text,
 )  # fmt: skip
 from aggcal.pages.numbers import cut, decimals_of, percent
-from aggcal.report.ground import stance_figure
+from aggcal.report.histogram import stance_figure
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of, reach_of
 

@@ -1,4 +1,4 @@
-"""The histogram of reliabilities: no plotting library, no script, readable in light and dark."""
+"""Histograms of annotators: no plotting library, no script, readable in light and dark."""
 
 from __future__ import annotations
 
@@ -25,34 +25,66 @@ def reliability_figure(
     1
     """
     low, high = min(0.0, float(reliability.min())), max(1.0, float(reliability.max()))
-    width = round_step((high - low) / 24.0)
-    marks = range(floor(low / width), ceil(high / width + 1e-9) + 1)
-    edges = np.array([k * width for k in marks])
-    counts, _ = np.histogram(reliability, edges)
+    return _histogram(
+        reliability,
+        round_step((high - low) / 24.0),
+        (low, high),
+        line=random,
+        title="How many annotators have which reliability",
+        below=f"reliability ({random:g} = random)",
+        turned=turned,
+    )
+
+
+def stance_figure(stances: FloatArray, middle: float) -> str:
+    """Draw how many annotators stand where on the axis; a line is where the common ground is taken.
+
+    Examples
+    --------
+    >>> stance_figure(np.array([-1.0, 1.0, 1.1]), 0.0).count("<rect")
+    2
+    """
+    low, high = float(stances.min()), float(stances.max())
+    return _histogram(
+        stances,
+        round_step(max(high - low, 1e-9) / 16.0),
+        (low, high),
+        line=middle,
+        title="How many annotators stand where between the ends A and B",
+        below="nearer to A  ←  stance  →  nearer to B",
+    )
+
+
+def _histogram(
+    values: FloatArray,
+    width: float,
+    ends: tuple[float, float],
+    *,
+    line: float,
+    title: str,
+    below: str,
+    turned: BoolArray | None = None,
+) -> str:
+    """Draw how many values are in each bin of a width; those that are turned stand at the foot."""
+    edges = width * np.arange(floor(ends[0] / width), ceil(ends[1] / width + 1e-9) + 1)
+    counts, _ = np.histogram(values, edges)
     against = np.zeros_like(counts)
     if turned is not None:
-        against, _ = np.histogram(reliability[turned], edges)
+        against, _ = np.histogram(values[turned], edges)
     x = _FRAME.x(edges[[0, -1]])
     y = _FRAME.y(np.array([0.0, float(counts.max())]), pad=0.0)
     bars = []
-    for all_, odd, begin, end in zip(counts, against, edges[:-1], edges[1:], strict=True):
-        # The reversed at the foot, the others above them.
-        for kind, low_end, high_end in (("reversed", 0, odd), ("bar", odd, all_)):
-            if high_end == low_end:
+    for number, odd, begin, end in zip(counts, against, edges[:-1], edges[1:], strict=True):
+        for kind, foot, top in (("reversed", 0, odd), ("bar", odd, number)):
+            if top == foot:
                 continue
-            top = y.at(float(high_end))
-            said = f"{high_end - low_end} {'reversed ' if kind == 'reversed' else ''}annotators"
+            said = f"{top - foot} {'reversed ' if kind == 'reversed' else ''}annotators"
             bars.append(
-                f'<rect class="{kind}" x="{x.at(begin) + 0.5:.1f}" y="{top:.1f}" '
+                f'<rect class="{kind}" x="{x.at(begin) + 0.5:.1f}" y="{y.at(float(top)):.1f}" '
                 f'width="{x.at(end) - x.at(begin) - 1:.1f}" '
-                f'height="{y.at(float(low_end)) - top:.1f}">'
+                f'height="{y.at(float(foot)) - y.at(float(top)):.1f}">'
                 f"<title>{said} from {begin:.3g} to {end:.3g}</title></rect>"
             )
-    zero = f'<path class="zero" d="M{x.at(random):.1f} {_FRAME.top}V{_FRAME.foot}"/>'
-    return _FRAME.svg(
-        "How many annotators have which reliability",
-        _FRAME.y_axis(y, "annotators", whole=True)
-        + _FRAME.x_axis(x, f"reliability ({random:g} = random)")
-        + "".join(bars)
-        + zero,
-    )
+    zero = f'<path class="zero" d="M{x.at(line):.1f} {_FRAME.top}V{_FRAME.foot}"/>'
+    axes = _FRAME.y_axis(y, "annotators", whole=True) + _FRAME.x_axis(x, below)
+    return _FRAME.svg(title, axes + "".join(bars) + zero)

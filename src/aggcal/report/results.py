@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Term,
-    Text,
+    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Text,
 )  # fmt: skip
 from aggcal.pages.numbers import cell_text, cut, number_text
 from aggcal.report import categories, matrix, ribbon
@@ -47,6 +47,7 @@ def section(run: Run) -> Section:
             *_overview(run, table),
             *_apart(run),
             *_decisions(run, table),
+            *categories.links(run),
             table,
             *_doubts(run, table),
             *_notes(run, table),
@@ -117,7 +118,8 @@ def _top(run: Run) -> dict[str, Any] | None:
         "first": max(k for k, stop in enumerate(stops) if stop <= wanted),
         "best": ends[0],
         "worst": ends[1],
-        "note": ("Surely in, surely out, or ", Term("open"), f" ({sure})."),
+        "states": {"in": IN, "edge": OPEN, "out": OUT},
+        "note": f"Surely in, surely out, or open ({sure}).",
     }
     found |= {} if chances is None else {"percent": chances["percent"]}
     return found | ({} if asked is None else {"asked": asked, "exact": exact})
@@ -305,7 +307,7 @@ def _matrix(run: Run) -> list[Block]:
     )
     points = {"names": run.names, "pairs": pairs}
     shares, often = matrix.shares(run.names, pairs), matrix.counts(run.names, pairs)
-    how_often = Figure("counts", often, "How often two items were compared.", "heat", points=points)
+    how_often = Figure("counts", often, "How often two items were compared.", "heat")
     blocks = [
         Figure("shares", shares, said, "heat", points=points),
         Group([how_often], "fold", "Number of judgments"),
