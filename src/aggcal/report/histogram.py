@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.report.axes import Frame, round_step
 
-_FRAME = Frame(760.0, 340.0)
+_RELIABILITY, _STANCE = Frame(760.0, 340.0), Frame(760.0, 220.0)
 
 
 def reliability_figure(
@@ -26,6 +26,7 @@ def reliability_figure(
     """
     low, high = min(0.0, float(reliability.min())), max(1.0, float(reliability.max()))
     return _histogram(
+        _RELIABILITY,
         reliability,
         round_step((high - low) / 24.0),
         (low, high),
@@ -46,6 +47,7 @@ def stance_figure(stances: FloatArray, middle: float) -> str:
     """
     low, high = float(stances.min()), float(stances.max())
     return _histogram(
+        _STANCE,
         stances,
         round_step(max(high - low, 1e-9) / 16.0),
         (low, high),
@@ -56,6 +58,7 @@ def stance_figure(stances: FloatArray, middle: float) -> str:
 
 
 def _histogram(
+    frame: Frame,
     values: FloatArray,
     width: float,
     ends: tuple[float, float],
@@ -71,8 +74,8 @@ def _histogram(
     against = np.zeros_like(counts)
     if turned is not None:
         against, _ = np.histogram(values[turned], edges)
-    x = _FRAME.x(edges[[0, -1]])
-    y = _FRAME.y(np.array([0.0, float(counts.max())]), pad=0.0)
+    x = frame.x(edges[[0, -1]])
+    y = frame.y(np.array([0.0, float(counts.max())]), pad=0.0)
     bars = []
     for number, odd, begin, end in zip(counts, against, edges[:-1], edges[1:], strict=True):
         for kind, foot, top in (("reversed", 0, odd), ("bar", odd, number)):
@@ -85,6 +88,6 @@ def _histogram(
                 f'height="{y.at(float(foot)) - y.at(float(top)):.1f}">'
                 f"<title>{said} from {begin:.3g} to {end:.3g}</title></rect>"
             )
-    zero = f'<path class="zero" d="M{x.at(line):.1f} {_FRAME.top}V{_FRAME.foot}"/>'
-    axes = _FRAME.y_axis(y, "annotators", whole=True) + _FRAME.x_axis(x, below)
-    return _FRAME.svg(title, axes + "".join(bars) + zero)
+    zero = f'<path class="zero" d="M{x.at(line):.1f} {frame.top}V{frame.foot}"/>'
+    axes = frame.y_axis(y, "annotators", whole=True) + frame.x_axis(x, below)
+    return frame.svg(title, axes + "".join(bars) + zero)
