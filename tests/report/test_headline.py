@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import sqrt
 from typing import Any
 
@@ -13,8 +14,10 @@ import aggcal
 from aggcal._core.tables import Columns
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.report.first_screen import facts
-from aggcal.report.headline import ENOUGH, LITTLE, TOO_MANY_BAD, headline, trust
+from aggcal.pages.document import plain_text
+from aggcal.report.head import ENOUGH, LITTLE, TOO_MANY_BAD, Trust, headline, trust
+from aggcal.report.run import Run
+from documents import blocks, document, visible, words
 
 SOUND_CHECK: dict[str, Any] = {"findings": [], "precision": {"right_order": 0.95}}
 SOUND: dict[str, Any] = {"converged": True, "n_annotators": 5, "check": SOUND_CHECK}
@@ -28,45 +31,44 @@ def items(rank: list[int], low: list[int] | None = None) -> Columns:
     return columns | {"sure_low": np.array(low), "sure_high": np.array(rank)}
 
 
-def said(rank: list[int], low: list[int] | None = None, **options: Any) -> str:
-    return " ".join(headline({}, items(rank, low), **options)).strip()
+def said(run: Run) -> str:
+    return plain_text(headline(run))
 
 
 @pytest.mark.parametrize(
-    ("rank", "low", "options", "words"),
+    ("rank", "low", "claimed", "words"),
     [
         ([1, 2], None, {}, "i0 leads; certainty was not computed."),
         ([1, 2], [1, 2], {}, "i0 is the best (95% confidence)."),
         ([1, 2, 3], [1, 1, 3], {}, "i0 and i1 could each be the best (95% confidence)."),
         ([1, 2, 3, 4], [1, 1, 1, 4], {}, "i0, i1 and i2 could each be the best (95% confidence)."),
-        ([1, 2, 3], [1, 1, 3], {"could": [1]}, "i1 is the best (95% confidence)."),
+        ([1, 2, 3], [1, 1, 3], {"first": [1]}, "i1 is the best (95% confidence)."),
         ([1, 2], [1, 1], {}, "No item stands out: any of the two could be the best."),
         (list(range(1, 15)), [1] * 12 + [2, 3], {}, "Any of 12 items could be the best (95% conf"),
         ([1, 1, 1, 1], None, {}, "No leader: four items are tied for first place."),
     ],
 )
 def test_the_verdict_says_which_items_could_be_the_best(
-    rank: list[int], low: list[int] | None, options: dict[str, Any], words: str
+    rank: list[int], low: list[int] | None, claimed: dict[str, Any], words: str
 ) -> None:
-    assert said(rank, low, **options).startswith(words)
+    assert said(Run({}, items(rank, low), comparisons=claimed)).startswith(words)
 
 
 def test_the_verdict_says_its_level() -> None:
     summary = {"guarantees": {"first": {"values": {"level": 0.9}}}}
-    assert headline(summary, items([1, 2], [1, 2])) == ("i0", "is the best (90% confidence).")
+    assert said(Run(summary, items([1, 2], [1, 2]))) == "i0 is the best (90% confidence)."
 
 
 def test_no_leader_is_named_where_there_is_no_common_order() -> None:
     table = items([1, 2], [1, 2])
-    assert headline({"converged": False}, table) == ("", "No result: the fit did not converge.")
+    assert said(Run({"converged": False}, table)) == "No result: the fit did not converge."
     counted = {"check": {"counts": {"components": 2}}}
-    assert headline(counted, table)[0] == ""
-    assert "two groups" in headline(counted, table)[1]
+    assert said(Run(counted, table)).startswith("No common order: two groups")
 
 
 def test_a_study_of_camps_is_not_ready() -> None:
-    camps = {"severity": "problem", "code": "divided", "details": {}}
-    assert state(checked(findings=[camps])) == "not-ready"
+    camps = {"severity": "problem", "code": "divided", "topic": "camps", "details": {}}
+    assert state(checked(findings=[camps])) == "Not ready"
     one, other = list("abcdefgh"), list("hgfedcba")
     random = np.random.default_rng(1)
     rows = []
@@ -76,12 +78,15 @@ def test_a_study_of_camps_is_not_ready() -> None:
             a, b = random.choice(8, 2, replace=False)
             won = "left" if order.index("abcdefgh"[a]) < order.index("abcdefgh"[b]) else "right"
             rows.append((f"u{u}", "abcdefgh"[a], "abcdefgh"[b], won))
-    report = aggcal.assess(rows, warn=False).with_advice().to_report()
-    assert report.trust.state == "not-ready"
+    assert trust(aggcal.assess(rows, warn=False).with_advice().to_run()).words == "Not ready"
 
 
-def state(summary: dict[str, Any], annotators: Columns | None = None, **options: Any) -> str:
-    return trust(summary, annotators or {}, **{"intervals": True} | options).state
+def trusted(summary: dict[str, Any], annotators: Columns | None = None) -> Trust:
+    return trust(Run(summary, items([1, 2]) | {"rank_low": np.ones(2)}, annotators or {}))
+
+
+def state(summary: dict[str, Any], annotators: Columns | None = None) -> str:
+    return trusted(summary, annotators).words
 
 
 def checked(**more: Any) -> dict[str, Any]:
@@ -89,30 +94,37 @@ def checked(**more: Any) -> dict[str, Any]:
 
 
 def test_the_chip_needs_every_condition_to_be_sound() -> None:
-    assert state(SOUND) == "sound"
-    assert state(SOUND, intervals=False) == "care"
-    assert state({k: v for k, v in SOUND.items() if k != "check"}) == "care"
-    assert state(SOUND | {"converged": False}) == "not-ready"
-    assert state(SOUND | {"n_annotators": 1}) == "not-ready"
-    assert state(checked(counts={"components": 3})) == "not-ready"
+    assert state(SOUND) == "Sound"
+    assert trust(Run(SOUND, items([1, 2]))).words == "Use with care"
+    assert state({k: v for k, v in SOUND.items() if k != "check"}) == "Use with care"
+    assert state(SOUND | {"converged": False}) == "Not ready"
+    assert state(SOUND | {"n_annotators": 1}) == "Not ready"
+    assert state(checked(counts={"components": 3})) == "Not ready"
 
 
 @pytest.mark.parametrize(
     ("ordered", "expected"),
     [
-        (ENOUGH, "sound"),
-        (ENOUGH - 0.001, "care"),
-        (LITTLE, "care"),
-        (LITTLE - 0.001, "not-ready"),
+        (ENOUGH, "Sound"),
+        (ENOUGH - 0.001, "Use with care"),
+        (LITTLE, "Use with care"),
+        (LITTLE - 0.001, "Not ready"),
     ],
 )
 def test_the_chip_depends_on_how_sure_the_order_is(ordered: float, expected: str) -> None:
     assert state(checked(precision={"right_order": ordered})) == expected
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.1, "care"), (TOO_MANY_BAD + 0.01, "not-ready")])
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.1, "Use with care"), (TOO_MANY_BAD + 0.01, "Not ready")]
+)
 def test_the_chip_counts_the_judgments_of_bad_annotators(share: float, expected: str) -> None:
-    problem = {"severity": "problem", "code": "guessing", "details": {"annotators": ["bad"]}}
+    problem = {
+        "severity": "problem",
+        "code": "guessing",
+        "topic": "guessing",
+        "details": {"annotators": ["bad"]},
+    }
     who = {
         "annotator": np.array(["bad", "good"], dtype=object),
         "n_judgments": np.array([1000 * share, 1000 * (1 - share)]),
@@ -121,9 +133,9 @@ def test_the_chip_counts_the_judgments_of_bad_annotators(share: float, expected:
 
 
 def test_a_study_of_guessers_is_not_sound() -> None:
-    assert state(SOUND | {"verdicts": {"reliable": 1, "unclear": 4}}) == "sound"
-    found = trust(SOUND | {"verdicts": {"reliable": 0, "unclear": 5}}, {}, intervals=True)
-    assert found.state == "care"
+    assert state(SOUND | {"verdicts": {"reliable": 1, "unclear": 4}}) == "Sound"
+    found = trusted(SOUND | {"verdicts": {"reliable": 0, "unclear": 5}})
+    assert found.words == "Use with care"
     assert found.reasons == ("No annotator can be told from one who guesses.",)
 
 
@@ -144,14 +156,13 @@ def test_of_many_alike_items_any_could_be_the_best() -> None:
         (f"u{k % 30}", f"i{a}", f"i{b}", random.choice(["left", "right"]))
         for k, (a, b) in enumerate(pairs)
     ]
-    report = aggcal.assess(rows, warn=False).to_report()
-    assert len(report.could_be_first) > 250
-    assert report.headline[0] == ""
-    assert "could be the best" in report.headline[1]
+    run = aggcal.assess(rows, warn=False).to_run()
+    assert len(run.could_be_first) > 250
+    assert re.fullmatch(r"(No item|Any) .*could be the best.*", said(run))
 
 
-@pytest.mark.parametrize(("left", "state"), [(0.45, "care"), (0.80, "not-ready")])
-def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, state: str) -> None:
+@pytest.mark.parametrize(("left", "expected"), [(0.45, "Use with care"), (0.80, "Not ready")])
+def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, expected: str) -> None:
     """A judge who chose the right-hand item in 55% is named, and may still be the best of all."""
     finding = {
         "severity": "problem",
@@ -166,13 +177,13 @@ def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, state: 
         "verdict": np.array(["one-sided", "reliable"], dtype=object),
         "left_share": np.array([left, 0.5]),
     }
-    assert trust(summary, annotators, intervals=True).state == state
+    assert state(summary, annotators) == expected
 
 
 @pytest.mark.parametrize(("known", "words"), [(0.899, "just under 90%"), (0.88, "88%")])
 def test_what_rounds_to_its_target_does_not_seem_to_reach_it(known: float, words: str) -> None:
     check = {"findings": [], "precision": {"right_order": known}}
-    (reason,) = trust(SOUND | {"check": check}, {}, intervals=True).reasons
+    (reason,) = trusted(SOUND | {"check": check}).reasons
     assert f"with probability {words}; the target is 90%." in reason
 
 
@@ -183,19 +194,20 @@ def test_every_surface_says_the_same() -> None:
     claims = result.consensus.claims()
     checked = result.with_advice()
     for each in (result, checked):
-        said = each.to_dict()["guarantees"]
-        assert said["certified_pairs"]["values"]["certified"] == claims.count
-        assert said["first"]["values"]["could_be_first"] == claims.first.sum()
-        assert said["tiers"]["values"]["tiers"] == claims.n_tiers
-        report = each.to_report()
-        names = set(report.items["item"][report.could_be_first])
+        claimed = each.to_dict()["guarantees"]
+        assert claimed["certified_pairs"]["values"]["certified"] == claims.count
+        assert claimed["first"]["values"]["could_be_first"] == claims.first.sum()
+        assert claimed["tiers"]["values"]["tiers"] == claims.n_tiers
+        run = each.to_run()
+        names = set(run.items["item"][run.could_be_first])
         assert names == set(each.consensus.item_ids[claims.first])
-        assert report.headline == result.to_report().headline
-        facts_of = {label: value for label, _, value in facts(report)}
-        assert facts_of["Pairs told apart"].startswith(f"{claims.count:,} of 435")
+        told = document(each, check=False)
+        assert words(told["headline"]) == words(document(result, check=False)["headline"])
+        facts = {words(name): value for name, value in next(blocks(told["lead"], "pairs"))["pairs"]}
+        assert facts["Pairs told apart"].startswith(f"{claims.count:,} of 435")
         place = dict(zip(each.consensus.item_ids, claims.high, strict=True))
         assert [place[item] for item in each.items["item"]] == each.items["sure_high"].tolist()
-        page = each.report("html", check=False)
-        assert "leads" not in report.headline[1]
-        assert said["first"]["claim"].replace("'", "&#39;") in page
-        assert said["certified_pairs"]["claim"] in page
+        page = visible(each.report("html", check=False))
+        assert "leads" not in said(run)
+        assert claimed["first"]["claim"] in page
+        assert claimed["certified_pairs"]["claim"] in page
