@@ -16,10 +16,10 @@ from aggcal.cli import main
 from aggcal.errors import InputError, OptionError
 from aggcal.report.compared import certified_matrix, changed_pairs
 from aggcal.report.comparison import Comparison
-from aggcal.report.comparison_page import html, markdown
 from aggcal.report.loading import load_report
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
 from aggcal.report.report import Report
+from aggcal.report.two_runs import RENDERERS
 from aggcal.simulation import simulate
 
 Rows = list[tuple[str, str, str]]
@@ -214,7 +214,7 @@ def test_nothing_is_claimed_where_the_runs_claim_nothing() -> None:
     assert bare.moved == 0
     assert "Nothing can be claimed about moves: B has no likely ranks" in bare.verdict[1]
     assert np.isnan(bare.confidence).all()
-    page = html(bare)
+    page = RENDERERS["html"](bare)
     assert "Nothing can be claimed" in page
     failed = report(rows)
     unfinished = Report(dict(failed.summary) | {"converged": False}, failed.items)
@@ -230,11 +230,11 @@ def test_new_and_missing_items_are_listed_and_escaped() -> None:
     assert found.only_a == ["item-01"]
     assert found.only_b == [evil]
     assert found.moved == 0 or found.by_chance
-    page = html(found)
+    page = RENDERERS["html"](found)
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<b>a" not in page
-    assert "b\\|c" in markdown(found)
+    assert "b\\|c" in RENDERERS["md"](found)
 
 
 @pytest.fixture(scope="module")

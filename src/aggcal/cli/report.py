@@ -85,8 +85,8 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
-    from aggcal.report.comparison_page import RENDERERS
     from aggcal.report.loading import fitting, load_report
+    from aggcal.report.two_runs import RENDERERS
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):

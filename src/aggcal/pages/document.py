@@ -53,8 +53,8 @@ Part: TypeAlias = "str | Strong | Link | Chip | Term"
 Line: TypeAlias = "Part | tuple[Part, ...]"
 Cell: TypeAlias = "Line | list[Line | Group]"
 """What a cell of a short table holds: a line, or several below each other."""
-Only: TypeAlias = Literal["", "page"]
-"""Where a block is shown: everywhere, or only on a page and not in Markdown."""
+Only: TypeAlias = Literal["", "page", "text"]
+"""Where a block is shown: everywhere, only on a page, or only in Markdown."""
 
 
 def plain_text(line: Line) -> str:
@@ -194,6 +194,8 @@ class Column:
     """The class of its cells: what style sheets and narrow screens know it by."""
     up: bool = False
     """Whether the smallest comes first when readers sort by it."""
+    to: str = ""
+    """Of names: what they link to, where their rows do not open: ``item`` or ``annotator``."""
     kinds: Mapping[str, str] | None = None
     """Of words: the sign of each."""
     notes: Sequence[str] = ()

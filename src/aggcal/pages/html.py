@@ -160,7 +160,8 @@ class Writer:
 
     def blocks(self, them: Iterable[Block]) -> Markup:
         """Write blocks below each other."""
-        return joined(getattr(self, type(each).__name__.lower())(each) for each in them)
+        shown = (each for each in them if getattr(each, "only", "") != "text")
+        return joined(getattr(self, type(each).__name__.lower())(each) for each in shown)
 
     # Within a line --------------------------------------------------------------------------------
 
@@ -336,6 +337,8 @@ class Writer:
             if k < len(one.details):
                 parts = tag("div", self.blocks(one.details[k]), class_="parts")
                 text = tag("details", tag("summary", text, dir="auto"), parts)
+            elif column.to:
+                text = self.link(Link(text, f"{column.to}={column.values[k]}"))
             cells.append(tag("th", text, scope="row", dir="auto", class_=column.style))
         return tag("tbody", tag("tr", *cells, class_="row"), data_k=k)
 

@@ -58,7 +58,10 @@ def markdown(document: Document) -> str:
     end
     <BLANKLINE>
     """
-    parts = [f"# {plain(document.title, _TITLE)}", f"**{inline(plain_text(document.headline))}**"]
+    parts = [
+        f"# {plain(document.title, _TITLE)}",
+        f"**{inline(plain_text(document.headline), _LONGEST)}**",
+    ]
     parts += _blocks(document.lead)
     for section in document.sections:
         title = section.title
@@ -132,7 +135,7 @@ def _within(line: Line) -> str:
 def _blocks(them: Iterable[Block]) -> Iterator[str]:
     """Write blocks, without what only a page shows."""
     for each in them:
-        if getattr(each, "only", ""):
+        if getattr(each, "only", "") == "page":
             continue
         if isinstance(each, Group):
             if each.title:
@@ -165,13 +168,13 @@ def _command(one: Command) -> str:
 def _table(one: Table) -> str:
     rows = [[_cell(each) for each in row] for row in one.rows[:TOP]]
     more = f"\n\nand {len(one.rows) - TOP:,} more" if len(one.rows) > TOP else ""
-    return _rows([_line(each) for each in one.heads] or [" "] * len(one.rows[0]), rows) + more
+    return _rows([_cell(each) for each in one.heads] or [" "] * len(one.rows[0]), rows) + more
 
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, list):
-        return "; ".join(_line(each) for each in cell if not isinstance(each, Group))
-    return _line(cell)
+        return "; ".join(_within(each).strip() for each in cell if not isinstance(each, Group))
+    return _within(cell).strip()
 
 
 def _listing(one: Listing) -> str:
@@ -204,9 +207,9 @@ def _listed(one: Listing, rows: Sequence[int]) -> str:
     columns = [each for each in one.columns if each.is_text and not each.only]
 
     def cell(column: Column, k: int) -> str:
-        text = plain(cell_text(column, k))
+        text = inline(cell_text(column, k))
         said = one.texts[k] if one.texts is not None and column.kind == "name" else ""
-        return f"{text}: {plain(said, _SAID)}" if said else text
+        return f"{text}: {inline(said, _SAID)}" if said else text
 
     cells = ([cell(each, k) for each in columns] for k in rows)
     return _rows([each.title for each in columns], cells)
