@@ -85,7 +85,7 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
-    from aggcal.report.loading import fitting, load_report
+    from aggcal.report.run import fitting, load_run
     from aggcal.report.two_runs import RENDERERS
 
     refuse_two_documents(options)
@@ -98,7 +98,7 @@ def compare(options: argparse.Namespace) -> int:
         inputs = [folder / name for folder in folders for name in RESULT_FILES]
         refuse_overwriting(target.parent, [target.name], inputs)
         refuse_existing(target, force=options.force)
-    a, b = (load_report(folder, force=options.force) for folder in folders)
+    a, b = (load_run(folder, force=options.force) for folder in folders)
     names = run_names(*folders)
     with fitting(" and ".join(map(str, folders))):
         found = Comparison(a, b, names, independent=options.independent)

@@ -32,7 +32,7 @@ VERDICT_WORDS = {
     RELIABLE: "reliable",
 }
 """The verdicts on annotators for people, the worst first."""
-_CHIPS = {
+VERDICT_CHIPS = {
     **dict.fromkeys((REVERSED, GUESSING, ONE_SIDED), "bad"),
     **dict.fromkeys((PERHAPS_GUESSING, UNCLEAR), "care"),
     TOO_FEW: "none",
@@ -157,7 +157,7 @@ def _verdicts(verdicts: list[str], table: Mapping[str, np.ndarray]) -> Column:
         hint="verdict of the data check; without one, of the reliability's interval",
         style="c-verdict",
         up=True,
-        kinds={word: _CHIPS[verdict] for verdict, word in VERDICT_WORDS.items()},
+        kinds={word: VERDICT_CHIPS[verdict] for verdict, word in VERDICT_WORDS.items()},
         notes=["" if verdict == RELIABLE else cut(reason, _REASON) for verdict, reason in both],
     )
 

@@ -29,9 +29,8 @@ from aggcal.pages.html import page
 from aggcal.pages.markdown import TOP, markdown
 from aggcal.pages.numbers import cut, decimals_for
 from aggcal.report import compared
-from aggcal.report.annotators import KINDS
+from aggcal.report.annotators import VERDICT_CHIPS, VERDICT_WORDS
 from aggcal.report.comparison import Comparison
-from aggcal.report.contents import VERDICT_WORDS
 
 MOST_LISTED = 50
 """Ids of a list: more are counted."""
@@ -162,8 +161,7 @@ def _people(comparison: Comparison) -> str:
 
 def _annotators(comparison: Comparison) -> list[Block]:
     def chip(verdict: str) -> Chip:
-        word = VERDICT_WORDS.get(verdict, verdict)
-        return Chip(KINDS.get(word, "none"), word)
+        return Chip(VERDICT_CHIPS.get(verdict, "none"), VERDICT_WORDS.get(verdict, verdict))
 
     changed = compared.annotators(comparison)
     if not changed:
