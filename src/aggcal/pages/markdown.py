@@ -197,10 +197,11 @@ def _parts(one: Listing) -> list[tuple[str, list[int]]]:
     column = one.column(one.groups["column"]) if one.groups else None
     if one.groups is None or column is None:
         return [("", order)]
-    members: dict[str, list[int]] = {}
-    for k in order:
-        members.setdefault(str(column.values[k]), []).append(k)
-    return [(": ".join(one.groups["titles"][value]), rows) for value, rows in members.items()]
+    titles, members = one.groups["titles"], dict[str, list[int]]()
+    for k in order:  # as in JSON, whole numbers are written without a point
+        title = ": ".join(titles.get(f"{column.values[k]:g}", ()))
+        members.setdefault(title, []).append(k)
+    return list(members.items())
 
 
 def _listed(one: Listing, rows: Sequence[int]) -> str:
