@@ -139,7 +139,8 @@ def _blocks(them: Iterable[Block]) -> Iterator[str]:
             continue
         if isinstance(each, Group):
             if each.title:
-                yield f"**{inline(plain_text(each.title), _LONGEST)}**"
+                whole = isinstance(each.title, str)
+                yield _line(Strong(each.title) if whole else each.title)
             yield from _blocks(each.blocks)
         elif type(each) in _WRITERS and (text := _WRITERS[type(each)](each)):
             yield text
@@ -199,8 +200,9 @@ def _parts(one: Listing) -> list[tuple[str, list[int]]]:
         return [("", order)]
     members: dict[str, list[int]] = {}
     for k in order:
-        members.setdefault(str(column.values[k]), []).append(k)
-    return [(": ".join(one.groups["titles"][value]), rows) for value, rows in members.items()]
+        members.setdefault(cell_text(column, k), []).append(k)
+    titles = one.groups["titles"]
+    return [(": ".join(titles.get(value, ())), rows) for value, rows in members.items()]
 
 
 def _listed(one: Listing, rows: Sequence[int]) -> str:
