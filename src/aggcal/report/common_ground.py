@@ -178,7 +178,7 @@ def _listing(ground: CommonGround) -> Listing:
     ]
     columns = [
         Column("rank", "Rank", values=ranks(ground.score)[shown], style="c-rank", up=True),
-        Column("item", "Item", "name", ground.names[shown], style="c-item", up=True),
+        Column("item", "Item", "name", ground.names[shown], style="c-item", up=True, to="item"),
         Column("chart", "", "chart", marks={"dot": "score", "legend": legend}, style="c-chart"),
         Column(
             "score",

@@ -58,17 +58,13 @@ def about(run: Run) -> Line:
 
 def lead(run: Run) -> list[Block]:
     """Return how far to trust the study and why, where to read on, and the main facts."""
-    trusted = trust(run)
-    reasons: tuple[Part, ...] = (" ".join(trusted.reasons),)
-    if n_problems(run.summary) or (findings(run.summary) and trusted.kind != "good"):
-        reasons += (" ", Link("What to do", "quality"))
-    links: list[Part] = []
-    for said, to in _asides(run):
+    trusted, links = trust(run), list[Part]()
+    for said, to in _asides(run, trusted):
         links += [" · ", Link(said[:1].upper() + said[1:], to)]
     more = [Text(tuple(links[1:]), only="page")] if links else []
     chip = Text(Chip(trusted.kind, trusted.words), "state")
     return [
-        Group([chip, Group([Text(reasons), *more])], "trust"),
+        Group([chip, Group([Text(" ".join(trusted.reasons)), *more])], "trust"),
         Pairs(facts(run), "facts"),
     ]
 
@@ -294,8 +290,10 @@ def _calibration(run: Run) -> str:
     return f"RMS change {run.summary['shift_rms']:,.3g}; {up:,} up, {down:,} down"
 
 
-def _asides(run: Run) -> Iterator[tuple[str, str]]:
+def _asides(run: Run, trusted: Trust) -> Iterator[tuple[str, str]]:
     """Yield what else there is to know, each with the part of the page that says more."""
+    if n_problems(run.summary) or (findings(run.summary) and trusted.kind != "good"):
+        yield "what to do", "quality"
     tiers, certified = (
         _claimed(run, "tiers", "tiers"),
         _claimed(run, "certified_pairs", "certified"),
@@ -308,13 +306,7 @@ def _asides(run: Run) -> Iterator[tuple[str, str]]:
         yield f"with {held} held equal", "held"
     if isinstance(ground := common_ground(run), CommonGround):
         yield ground.short, "common"
-    if run.decided.get("grades"):
-        number = run.words("uncertain").count("True")
-        verb = "is" if number == 1 else "are"
-        said = f"{number:,} of {count(len(run.names), 'mark')} {verb} doubtful"
-        yield (said, "doubtful") if number else ("no mark is doubtful", "results")
-    elif len(run.names) >= _FEWEST and run.number(f"{run.score}_low") is not None:
-        yield "least certain scores", "doubtful"
+    yield from _least_certain(run)
     verdicts = Counter(run.verdicts)
     for word, one, many in (
         (REVERSED, "annotator answers in reverse", "annotators answer in reverse"),
@@ -325,6 +317,17 @@ def _asides(run: Run) -> Iterator[tuple[str, str]]:
             yield count(verdicts[word], one, many), "annotators"
     if (run.summary.get("suggestions") or {}).get("pairs"):
         yield "what to ask next", "next"
+
+
+def _least_certain(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield which scores to look at again: those near a boundary, else the least certain ones."""
+    if run.decided.get("grades"):
+        number = run.words("uncertain").count("True")
+        verb = "is" if number == 1 else "are"
+        said = f"{number:,} of {count(len(run.names), 'mark')} {verb} doubtful"
+        yield (said, "doubtful") if number else ("no mark is doubtful", "results")
+    elif len(run.names) >= _FEWEST and run.number(f"{run.score}_low") is not None:
+        yield "least certain scores", "doubtful"
 
 
 def _claimed(run: Run, claim: str, value: str) -> Any:

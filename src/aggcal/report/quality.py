@@ -123,7 +123,8 @@ def _card(finding: Mapping[str, Any]) -> Group:
     told += [*table, *_lists(details)]
     parts = [Group(told)]
     if finding["remedy"]:
-        parts.append(Group([Heading("What to do", 4), Text(_sentence(finding["remedy"]))]))
+        remedy = Text(_sentence(finding["remedy"]))
+        parts.append(Group([Heading("What to do", 4, only="page"), remedy]))
     chip = Chip("bad", "Problem") if problem else Chip("none", "Note")
     title = f" {cut(str(finding['title']), TITLE)}" if finding["title"] else ""
     style = "card problem" if problem else "card"
