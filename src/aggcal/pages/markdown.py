@@ -67,7 +67,8 @@ def markdown(document: Document) -> str:
         title = section.title
         heading = title if section.heading == title else f"{title}: {section.heading}"
         parts += [f"## {plain(heading, _LONGEST)}", *_blocks(section.blocks)]
-    return "\n\n".join([*parts, plain(document.foot, _LONGEST)]) + "\n"
+    parts += [plain(document.foot, _LONGEST)] if document.foot else []
+    return "\n\n".join(parts) + "\n"
 
 
 def plain(text: Any, longest: int = _NAME) -> str:
