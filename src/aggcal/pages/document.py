@@ -310,10 +310,10 @@ def to_json(thing: Any) -> str:
     if isinstance(thing, Mapping):
         members = (f"{_plain(str(name))}:{to_json(each)}" for name, each in thing.items())
         return f"{{{','.join(members)}}}"
-    if isinstance(thing, list | tuple | frozenset):
+    if isinstance(thing, Sequence | frozenset) and not isinstance(thing, str):
+        thing = sorted(thing) if isinstance(thing, frozenset) else list(thing)
         if not _PLAIN.issuperset(map(type, thing)):
             return f"[{','.join(map(to_json, thing))}]"
-        thing = sorted(thing) if isinstance(thing, frozenset) else thing
     if isinstance(thing, np.generic):
         thing = thing.item()
     return _plain(None if isinstance(thing, float) and not np.isfinite(thing) else thing)

@@ -39,6 +39,7 @@ from aggcal.pages.document import (
     plain_text,
     to_json,
 )  # fmt: skip
+from aggcal.pages.fitting import fitted
 from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text
 
@@ -300,6 +301,7 @@ class Writer:
 
     def listing(self, one: Listing) -> Markup:
         """Write the first rows of a long table in words."""
+        notes = [tag("p", said, class_="note") for said in fitted(one)[1]]
         shown = [each for each in one.columns if each.is_text]
         order = list(range(one.n) if one.order is None else one.order)
         rows = order[: one.n if one.n <= STATIC_ROWS else FIRST_ROWS]
@@ -314,7 +316,6 @@ class Writer:
             class_=f"grid plain {one.style}",
             id=one.id,
         )
-        notes = []
         if len(rows) < one.n:
             said = f"The first {len(rows):,} of {one.n:,} are shown. JavaScript is needed to see, "
             said += f"sort and search the rest{f'; all are in {one.file}' if one.file else ''}."
@@ -374,7 +375,7 @@ def _data(document: Document) -> Iterator[Markup]:
     for section in document.sections:
         for one in _nested(section.blocks):
             if isinstance(one, Listing):
-                yield _script(one.id, replace(one, details=()))  # which stand in the rows
+                yield _script(one.id, replace(fitted(one)[0], details=()))  # which rows hold
             elif isinstance(one, Figure) and one.points is not None:
                 yield _script(one.name, replace(one, svg="", caption=""))
 

@@ -67,7 +67,8 @@ def markdown(document: Document) -> str:
         title = section.title
         heading = title if section.heading == title else f"{title}: {section.heading}"
         parts += [f"## {plain(heading, _LONGEST)}", *_blocks(section.blocks)]
-    return "\n\n".join([*parts, plain(document.foot, _LONGEST)]) + "\n"
+    parts += [plain(document.foot, _LONGEST)] if document.foot else []
+    return "\n\n".join(parts) + "\n"
 
 
 def plain(text: Any, longest: int = _NAME) -> str:
@@ -139,7 +140,8 @@ def _blocks(them: Iterable[Block]) -> Iterator[str]:
             continue
         if isinstance(each, Group):
             if each.title:
-                yield f"**{inline(plain_text(each.title), _LONGEST)}**"
+                whole = isinstance(each.title, str)
+                yield _line(Strong(each.title) if whole else each.title)
             yield from _blocks(each.blocks)
         elif type(each) in _WRITERS and (text := _WRITERS[type(each)](each)):
             yield text
@@ -197,11 +199,11 @@ def _parts(one: Listing) -> list[tuple[str, list[int]]]:
     column = one.column(one.groups["column"]) if one.groups else None
     if one.groups is None or column is None:
         return [("", order)]
-    titles, members = one.groups["titles"], dict[str, list[int]]()
-    for k in order:  # as in JSON, whole numbers are written without a point
-        title = ": ".join(titles.get(f"{column.values[k]:g}", ()))
-        members.setdefault(title, []).append(k)
-    return list(members.items())
+    members: dict[str, list[int]] = {}
+    for k in order:
+        members.setdefault(cell_text(column, k), []).append(k)
+    titles = one.groups["titles"]
+    return [(": ".join(titles.get(value, ())), rows) for value, rows in members.items()]
 
 
 def _listed(one: Listing, rows: Sequence[int]) -> str:

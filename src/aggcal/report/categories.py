@@ -10,7 +10,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block, Cell, Column, Group, Heading, Link, Listing, Only, Part, Strong, Table, Text,
+    Block, Cell, Column, Group, Heading, Link, Listing, Only, Strong, Table, Text,
 )  # fmt: skip
 from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
 from aggcal.registry import WIN
@@ -57,15 +57,14 @@ def blocks(run: Run) -> list[Block]:
     return [Group(_Orders(run).blocks, "sec", id="by-view")]
 
 
-def links(run: Run) -> list[Block]:
-    """Return what leads to them from above the table of all items."""
+def links(run: Run) -> list[Link]:
+    """Return what leads to the order of each category."""
     if not run.categories:
         return []
-    orders, parts = _Orders(run), list[Part]()
-    for each in orders.shown[:MOST_ACROSS]:
-        parts += [" · ", Link(cut(each.name, _HEAD), f"by={orders.key(each)}")]
-    more = (" · ", Link("all", "by-view")) if len(orders.shown) > MOST_ACROSS else ()
-    return [Text(("Orders by category: ", *parts[1:], *more), "note", only="page")]
+    orders = _Orders(run)
+    if len(orders.shown) > MOST_ACROSS:
+        return [Link("the order of each category", "by-view")]
+    return [Link(cut(each.name, _HEAD), f"by={orders.key(each)}") for each in orders.shown]
 
 
 class _Orders:

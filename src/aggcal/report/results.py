@@ -47,7 +47,7 @@ def section(run: Run) -> Section:
             *_overview(run, table),
             *_apart(run),
             *_decisions(run, table),
-            *categories.links(run),
+            *_elsewhere(run),
             table,
             *_doubts(run, table),
             *_notes(run, table),
@@ -190,6 +190,16 @@ def _apart(run: Run) -> list[Block]:
     return [Text((Chip("care", "Not comparable"), f" {said} ", _TO_QUALITY), "caveat")]
 
 
+def _elsewhere(run: Run) -> list[Block]:
+    """Return what leads to the other views of the results, which are below the table."""
+    links = [Link("who beat whom", "matrix")] if _has_matrix(run) else []
+    links += categories.links(run)
+    if not links:
+        return []
+    parts = [part for link in links for part in (" · ", link)][1:]
+    return [Text(("Below the table: ", *parts), "note", only="page")]
+
+
 def _decisions(run: Run, table: Listing) -> list[Block]:
     """Return who is in and who is out, and which marks are doubtful."""
     says = [str(one) for one in run.decided.get("says") or ()]
@@ -297,9 +307,9 @@ def _notes(run: Run, table: Listing) -> list[Block]:
 
 def _matrix(run: Run) -> list[Block]:
     """Return who beat whom, where there are few enough items to read it."""
-    pairs = run.comparisons.get("pairs")
-    if not pairs or not matrix.FEWEST <= len(run.names) <= matrix.MOST:
+    if not _has_matrix(run):
         return []
+    pairs = run.comparisons["pairs"]
     arbitrary = ", which is arbitrary between components" if run.parts else ""
     said = (
         f"Rows and columns are in consensus order{arbitrary}. Above the diagonal, blue agrees with "
@@ -313,3 +323,8 @@ def _matrix(run: Run) -> list[Block]:
         Group([how_often], "fold", "Number of judgments"),
     ]
     return [Group(blocks, "fold", "Who beat whom", "matrix", only="page")]
+
+
+def _has_matrix(run: Run) -> bool:
+    few = matrix.FEWEST <= len(run.names) <= matrix.MOST
+    return few and bool(run.comparisons.get("pairs"))
