@@ -16,10 +16,10 @@ from aggcal.advice.verdicts import (
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count
 from aggcal.pages.document import Block, Column, Figure, Line, Listing, Section, Term, Text
+from aggcal.pages.figures import histogram
 from aggcal.pages.numbers import cut, number_text
 from aggcal.registry import BARCW
 from aggcal.report import terms
-from aggcal.report.histogram import reliability_figure
 from aggcal.report.run import Run
 
 VERDICT_WORDS = {
@@ -217,7 +217,15 @@ def _histogram(run: Run) -> list[Block]:
         return []
     reversed_ = np.array(run.verdicts, dtype=object) == REVERSED
     random = float(run.summary.get("random_reliability") or 0.0)
-    drawn = reliability_figure(_floats(run.annotators["reliability"]), random, reversed_)
+    drawn = histogram(
+        _floats(run.annotators["reliability"]),
+        "How many annotators have which reliability",
+        f"reliability ({random:g} = random)",
+        line=random,
+        bars=24,
+        within=(0.0, 1.0),
+        marked=reversed_,
+    )
     said = "Number of annotators by reliability. Dashed line: random answers."
     said += " Red: reversed." if reversed_.any() else ""
     return [Figure("reliability", drawn, said, "histogram", only="page")]

@@ -25,8 +25,8 @@ from aggcal.pages.document import (
     Section,
     Text,
 )  # fmt: skip
+from aggcal.pages.figures import histogram
 from aggcal.pages.numbers import cut, decimals_of, percent
-from aggcal.report.histogram import stance_figure
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of, reach_of
 
@@ -273,8 +273,15 @@ def _of_axis(run: Run, axis: Mapping[str, Any]) -> CommonGround:
             "probabilities of an order) are of the average annotator; only predicted judgments "
             "are by where the annotator stands."
         ),
-        figure=stance_figure(stances, float(axis["middle"])) if len(stances) else "",
+        figure=_stances(stances, float(axis["middle"])) if len(stances) else "",
     )
+
+
+def _stances(stances: FloatArray, middle: float) -> str:
+    """Draw how many annotators stand where; a line is where the common ground is taken."""
+    title = "How many annotators stand where between the ends A and B"
+    name = "nearer to A  ←  stance  →  nearer to B"
+    return histogram(stances, title, name, line=middle, bars=16, height=220.0)
 
 
 def _of_camps(run: Run, camps: Mapping[str, Any]) -> CommonGround:

@@ -7,6 +7,7 @@ from typing import Any
 
 from aggcal.advice.check.findings import annotators_named
 from aggcal.errors import count, sentence
+from aggcal.pages import figures
 from aggcal.pages.document import (
     Block,
     Bullets,
@@ -24,7 +25,6 @@ from aggcal.pages.document import (
     Text,
 )  # fmt: skip
 from aggcal.pages.numbers import DASH, cut, number_text, percent
-from aggcal.report import network
 from aggcal.report.method import files
 from aggcal.report.run import Run
 
@@ -281,7 +281,7 @@ def _two_decimals(value: float) -> str:
 def _graph(run: Run) -> list[Block]:
     """Draw who was compared with whom, where there are few enough items to read it."""
     pairs, n = run.comparisons.get("pairs"), len(run.names)
-    if not pairs or not network.FEWEST <= n <= network.MOST:
+    if not pairs or n not in figures.NETWORK:
         return []
     order = [k for part in run.parts for k in part.rows] or list(range(n))
     place = {k: at for at, k in enumerate(order)}
@@ -289,7 +289,7 @@ def _graph(run: Run) -> list[Block]:
     said = (
         f"Items in consensus order{within}, clockwise from the top. Thicker lines: more judgments."
     )
-    drawn = network.network(
+    drawn = figures.network(
         [run.names[k] for k in order],
         [[place[i], place[j], *results] for i, j, *results in pairs],
     )

@@ -10,11 +10,12 @@ import numpy as np
 
 from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.errors import count
+from aggcal.pages import figures
 from aggcal.pages.document import (
     Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Text,
 )  # fmt: skip
 from aggcal.pages.numbers import cell_text, cut, number_text
-from aggcal.report import categories, matrix, ribbon
+from aggcal.report import categories
 from aggcal.report.columns import columns
 from aggcal.report.item import Details
 from aggcal.report.parts import parts_said
@@ -170,7 +171,7 @@ def _widest(score: Column) -> list[int]:
 
 def _overview(run: Run, table: Listing) -> list[Block]:
     """Return all items at a glance, where there are many."""
-    if table.n <= ribbon.FEWEST:
+    if table.n <= figures.OVERVIEW:
         return []
     score = _score(run, table.columns)
     model = run.number("model") if score.key == "calibrated" else None
@@ -180,7 +181,7 @@ def _overview(run: Run, table: Listing) -> list[Block]:
     bands = [f"{level} interval (median)"] if score.low is not None else []
     bands += ["model scores: middle 50% and 80%"] if model is not None else []
     said += f"; bands: {', '.join(bands)}." if bands else "."
-    drawn = ribbon.ribbon(score.values, score.low, score.high, model)
+    drawn = figures.ribbon(score.values, score.low, score.high, model)
     return [Figure("overview", drawn, said, "overview", only="page")]
 
 
@@ -319,7 +320,7 @@ def _matrix(run: Run) -> list[Block]:
         "the order and orange contradicts it; larger squares: more judgments."
     )
     points = {"names": run.names, "pairs": pairs}
-    shares, often = matrix.shares(run.names, pairs), matrix.counts(run.names, pairs)
+    shares, often = figures.shares(run.names, pairs), figures.counts(run.names, pairs)
     how_often = Figure("counts", often, "How often two items were compared.", "heat")
     blocks = [
         Figure("shares", shares, said, "heat", points=points),
@@ -329,5 +330,4 @@ def _matrix(run: Run) -> list[Block]:
 
 
 def _has_matrix(run: Run) -> bool:
-    few = matrix.FEWEST <= len(run.names) <= matrix.MOST
-    return few and bool(run.comparisons.get("pairs"))
+    return len(run.names) in figures.MATRIX and bool(run.comparisons.get("pairs"))
