@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.advice.verdicts import (
-    GUESSING, ONE_SIDED, PERHAPS_GUESSING, RELIABLE, REVERSED, TOO_FEW, UNCLEAR,
+    GUESSING,
+    ONE_SIDED,
+    PERHAPS_GUESSING,
+    RELIABLE,
+    REVERSED,
+    TOO_FEW,
+    UNCLEAR,
 )  # fmt: skip
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count
@@ -85,21 +90,16 @@ def _lede(run: Run) -> Line:
             " is the share of judgments that match the consensus order.",
         )
     elif run.summary["method"] == BARCW.name:
-        said = (
-            Term("reliability", "Reliability"),
-            " is the probability that the annotator judges at all; near 0 the answers hardly "
-            "count.",
-        )
+        means = "the probability that the annotator judges at all; near 0 the answers hardly count"
+        said = (Term("reliability", "Reliability"), f" is {means}.")
     else:
-        best, below = ("honest", "below that") if random else ("typical", "negative")
-        said = (
-            Term("reliability", "Reliability"),
-            f": 1 is {'always ' if random else ''}{best}, {number_text(float(random or 0.0), None)} "
-            f"is random, {below} means reversed (such answers are inverted).",
-        )
-    rest = terms.annotators_said(run.summary)
+        best, below = ("always honest", "below that") if random else ("typical", "negative")
+        means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random, {below}"
+        rest = "means reversed (such answers are inverted)"
+        said = (Term("reliability", "Reliability"), f": {means} {rest}.")
+    common = terms.annotators_said(run.summary)
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    more = [rest, "" if run.checked else unchecked]
+    more = [common, "" if run.checked else unchecked]
     return (*said, *(f" {each}" for each in more if each))
 
 

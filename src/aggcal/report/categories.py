@@ -10,7 +10,17 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block, Cell, Column, Group, Heading, Link, Listing, Only, Strong, Table, Text,
+    Block,
+    Cell,
+    Column,
+    Group,
+    Heading,
+    Link,
+    Listing,
+    Only,
+    Strong,
+    Table,
+    Text,
 )  # fmt: skip
 from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
 from aggcal.registry import WIN
@@ -77,7 +87,10 @@ class _Orders:
         times = 100.0 if self._scale is not None and self._scale.name == WIN.name else 1.0
         score, low, high = (
             None if (column := self._numbers(name)) is None else times * column
-            for name in (key, *(("low", "high") if key == "score" else (f"{key}_low", f"{key}_high")))
+            for name in (
+                key,
+                *(("low", "high") if key == "score" else (f"{key}_low", f"{key}_high")),
+            )
         )
         assert score is not None  # noqa: S101  # the reader refuses a table without
         self._score, self._low, self._high = score, low, high

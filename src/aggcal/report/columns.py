@@ -1,4 +1,4 @@
-"""The columns of the results: what each is called, what it means, and how its numbers are written."""
+"""The columns of the results: what each is called, what it means, how its numbers are written."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "component": (
         "Component",
-        "connected component; items of different components were never compared, not even through "
-        "others",
+        "connected component; nothing compares items of different components, not even indirectly",
     ),
     "rank_uncontrolled": ("Rank as judged", "rank in the order with nothing held equal"),
     "common_ground": (
@@ -119,9 +118,7 @@ def columns(run: Run) -> list[Column]:
     found.append(Column("item", "Item", "name", run.names, style="c-item", up=True))
     found += [_chart(run, score, model), score]
     if (block := _blocks(run)) is not None:
-        found.append(
-            Column("block", "Tied", "tied", block, word="tied block", style="c-tied")
-        )
+        found.append(Column("block", "Tied", "tied", block, word="tied block", style="c-tied"))
     if model is not None:
         title, means = TITLES["change"]
         moved = replace(score, key="change", title=title, values=score.values - model, hint=means)

@@ -15,8 +15,21 @@ from aggcal._core.text import ordinal
 from aggcal.aggregation.uncertainty.top import NEARLY
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Bar, Block, Bullets, Column, Document, Figure, Group, Heading, Line, Link, Pairs, Section,
-    Strong, Table, Text,
+    Bar,
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Group,
+    Heading,
+    Line,
+    Link,
+    Pairs,
+    Section,
+    Strong,
+    Table,
+    Text,
 )  # fmt: skip
 from aggcal.pages.numbers import LONGEST_NAME, cell_text, cut, percent
 from aggcal.report.annotators import VERDICT_WORDS
@@ -287,10 +300,8 @@ class Details:
         same = self.ranks is not None and rank[k] == self.ranks[k]
         where = " and its rank would not change" if same else f", to rank {rank[k]:,.0f}"
         moved = f"{'rise' if change[k] > 0 else 'fall'} by {abs(change[k]):.2f}"
-        return [
-            f"Without '{cut(str(who), NAME)}', the annotator who matters most here, its consensus "
-            f"score would {moved}{'' if run.parts else where}."
-        ]
+        without = f"Without '{cut(str(who), NAME)}', the annotator who matters most here"
+        return [f"{without}, its consensus score would {moved}{'' if run.parts else where}."]
 
     def _text(self, k: int) -> list[Block]:
         """Return what an item looks like and says."""

@@ -12,9 +12,21 @@ from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.errors import count
 from aggcal.pages import figures
 from aggcal.pages.document import (
-    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Text,
+    Block,
+    Bullets,
+    Chip,
+    Column,
+    Figure,
+    Group,
+    Heading,
+    Line,
+    Link,
+    Listing,
+    Section,
+    Table,
+    Text,
 )  # fmt: skip
-from aggcal.pages.numbers import cell_text, cut, number_text
+from aggcal.pages.numbers import cell_text, cut
 from aggcal.report import categories
 from aggcal.report.columns import columns
 from aggcal.report.item import Details
@@ -236,7 +248,12 @@ def _doubts(run: Run, table: Listing) -> list[Block]:
         return []
     judged, level = table.column("n_judgments"), run.score_interval[0] or "95%"
     rows = [
-        (_link(run, k), _alone(score, k), _interval(score, k), cell_text(judged, k) if judged else "")
+        (
+            _link(run, k),
+            _alone(score, k),
+            _interval(score, k),
+            cell_text(judged, k) if judged else "",
+        )
         for k in widest
     ]
     heads = ("Item", score.title, f"{level} interval", "Judgments")
