@@ -394,7 +394,7 @@ def counts(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
 def _square(row: int, column: int, size: float) -> str:
     room, side = 0.5 * (_CELL - 1) * (1.0 - size), (_CELL - 1) * size
     x, y = _LABEL + column * _CELL + room, _HEAD + row * _CELL + room
-    return f"M{x:.1f} {y:.1f}h{side:.1f}v{side:.1f}h-{side:.1f}z"
+    return f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
 
 
 def _matrix(
