@@ -69,7 +69,7 @@ BLOCKS: list[tuple[Block, str, str]] = [
     (Text(Link("see", "item=a b")), '<a href="#item=a%20b" dir="auto">see</a>', "see"),
     (Text(Term("score", "Score")), 'href="#word-score" data-term="score">Score</a>', "Score"),
     (Text(Term("unknown")), "<p>unknown</p>", "unknown"),
-    (Bullets(["x", "y"]), "<ul><li><span>x</span></li>", "- x\n- y"),
+    (Bullets(["x", "y"]), "<ul><li>x</li>", "- x\n- y"),
     (Pairs([("a", "b")], "facts"), "<div><dt>a</dt><dd>b</dd></div>", "- a: b"),
     (Pairs([("tied block", "b")], "gloss"), '<div id="word-tied-block">', "- tied block: b"),
     (

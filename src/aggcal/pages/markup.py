@@ -37,7 +37,7 @@ def tag(name: str, /, *inside: str, **attributes: Any) -> Markup:
         elif value is not None and value is not False and value != "":
             opening += f' {_attribute(key)}="{_escaped(str(value))}"'
     ending = "" if name in _EMPTY else f"</{name}>"
-    return Markup(f"<{opening}>{''.join(map(_escaped, inside))}{ending}")
+    return Markup(f"<{opening}>{joined(inside)}{ending}")
 
 
 def joined(parts: Iterable[str]) -> Markup:
@@ -48,14 +48,12 @@ def joined(parts: Iterable[str]) -> Markup:
     >>> joined(["<", tag("i")])
     '&lt;<i></i>'
     """
-    return Markup("".join(map(_escaped, parts)))
+    return Markup("".join([each if type(each) is Markup else _escaped(each) for each in parts]))
 
 
 def _escaped(text: str) -> str:
     """Return a text as it may stand in a page: most hold nothing that needs escaping."""
-    if type(text) is Markup or not _NEEDS_ESCAPE.search(text):
-        return text
-    return escape(text)
+    return escape(text) if _NEEDS_ESCAPE.search(text) else text
 
 
 @cache
