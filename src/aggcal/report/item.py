@@ -113,9 +113,9 @@ class Details:
 
     def blocks(self, k: int) -> list[Block]:
         """Return what the row of an item opens to."""
-        whole = self._run.names[k] if len(self._run.names[k]) > LONGEST_NAME else ""
-        rest = [Text(whole, "quote")] if whole else []
-        return [*self.stories(k), self.numbers(k), *rest]
+        name = self._run.names[k]
+        whole = [Text(cut(name, TEXT), "quote")] if len(name) > LONGEST_NAME else []
+        return [*self.stories(k), self.numbers(k), *whole]
 
     def stories(self, k: int) -> list[Block]:
         """Return what is known of an item beside its numbers, each under a heading."""

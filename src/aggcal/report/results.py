@@ -30,6 +30,7 @@ DETAILED, FIRST = 200, 100
 comparisons of more would make a page heavy."""
 NAME = 80
 """Where names are cut in short tables."""
+_LINKED = 200  # characters of an id above which a link leads to the table instead
 _MOST_DOUBTFUL = 50  # marks that are listed: items.csv has all
 _FEWEST, _MOST = 10, 10  # items from which a list of doubts is worth its room; rows of such a list
 _SHARE = 0.1  # of the items, with the widest intervals, that count as least certain
@@ -85,6 +86,7 @@ def listing(run: Run) -> Listing:
         "Items in consensus order",
         shown,
         "rank",
+        style="res many" if sum("asked" in column.style for column in shown) > 2 else "res",  # noqa: PLR2004
         file="items.csv",
         details=[details.blocks(k) for k in range(n if n <= DETAILED else FIRST)],
         texts=[run.texts.get(name, "") for name in run.names] if run.texts else None,
@@ -198,7 +200,7 @@ def _elsewhere(run: Run) -> list[Block]:
     if not links:
         return []
     parts = [part for link in links for part in (" · ", link)][1:]
-    return [Text(("Below the table: ", *parts), "note", only="page")]
+    return [Text(("Below the table: ", *parts), "lede", only="page")]
 
 
 def _decisions(run: Run, table: Listing) -> list[Block]:
@@ -260,7 +262,8 @@ def _most_moved(change: Column) -> list[int]:
 
 
 def _link(run: Run, k: int) -> Link:
-    return Link(cut(run.names[k], NAME), f"item={run.names[k]}")
+    name = run.names[k]
+    return Link(cut(name, NAME), f"item={name}" if len(name) <= _LINKED else "results")
 
 
 def _alone(column: Column, k: int) -> str:
