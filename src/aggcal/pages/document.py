@@ -305,18 +305,22 @@ def to_json(thing: Any) -> str:
     """
     if isinstance(thing, np.ndarray):
         return _numbers(thing)
-    if is_dataclass(thing):
+    if type(thing) not in _PLAIN and is_dataclass(thing):
         thing = _members(thing)
     if isinstance(thing, Mapping):
         members = (f"{_plain(str(name))}:{to_json(each)}" for name, each in thing.items())
         return f"{{{','.join(members)}}}"
     if isinstance(thing, Sequence | frozenset) and not isinstance(thing, str):
         thing = sorted(thing) if isinstance(thing, frozenset) else list(thing)
-        if not _PLAIN.issuperset(map(type, thing)):
+        if not all(map(_is_plain, thing)):
             return f"[{','.join(map(to_json, thing))}]"
     if isinstance(thing, np.generic):
         thing = thing.item()
     return _plain(None if isinstance(thing, float) and not np.isfinite(thing) else thing)
+
+
+def _is_plain(thing: Any) -> bool:
+    return type(thing) in _PLAIN or (type(thing) is list and _PLAIN.issuperset(map(type, thing)))
 
 
 def _plain(thing: Any) -> str:

@@ -289,18 +289,19 @@ def ribbon(
     n, frame = len(score), _RIBBON
     bins = [slice(a, b) for a, b in pairwise(_spread(n, max(1, min(_BINS, n // _BIN)) + 1))]
 
-    def binned(values: FloatArray, share: float) -> FloatArray:
-        """Return what a share of each bin is below; the outermost bins reach to the ends."""
+    def binned(values: FloatArray, *shares: float) -> FloatArray:
+        """Return what these shares of each bin are below; the outermost bins reach to the ends."""
         known = [values[own][np.isfinite(values[own])] for own in bins]
-        found = [float(quantiles(one, [share])[0]) if one.size else np.nan for one in known]
-        return np.array([found[0], *found, found[-1]])
+        none = np.full(len(shares), np.nan)
+        found = [quantiles(one, shares) if one.size else none for one in known]
+        return np.array([found[0], *found, found[-1]]).T
 
     bands = []
     if model is not None:
-        bands.append(("most", binned(model, 0.1), binned(model, 0.9)))
-        bands.append(("half", binned(model, 0.25), binned(model, 0.75)))
+        tenth, quarter, other_quarter, other_tenth = binned(model, 0.1, 0.25, 0.75, 0.9)
+        bands += [("most", tenth, other_tenth), ("half", quarter, other_quarter)]
     if low is not None and high is not None:
-        bands.append(("interval", binned(low, 0.5), binned(high, 0.5)))
+        bands.append(("interval", binned(low, 0.5)[0], binned(high, 0.5)[0]))
     ends = np.concatenate([score, *(end for _, *both in bands for end in both)])
     y = frame.y(ends[np.isfinite(ends)] if np.isfinite(ends).any() else np.zeros(1))
     x = frame.x(np.array([0.0, float(n)]))
@@ -394,7 +395,7 @@ def counts(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
 def _square(row: int, column: int, size: float) -> str:
     room, side = 0.5 * (_CELL - 1) * (1.0 - size), (_CELL - 1) * size
     x, y = _LABEL + column * _CELL + room, _HEAD + row * _CELL + room
-    return f"M{x:.1f} {y:.1f}h{side:.1f}v{side:.1f}h-{side:.1f}z"
+    return f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
 
 
 def _matrix(
