@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from aggcal._core.text import brief
 from aggcal._core.written import written
 
 # Within a line ------------------------------------------------------------------------------------
@@ -282,6 +283,13 @@ class Document:
     foot: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     """What a program wants beside the words: the summary and the comparisons."""
+
+    __repr__ = brief
+
+    def __str__(self) -> str:
+        from aggcal.pages.markdown import markdown  # which is written of documents
+
+        return markdown(self)
 
 
 # As JSON ------------------------------------------------------------------------------------------

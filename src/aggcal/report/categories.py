@@ -21,7 +21,7 @@ from aggcal.pages.document import (
     Strong,
     Table,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
 from aggcal.registry import WIN
 from aggcal.report.held_equal import move_words
@@ -239,11 +239,15 @@ class _Orders:
         ends = [float(every.min()), float(every.max())] if every.size else None
         marks = {"dot": "score", "legend": legend, "ends": ends}
         digits = decimals_of(self._score, self._low, self._high)
-        likely = {"word": "likely ranks", "style": "c-ranks"}
         return [
             Column("rank", "Rank", values=ranks, style="c-rank", up=True),
             *(
-                [Column("ranks", "Likely ranks", "interval", ranks, low, high, **likely)]
+                [
+                    Column(
+                        "ranks", "Likely ranks", "interval", ranks, low, high,
+                        word="likely ranks", style="c-ranks",
+                    )
+                ]
                 if low is not None
                 else []
             ),

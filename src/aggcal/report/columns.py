@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -113,8 +114,17 @@ def columns(run: Run) -> list[Column]:
     rank = number("rank", "c-rank")
     found = [*rank]
     if rank and rank[0].low is not None:
-        likely = {"key": "ranks", "title": "Likely ranks", "word": "likely ranks"}
-        found.append(replace(rank[0], **likely, kind="interval", style="c-ranks", hint=""))
+        found.append(
+            replace(
+                rank[0],
+                key="ranks",
+                title="Likely ranks",
+                kind="interval",
+                word="likely ranks",
+                hint="",
+                style="c-ranks",
+            )
+        )
     found.append(Column("item", "Item", "name", run.names, style="c-item", up=True))
     found += [_chart(run, score, model), score]
     if (block := _blocks(run)) is not None:
@@ -165,7 +175,7 @@ def _chart(run: Run, score: Column, model: FloatArray | None) -> Column:
     named = "calibrated" if score.key == "calibrated" else called
     word = "calibrated score" if score.key == "calibrated" else "consensus"
     legend = [["dot", named, word]]
-    marks = {"dot": score.key, "legend": legend}
+    marks: dict[str, Any] = {"dot": score.key, "legend": legend}
     if model is not None:
         marks |= {"hollow": "model", "block": "block"}
         legend.insert(0, ["hollow", "model", "model score"])

@@ -25,7 +25,7 @@ from aggcal.pages.document import (
     Section,
     Table,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import cell_text, cut
 from aggcal.report import categories
 from aggcal.report.columns import columns
@@ -339,7 +339,7 @@ def _matrix(run: Run) -> list[Block]:
     points = {"names": run.names, "pairs": pairs}
     shares, often = figures.shares(run.names, pairs), figures.counts(run.names, pairs)
     how_often = Figure("counts", often, "How often two items were compared.", "heat")
-    blocks = [
+    blocks: list[Block] = [
         Figure("shares", shares, said, "heat", points=points),
         Group([how_often], "fold", "Number of judgments"),
     ]
