@@ -1,4 +1,4 @@
-"""What tests of pages share: the text of a page, and the blocks of a report as its JSON has them."""
+"""What tests of pages share: the text of a page, and the blocks of a report as JSON has them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
+from aggcal._core.tables import Columns
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run
+
 
 def visible(page: str) -> str:
     """Return the text of a page, without its scripts and styles."""
     bare = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", page)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", bare)).split())
+
+
+def rendered(
+    summary: dict[str, Any], items: Columns, annotators: Columns | None = None, **more: Any
+) -> str:
+    """Return the page of results that nobody made: of any size, with any ids and numbers."""
+    return RENDERERS["html"](report(Run(summary, items, annotators or {}, **more)))
 
 
 def document(result: Any, **options: Any) -> dict[str, Any]:

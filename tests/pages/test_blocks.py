@@ -63,13 +63,13 @@ BLOCKS: list[tuple[Block, str, str]] = [
     (Heading("A < B", 4, "at"), '<h4 id="at" dir="auto">A &lt; B</h4>', "#### A \\< B"),
     (
         Text(("1. ", Strong("b"), " ", Chip("bad", "No")), "note"),
-        '<p class="note" dir="auto">1. <b dir="auto">b</b> <span class="chip bad">',
+        '<p class="note">1. <b dir="auto">b</b> <span class="chip bad">',
         "1\\. **b** **No**",
     ),
     (Text(Link("see", "item=a b")), '<a href="#item=a%20b" dir="auto">see</a>', "see"),
     (Text(Term("score", "Score")), 'href="#word-score" data-term="score">Score</a>', "Score"),
-    (Text(Term("unknown")), '<p dir="auto">unknown</p>', "unknown"),
-    (Bullets(["x", "y"]), '<ul><li dir="auto"><span>x</span></li>', "- x\n- y"),
+    (Text(Term("unknown")), "<p>unknown</p>", "unknown"),
+    (Bullets(["x", "y"]), "<ul><li>x</li>", "- x\n- y"),
     (Pairs([("a", "b")], "facts"), "<div><dt>a</dt><dd>b</dd></div>", "- a: b"),
     (Pairs([("tied block", "b")], "gloss"), '<div id="word-tied-block">', "- tied block: b"),
     (
@@ -85,8 +85,8 @@ BLOCKS: list[tuple[Block, str, str]] = [
     (Bar((0.5, 0.25, 0.25)), '<rect class="lost" x="75.0%" width="25.0%" height="100%">', ""),
     (FOLD, '<details class="fold"><summary>T</summary>', "**T**\n\nin"),
     (Group([Text("in")], "card", "T", "c"), '<article class="card" id="c"><header>', "**T**\n\nin"),
-    (Group([Text("in")], "side"), '<aside class="side"><p dir="auto">in</p></aside>', "in"),
-    (Text("p", only="page"), '<p dir="auto">p</p>', ""),
+    (Group([Text("in")], "side"), '<aside class="side"><p>in</p></aside>', "in"),
+    (Text("p", only="page"), "<p>p</p>", ""),
     (Text("only in text", only="text"), "", "only in text"),
     (
         LISTING,

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from aggcal._core.text import brief
 from aggcal._core.written import written
 
 # Within a line ------------------------------------------------------------------------------------
@@ -283,6 +284,13 @@ class Document:
     data: Mapping[str, Any] = field(default_factory=dict)
     """What a program wants beside the words: the summary and the comparisons."""
 
+    __repr__ = brief
+
+    def __str__(self) -> str:
+        from aggcal.pages.markdown import markdown  # which is written of documents
+
+        return markdown(self)
+
 
 # As JSON ------------------------------------------------------------------------------------------
 
@@ -305,18 +313,22 @@ def to_json(thing: Any) -> str:
     """
     if isinstance(thing, np.ndarray):
         return _numbers(thing)
-    if is_dataclass(thing):
+    if type(thing) not in _PLAIN and is_dataclass(thing):
         thing = _members(thing)
     if isinstance(thing, Mapping):
         members = (f"{_plain(str(name))}:{to_json(each)}" for name, each in thing.items())
         return f"{{{','.join(members)}}}"
     if isinstance(thing, Sequence | frozenset) and not isinstance(thing, str):
         thing = sorted(thing) if isinstance(thing, frozenset) else list(thing)
-        if not _PLAIN.issuperset(map(type, thing)):
+        if not all(map(_is_plain, thing)):
             return f"[{','.join(map(to_json, thing))}]"
     if isinstance(thing, np.generic):
         thing = thing.item()
     return _plain(None if isinstance(thing, float) and not np.isfinite(thing) else thing)
+
+
+def _is_plain(thing: Any) -> bool:
+    return type(thing) in _PLAIN or (type(thing) is list and _PLAIN.issuperset(map(type, thing)))
 
 
 def _plain(thing: Any) -> str:

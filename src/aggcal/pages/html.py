@@ -38,7 +38,7 @@ from aggcal.pages.document import (
     Text,
     plain_text,
     to_json,
-)  # fmt: skip
+)
 from aggcal.pages.fitting import fitted
 from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text
@@ -111,7 +111,7 @@ def page(document: Document) -> str:
     --------
     >>> section = Section("a", "A", "<A>", [Text(("1 < ", Strong("2")), "note")])
     >>> written = page(Document("t", "about", "news", [], [section]))
-    >>> '<p class="note" dir="auto">1 &lt; <b dir="auto">2</b></p>' in written, "<A>" in written
+    >>> '<p class="note">1 &lt; <b dir="auto">2</b></p>' in written, "<A>" in written
     (True, False)
     """
     write = Writer(frozenset(document.words))
@@ -166,13 +166,13 @@ class Writer:
 
     # Within a line --------------------------------------------------------------------------------
 
-    def line(self, parts: Line) -> Markup:
-        """Write a line."""
+    def line(self, parts: Line) -> str:
+        """Write a line; a text stays one, and is escaped by the element around it."""
         if isinstance(parts, str):
-            return joined([parts])
+            return parts
         if isinstance(parts, tuple):
             return joined(map(self.line, parts))
-        written: Markup = getattr(self, type(parts).__name__.lower())(parts)
+        written: str = getattr(self, type(parts).__name__.lower())(parts)
         return written
 
     @staticmethod
@@ -191,11 +191,11 @@ class Writer:
         icon = tag("svg", *_ICONS[one.kind], class_="icon", viewBox="0 0 16 16", aria_hidden="true")
         return tag("span", icon, one.text, class_=f"chip {one.kind}")
 
-    def term(self, one: Term) -> Markup:
+    def term(self, one: Term) -> str:
         """Write a word of the glossary, linked to its meaning if the page has it."""
         shown = one.shown or one.word
         if one.word not in self._words:
-            return joined([shown])
+            return shown
         return tag("a", shown, class_="term", href=f"#{word_id(one.word)}", data_term=one.word)
 
     # Blocks ---------------------------------------------------------------------------------------
@@ -206,12 +206,14 @@ class Writer:
 
     def text(self, one: Text) -> Markup:
         """Write a paragraph."""
-        return tag("p", self.line(one.line), class_=one.style, dir="auto")
+        whole = "auto" if one.style == "quote" else ""  # a text of others, perhaps of Hebrew
+        return tag("p", self.line(one.line), class_=one.style, dir=whole)
 
     def bullets(self, one: Bullets) -> Markup:
         """Write a list; one of ids may be long, and scrolls."""
-        lines = (tag("li", tag("span", self.line(each)), dir="auto") for each in one.lines)
-        return tag("ul", *lines, class_=one.style, tabindex="0" if one.style == "ids" else "")
+        ids = one.style == "ids"
+        lines = (tag("li", self.line(each), dir="auto" if ids else "") for each in one.lines)
+        return tag("ul", *lines, class_=one.style, tabindex="0" if ids else "")
 
     def pairs(self, one: Pairs) -> Markup:
         """Write names with values."""
@@ -245,7 +247,7 @@ class Writer:
         head = tag("thead", tag("tr", *heads)) if one.heads else Markup()
         return tag("table", head, tag("tbody", *map(row, one.rows)), class_=one.style)
 
-    def _cell(self, cell: Cell) -> Markup:
+    def _cell(self, cell: Cell) -> str:
         if not isinstance(cell, list):
             return self.line(cell)
         return joined(
@@ -302,7 +304,8 @@ class Writer:
     def listing(self, one: Listing) -> Markup:
         """Write the first rows of a long table in words."""
         notes = [tag("p", said, class_="note") for said in fitted(one)[1]]
-        shown = [each for each in one.columns if each.is_text]
+        # Those that a button shows stand in what the rows open to.
+        shown = [each for each in one.columns if each.is_text and "x" not in each.style.split()]
         order = list(range(one.n) if one.order is None else one.order)
         rows = order[: one.n if one.n <= STATIC_ROWS else FIRST_ROWS]
         heads = (

@@ -140,8 +140,7 @@ def _blocks(them: Iterable[Block]) -> Iterator[str]:
             continue
         if isinstance(each, Group):
             if each.title:
-                whole = isinstance(each.title, str)
-                yield _line(Strong(each.title) if whole else each.title)
+                yield _line(Strong(each.title) if isinstance(each.title, str) else each.title)
             yield from _blocks(each.blocks)
         elif type(each) in _WRITERS and (text := _WRITERS[type(each)](each)):
             yield text

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 from typing import Any
 
 _EMPTY = frozenset({"img", "meta"})
 """Elements of HTML that hold nothing, and have no end."""
+_NEEDS_ESCAPE = re.compile("[&<>\"']")
 
 
 class Markup(str):
@@ -27,17 +30,14 @@ def tag(name: str, /, *inside: str, **attributes: Any) -> Markup:
     >>> tag("p", "a < b ", tag("b", "c"), class_="note", data_k=0, hidden=False)
     '<p class="note" data-k="0">a &lt; b <b>c</b></p>'
     """
-    written = [f"<{name}"]
+    opening = name
     for key, value in attributes.items():
-        if value is None or value is False or value == "":
-            continue
-        shown = "" if value is True else f'="{escape(str(value))}"'
-        written.append(f" {key.rstrip('_').replace('_', '-')}{shown}")
-    written.append(">")
-    written += [each if isinstance(each, Markup) else escape(each, quote=False) for each in inside]
-    if name not in _EMPTY:
-        written.append(f"</{name}>")
-    return Markup("".join(written))
+        if value is True:
+            opening += f" {_attribute(key)}"
+        elif value is not None and value is not False and value != "":
+            opening += f' {_attribute(key)}="{_escaped(str(value))}"'
+    ending = "" if name in _EMPTY else f"</{name}>"
+    return Markup(f"<{opening}>{joined(inside)}{ending}")
 
 
 def joined(parts: Iterable[str]) -> Markup:
@@ -48,6 +48,14 @@ def joined(parts: Iterable[str]) -> Markup:
     >>> joined(["<", tag("i")])
     '&lt;<i></i>'
     """
-    return Markup(
-        "".join(each if isinstance(each, Markup) else escape(each, quote=False) for each in parts)
-    )
+    return Markup("".join([each if type(each) is Markup else _escaped(each) for each in parts]))
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it may stand in a page: most hold nothing that needs escaping."""
+    return escape(text) if _NEEDS_ESCAPE.search(text) else text
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")

@@ -144,7 +144,7 @@ def cell_text(column: Column, k: int, *, interval: bool = True) -> str:
     >>> cell_text(column, 0), cell_text(column, 1)
     ('3 (1–6)', '10,000')
     """
-    if column.kind not in ("number", "interval"):
+    if column.kind in ("name", "word"):
         return cut(str(column.values[k]))
     ends = _interval(column, k)
     if column.kind == "interval":
@@ -156,6 +156,7 @@ def cell_text(column: Column, k: int, *, interval: bool = True) -> str:
 
 
 def _interval(column: Column, k: int) -> str:
-    if column.low is None or isnan(column.low[k]) or isnan(column.high[k]):
+    if column.low is None:
         return ""
-    return span(float(column.low[k]), float(column.high[k]), column.decimals)
+    low, high = float(column.low[k]), float(column.high[k])
+    return "" if isnan(low) or isnan(high) else span(low, high, column.decimals)

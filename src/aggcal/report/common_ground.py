@@ -24,9 +24,9 @@ from aggcal.pages.document import (
     Part,
     Section,
     Text,
-)  # fmt: skip
+)
+from aggcal.pages.figures import histogram
 from aggcal.pages.numbers import cut, decimals_of, percent
-from aggcal.report.histogram import stance_figure
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of, reach_of
 
@@ -132,7 +132,7 @@ def section(run: Run) -> Section | None:
         )
         blocks.append(Figure("stances", ground.figure, said, "histogram", only="page"))
     if lines := _dividing(ground):
-        divides = [Heading("Divides most", 2), Bullets(lines, "moved")]
+        divides: list[Block] = [Heading("Divides most", 2), Bullets(lines, "moved")]
         blocks.append(Group(divides, "sec", only="page"))
     table: list[Block] = [Heading("The order of the common ground", 2), _listing(ground)]
     if len(ground.names) > _MOST_ROWS:
@@ -273,8 +273,15 @@ def _of_axis(run: Run, axis: Mapping[str, Any]) -> CommonGround:
             "probabilities of an order) are of the average annotator; only predicted judgments "
             "are by where the annotator stands."
         ),
-        figure=stance_figure(stances, float(axis["middle"])) if len(stances) else "",
+        figure=_stances(stances, float(axis["middle"])) if len(stances) else "",
     )
+
+
+def _stances(stances: FloatArray, middle: float) -> str:
+    """Draw how many annotators stand where; a line is where the common ground is taken."""
+    title = "How many annotators stand where between the ends A and B"
+    name = "nearer to A  ←  stance  →  nearer to B"
+    return histogram(stances, title, name, line=middle, bars=16, height=220.0)
 
 
 def _of_camps(run: Run, camps: Mapping[str, Any]) -> CommonGround:
@@ -333,7 +340,9 @@ def _members(run: Run, letter: str) -> tuple[Part, ...]:
 
 def _links(kind: str, names: Sequence[str]) -> list[Part]:
     """Return links to items or annotators, with commas between them."""
-    links = [(", ", Link(cut(name, NAME), f"{kind}={name}")) for name in names]
+    links: list[tuple[Part, ...]] = [
+        (", ", Link(cut(name, NAME), f"{kind}={name}")) for name in names
+    ]
     return [part for link in links for part in link][1:]
 
 

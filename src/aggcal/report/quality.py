@@ -7,6 +7,7 @@ from typing import Any
 
 from aggcal.advice.check.findings import annotators_named
 from aggcal.errors import count, sentence
+from aggcal.pages import figures
 from aggcal.pages.document import (
     Block,
     Bullets,
@@ -22,9 +23,8 @@ from aggcal.pages.document import (
     Table,
     Term,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import DASH, cut, number_text, percent
-from aggcal.report import network
 from aggcal.report.method import files
 from aggcal.report.run import Run
 
@@ -262,10 +262,10 @@ def _counts(check: Mapping[str, Any]) -> list[Block]:
     groups["Coverage"] = [
         (
             f"Judgments per {each} (minimum, median, maximum)",
-            ", ".join(f"{known[end]:,.10g}" for end in ("min", "median", "max")),
+            ", ".join(f"{of[end]:,.10g}" for end in ("min", "median", "max")),
         )
         for each in ("item", "annotator")
-        if (known := counts.get(f"judgments_per_{each}"))
+        if (of := counts.get(f"judgments_per_{each}"))
     ]
     return [
         Group([Heading(title), Table((), rows, "figures", frozenset({1}))], only="page")
@@ -281,7 +281,7 @@ def _two_decimals(value: float) -> str:
 def _graph(run: Run) -> list[Block]:
     """Draw who was compared with whom, where there are few enough items to read it."""
     pairs, n = run.comparisons.get("pairs"), len(run.names)
-    if not pairs or not network.FEWEST <= n <= network.MOST:
+    if not pairs or n not in figures.NETWORK:
         return []
     order = [k for part in run.parts for k in part.rows] or list(range(n))
     place = {k: at for at, k in enumerate(order)}
@@ -289,7 +289,7 @@ def _graph(run: Run) -> list[Block]:
     said = (
         f"Items in consensus order{within}, clockwise from the top. Thicker lines: more judgments."
     )
-    drawn = network.network(
+    drawn = figures.network(
         [run.names[k] for k in order],
         [[place[i], place[j], *results] for i, j, *results in pairs],
     )

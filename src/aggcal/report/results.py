@@ -10,11 +10,24 @@ import numpy as np
 
 from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.errors import count
+from aggcal.pages import figures
 from aggcal.pages.document import (
-    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Text,
-)  # fmt: skip
-from aggcal.pages.numbers import cell_text, cut, number_text
-from aggcal.report import categories, matrix, ribbon
+    Block,
+    Bullets,
+    Chip,
+    Column,
+    Figure,
+    Group,
+    Heading,
+    Line,
+    Link,
+    Listing,
+    Section,
+    Table,
+    Text,
+)
+from aggcal.pages.numbers import cell_text, cut
+from aggcal.report import categories
 from aggcal.report.columns import columns
 from aggcal.report.item import Details
 from aggcal.report.parts import parts_said
@@ -29,6 +42,7 @@ DETAILED, FIRST = 200, 100
 comparisons of more would make a page heavy."""
 NAME = 80
 """Where names are cut in short tables."""
+_LINKED = 200  # characters of an id above which a link leads to the table instead
 _MOST_DOUBTFUL = 50  # marks that are listed: items.csv has all
 _FEWEST, _MOST = 10, 10  # items from which a list of doubts is worth its room; rows of such a list
 _SHARE = 0.1  # of the items, with the widest intervals, that count as least certain
@@ -84,6 +98,7 @@ def listing(run: Run) -> Listing:
         "Items in consensus order",
         shown,
         "rank",
+        style="res many" if sum("asked" in column.style for column in shown) > 2 else "res",  # noqa: PLR2004
         file="items.csv",
         details=[details.blocks(k) for k in range(n if n <= DETAILED else FIRST)],
         texts=[run.texts.get(name, "") for name in run.names] if run.texts else None,
@@ -168,7 +183,7 @@ def _widest(score: Column) -> list[int]:
 
 def _overview(run: Run, table: Listing) -> list[Block]:
     """Return all items at a glance, where there are many."""
-    if table.n <= ribbon.FEWEST:
+    if table.n <= figures.OVERVIEW:
         return []
     score = _score(run, table.columns)
     model = run.number("model") if score.key == "calibrated" else None
@@ -178,7 +193,7 @@ def _overview(run: Run, table: Listing) -> list[Block]:
     bands = [f"{level} interval (median)"] if score.low is not None else []
     bands += ["model scores: middle 50% and 80%"] if model is not None else []
     said += f"; bands: {', '.join(bands)}." if bands else "."
-    drawn = ribbon.ribbon(score.values, score.low, score.high, model)
+    drawn = figures.ribbon(score.values, score.low, score.high, model)
     return [Figure("overview", drawn, said, "overview", only="page")]
 
 
@@ -197,7 +212,7 @@ def _elsewhere(run: Run) -> list[Block]:
     if not links:
         return []
     parts = [part for link in links for part in (" · ", link)][1:]
-    return [Text(("Below the table: ", *parts), "note", only="page")]
+    return [Text(("Below the table: ", *parts), "lede", only="page")]
 
 
 def _decisions(run: Run, table: Listing) -> list[Block]:
@@ -233,7 +248,12 @@ def _doubts(run: Run, table: Listing) -> list[Block]:
         return []
     judged, level = table.column("n_judgments"), run.score_interval[0] or "95%"
     rows = [
-        (_link(run, k), _alone(score, k), _interval(score, k), cell_text(judged, k) if judged else "")
+        (
+            _link(run, k),
+            _alone(score, k),
+            _interval(score, k),
+            cell_text(judged, k) if judged else "",
+        )
         for k in widest
     ]
     heads = ("Item", score.title, f"{level} interval", "Judgments")
@@ -259,7 +279,8 @@ def _most_moved(change: Column) -> list[int]:
 
 
 def _link(run: Run, k: int) -> Link:
-    return Link(cut(run.names[k], NAME), f"item={run.names[k]}")
+    name = run.names[k]
+    return Link(cut(name, NAME), f"item={name}" if len(name) <= _LINKED else "results")
 
 
 def _alone(column: Column, k: int) -> str:
@@ -316,9 +337,9 @@ def _matrix(run: Run) -> list[Block]:
         "the order and orange contradicts it; larger squares: more judgments."
     )
     points = {"names": run.names, "pairs": pairs}
-    shares, often = matrix.shares(run.names, pairs), matrix.counts(run.names, pairs)
+    shares, often = figures.shares(run.names, pairs), figures.counts(run.names, pairs)
     how_often = Figure("counts", often, "How often two items were compared.", "heat")
-    blocks = [
+    blocks: list[Block] = [
         Figure("shares", shares, said, "heat", points=points),
         Group([how_often], "fold", "Number of judgments"),
     ]
@@ -326,5 +347,4 @@ def _matrix(run: Run) -> list[Block]:
 
 
 def _has_matrix(run: Run) -> bool:
-    few = matrix.FEWEST <= len(run.names) <= matrix.MOST
-    return few and bool(run.comparisons.get("pairs"))
+    return len(run.names) in figures.MATRIX and bool(run.comparisons.get("pairs"))

@@ -95,11 +95,10 @@ def _items(comparison: Comparison) -> list[Block]:
 
 def _listing(comparison: Comparison) -> Listing:
     """Return the table of the items of both runs, in the order of B."""
-    (a, b), same = comparison.ranks, comparison.ranks[0] == comparison.ranks[1]
+    same = np.equal(*comparison.ranks)
     scores = comparison.columns(comparison.score_key)
     assert scores is not None  # noqa: S101  # every result has a consensus
     known = not comparison.withheld
-    ends = [each.within for each in comparison.beliefs] if known else [(None, None)] * 2
     digits, score = decimals_for(np.concatenate(scores)), comparison.score_key.capitalize()
     moves = [
         _MOVES.get(way, _SAME if stayed else _OPEN)
@@ -113,12 +112,17 @@ def _listing(comparison: Comparison) -> Listing:
         legend.append(("", f"line: likely ranks ({' and '.join(levels)})", ""))
     marks = {"dot": "rank_b", "hollow": "rank_a", "legend": legend}
 
+    def ranked(key: str, title: str, style: str, run: int) -> Column:
+        low, high = comparison.beliefs[run].within if known else (None, None)
+        ranks = comparison.ranks[run].astype(float)
+        return Column(key, title, values=ranks, low=low, high=high, style=style, up=True)
+
     def scored(key: str, title: str, values: Any, style: str = "num", **more: Any) -> Column:
         return Column(key, title, values=values, decimals=digits, style=style, **more)
 
     columns = [
-        Column("rank_a", "Rank A", "number", a.astype(float), *ends[0], style="c-ranks", up=True),
-        Column("rank_b", "Rank B", "number", b.astype(float), *ends[1], style="c-rank", up=True),
+        ranked("rank_a", "Rank A", "c-ranks", 0),
+        ranked("rank_b", "Rank B", "c-rank", 1),
         Column("item", "Item", "name", comparison.items, style="c-item", up=True),
         Column("chart", "", "chart", marks=marks, style="c-chart"),
         scored("a", f"{score} A", scores[0]),
