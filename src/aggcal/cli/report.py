@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
-from aggcal.cli.console import Console, print_json, refuse_two_documents, show
+from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.cli.parser import parse_as
 from aggcal.errors import AggcalError, OptionError, printable
 

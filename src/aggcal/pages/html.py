@@ -38,7 +38,7 @@ from aggcal.pages.document import (
     Text,
     plain_text,
     to_json,
-)  # fmt: skip
+)
 from aggcal.pages.fitting import fitted
 from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text

@@ -238,7 +238,10 @@ def facts(comparison: Comparison) -> list[tuple[str, str]]:
     order = comparison.order
     share = order["changed"] / max(order["pairs"], 1)
     found = [
-        ("Kendall's tau-a · tau-b", " · ".join(number_text(order[key], 3) for key in ("tau_a", "tau_b"))),
+        (
+            "Kendall's tau-a · tau-b",
+            " · ".join(number_text(order[key], 3) for key in ("tau_a", "tau_b")),
+        ),
         ("Spearman", number_text(order["spearman"], 3)),
         (
             "Pairs that changed order",
