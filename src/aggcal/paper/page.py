@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aggcal._version import __version__
-from aggcal.paper.answers import answers, number
-from aggcal.paper.cells import METRICS, Cell
+from aggcal.pages.document import Block
 from aggcal.paper.dots import UNCENTRED
-from aggcal.paper.published import DOTS_BASELINES, NAMES
-from aggcal.paper.result import Result
-from aggcal.paper.words import absent, concordance, done_otherwise
+from aggcal.paper.published import BASELINES, NAMES
+from aggcal.paper.result import METRICS, Cell, Result, number
+from aggcal.paper.words import words
 from aggcal.report.axes import STYLE
 from aggcal.report.templates import environment
 
@@ -49,15 +48,11 @@ def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
     context: dict[str, Any] = {
         "version": __version__,
         "quick": quick,
-        "names": NAMES,
         "tables": tables(cells),
         "counts": summary(cells),
-        "answers": answers(results),
+        "words": _named(words()),
         "reasons": reasons(cells),
-        "otherwise": done_otherwise(results),
-        "concordance": concordance(results),
-        "absent": absent(results),
-        "facts": {name: result.facts for name, result in results.items()},
+        "blocks": _named(block for result in results.values() for block in result.blocks),
         "pictures": {
             name: b64encode(png).decode()
             for result in results.values()
@@ -75,11 +70,14 @@ def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
         "style": Markup(STYLE),
     }
     templates = environment("aggcal.paper")
-    templates.filters["number"] = number
     page = templates.get_template("page.html").render(context)
     # Markdown is text: nothing is escaped in it.
     plain = templates.overlay(autoescape=False)
     return page, plain.get_template("page.md").render(context)
+
+
+def _named(blocks: Iterable[Block]) -> list[tuple[str, Block]]:
+    return [(type(block).__name__, block) for block in blocks]
 
 
 def tables(cells: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -137,15 +135,12 @@ def _entries(cells: list[Cell], kind: str) -> list[dict[str, str]]:
 
 
 def _printed(cell: Cell) -> str:
-    """Write a printed number with as many digits as the paper."""
-    if cell.published is None:
-        return "–"  # as in the paper
-    return f"{cell.published:,.{2 if cell.tolerance > 0.001 else 3}f}"  # noqa: PLR2004
+    return cell.printed or "–"  # as in the paper
 
 
 def _judged(cell: Cell) -> bool:
     """Tell whether a cell is meant to give the printed number: the paper has no other recipe."""
-    return cell.kind == "recipe" or cell.method in DOTS_BASELINES
+    return cell.kind == "recipe" or cell.method in BASELINES
 
 
 def summary(cells: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -155,7 +150,7 @@ def summary(cells: Iterable[Cell]) -> list[dict[str, Any]]:
         if cell.published is None or not _judged(cell):
             continue
         place = cell.experiment + (UNCENTRED if cell.metric.endswith(UNCENTRED) else "")
-        group = "baselines" if cell.method in DOTS_BASELINES else cell.vector
+        group = "baselines" if cell.method in BASELINES else cell.vector
         row = counted.setdefault((place, group), {})
         row[cell.status] = row.get(cell.status, 0) + 1
     return [
@@ -178,13 +173,13 @@ def reasons(cells: Iterable[Cell]) -> list[dict[str, Any]]:
             "methods": ", ".join(dict.fromkeys(NAMES[c.method] for c in group)),
             "note": note or "no reason found",
             "number": len(group),
-            "cells": _named(group),
+            "cells": _listed(group),
         }
         for (experiment, status, note), group in grouped.items()
     ]
 
 
-def _named(group: list[Cell]) -> str:
+def _listed(group: list[Cell]) -> str:
     """Name cells: with both numbers, or many of them only by their place."""
     if len(group) > _MANY:
         return ", ".join(dict.fromkeys(_place(c) for c in group))

@@ -12,9 +12,8 @@ from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.paper import dots, reading_level, rq3
-from aggcal.paper.cells import cell_columns
 from aggcal.paper.page import render
-from aggcal.paper.result import Result
+from aggcal.paper.result import Result, cell_columns
 from aggcal.report.axes import standalone
 
 EXPERIMENTS = ("reading-level", "dots", "rq3")
