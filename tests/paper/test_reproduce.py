@@ -205,10 +205,11 @@ class Quoted:
 
     def wins(self, where: str, metrics: str, than: str) -> str:
         """Count the methods whose calibrated scores are better than another vector."""
-        return ", ".join(
+        *first, last = (
             str(sum(self._better(f"{where} {metric}", m, than, m) for m in SEVEN))
             for metric in metrics.split()
         )
+        return f"{', '.join(first)} and {last}" if first else last
 
     def ahead(self, metric: str, others: tuple[str, ...]) -> str:
         """Count the HRA methods whose calibrated scores are better than those of all others."""
@@ -234,6 +235,7 @@ def test_the_answers_quote_what_every_run_gives(page: Path, data_folder: Path) -
     ratings = [rating for *_, rating in answers]
     mean, median = (kendall(order, TRUTH)[1] for order in mean_and_median(answers, 30))
     wins = read_wins(data_folder / "dots" / "judgments.csv", dots.IDS, "entry")
+    participants = {who for who, *_ in answers}
     reliability = alternating_steps(wins, link("logistic"), DOTS["hra-g"])[1]
     baselines = ", ".join(
         f"{name} {run.found['dots fitted tau_b consensus'][method]:.3f}"
@@ -273,7 +275,7 @@ def test_the_answers_quote_what_every_run_gives(page: Path, data_folder: Path) -
             f"{len(reading.ids)} documents"
         ),
         (
-            f"{wins.n_annotators:,} answers of the {len({who for who, *_ in answers})} participants "
+            f"{wins.n_annotators:,} answers of the {len(participants)} participants "
             f"({len(wins.winner):,} judgments)"
         ),
         f"between {reliability.min():.3f} and {reliability.max():.3f}",

@@ -73,7 +73,7 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
             )
         )
     for (method, kind), consensus in orders.items():
-        result.consensus[f"dots-{method}-{kind}"] = (IDS, consensus)
+        result.tables[f"consensus/dots-{method}-{kind}"] = {"item": IDS, "score": consensus}
         _compare(result, method, kind, consensus, scores)
     say("dots: rankings against ratings")
     answers = read_ratings(folder / "ratings.csv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aggcal._version import __version__
@@ -39,12 +39,12 @@ MARKS = {"differs": "≠", "not comparable": "°"}
 _MANY = 6  # cells: of more only the places are named
 
 
-def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
+def render(results: Sequence[Result], *, quick: bool) -> tuple[str, str]:
     """Return the page as HTML and as Markdown."""
     from markupsafe import Markup
 
-    cells = [cell for result in results.values() for cell in result.cells]
-    figures = {name: svg for result in results.values() for name, svg in result.figures.items()}
+    cells = [cell for result in results for cell in result.cells]
+    figures = {name: svg for result in results for name, svg in result.figures.items()}
     context: dict[str, Any] = {
         "version": __version__,
         "quick": quick,
@@ -52,10 +52,10 @@ def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
         "counts": summary(cells),
         "words": _named(words()),
         "reasons": reasons(cells),
-        "blocks": _named(block for result in results.values() for block in result.blocks),
+        "blocks": _named(block for result in results for block in result.blocks),
         "pictures": {
             name: b64encode(png).decode()
-            for result in results.values()
+            for result in results
             for name, png in result.pictures.items()
         },
         "figures": {

@@ -79,15 +79,19 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
             if not quick:
                 stable = recipe_scores(method, study.wins, recipe.STABLE)
                 again.append(_run_again(study, method, recipe.STABLE, stable))
+        kinds = {
+            "recipe": mine,
+            "fitted": penalised_optimum(study.judgments, method, study.ids),
+        }
         if method in _NOT_CONVERGENT:
             # Only the authors' own numbers give the authors' table.
-            result.consensus[f"reading-level-{method}-rerun"] = (study.ids, mine)
-            mine = study.theirs[method]
-        fitted = penalised_optimum(study.judgments, method, study.ids)
-        for kind, consensus in (("recipe", mine), ("fitted", fitted)):
-            result.consensus[f"reading-level-{method}-{kind}"] = (study.ids, consensus)
-            _compare(result, study, method, kind, consensus)
-        vectors = {"truth": study.truth} | _vectors(study, mine)
+            kinds |= {"recipe": study.theirs[method], "rerun": mine}
+        for kind, consensus in kinds.items():
+            columns = {"item": study.ids, "score": consensus}
+            result.tables[f"consensus/reading-level-{method}-{kind}"] = columns
+            if kind != "rerun":
+                _compare(result, study, method, kind, consensus)
+        vectors = {"truth": study.truth} | _vectors(study, kinds["recipe"])
         centred = {name: values - values.mean() for name, values in vectors.items()}
         title = f"Reading Level, {NAMES[method]}"
         result.figures[f"violin-{method}"] = violins(title, centred, "score, centred")

@@ -7,7 +7,6 @@ from dataclasses import field
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.pages.document import Block, Heading, Table, Text
@@ -82,14 +81,13 @@ class Result:
     cells: list[Cell] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     """What the page says and shows beside the cells."""
-    consensus: dict[str, tuple[TextArray, FloatArray]] = field(default_factory=dict)
-    """For each ``<experiment>-<method>-<kind>``, items and scores."""
     figures: dict[str, str] = field(default_factory=dict)
     """For each file name without its ending, an SVG."""
     pictures: dict[str, bytes] = field(default_factory=dict)
     """For each file name without its ending, a PNG."""
     tables: dict[str, Columns] = field(default_factory=dict)
-    """For each file name without its ending, a table of our own."""
+    """For each file name without its ending, a table: ``consensus/<experiment>-<method>-<kind>``
+    has items and scores."""
 
     def compare(
         self,
