@@ -162,12 +162,14 @@ def _trained_model(result: Result, study: Study, *, splits: int) -> None:
             "model": model,
             "consensus": aligned(consensus.scores, consensus.item_ids, study.ids),
         }
-        for name, method, given in (
-            ("atc", "atc", None),
-            ("fused", "fused", None),
-            ("fused, anchors", "fused", anchors),
-        ):
-            made = calibrate(scores, consensus, method=method, anchors=given, warn=False)
+        calibrations = {
+            "atc": calibrate(scores, consensus, method="atc", warn=False),
+            "fused": calibrate(scores, consensus, method="fused", warn=False),
+            "fused, anchors": calibrate(
+                scores, consensus, method="fused", anchors=anchors, warn=False
+            ),
+        }
+        for name, made in calibrations.items():
             vectors[name] = aligned(made.calibrated, made.item_ids, study.ids)
         held = np.logical_and.reduce([np.isfinite(v) for v in vectors.values()])
         held[known] = False

@@ -53,8 +53,8 @@ def read_wins(path: Path, ids: TextArray, annotator: str) -> Wins:
             )
             for row in csv.DictReader(file)
         ]
-    columns = np.array([*zip(*codes, strict=True)], dtype=np.int64)
-    return Wins(*columns, len(ids))
+    who, winner, loser = np.array([*zip(*codes, strict=True)], dtype=np.int64)
+    return Wins(who, winner, loser, len(ids))
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,13 @@ def _best_scores(
         gradient = _scatter(wins, -(2.0 * eta - 1.0) * density / probability)
         return value, gradient + pull + recipe.ridge * scores
 
-    options = {"maxiter": most, "maxfun": 10 * most, "ftol": 1e-15, "gtol": 1e-9}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": most, "maxfun": 10 * most, "ftol": 1e-15, "gtol": 1e-9},
+    )
     return np.asarray(found.x)
 
 

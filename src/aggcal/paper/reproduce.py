@@ -13,10 +13,11 @@ from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.paper import dots, reading_level, rq3
 from aggcal.paper.page import render
-from aggcal.paper.result import cell_columns
+from aggcal.paper.result import Result, cell_columns
+from aggcal.registry.literals import DatasetName
 from aggcal.report.axes import standalone
 
-EXPERIMENTS = {
+EXPERIMENTS: dict[str, tuple[DatasetName, Callable[..., Result]]] = {
     "reading-level": ("reading-level", reading_level.run),
     "dots": ("dots", dots.run),
     "rq3": ("reading-level", rq3.run),
