@@ -47,7 +47,7 @@ def _open_row(page: Page) -> None:
 
 
 def _matrix(page: Page) -> None:
-    page.get_by_role("button", name="Who beat whom").click()
+    page.get_by_role("link", name="who beat whom").click()
 
 
 def _paper(page: Page) -> None:

@@ -1,89 +1,35 @@
-"""What is worked out for all rows at once is what each row says, and long tables are packed."""
+"""Long tables are packed into a page, and unpacked to what they were."""
 
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
-from threading import current_thread
 from zlib import decompress
 
 import numpy as np
 import pytest
 
-from aggcal._core.kernels.threads import begun
-from aggcal.report import packing
-from aggcal.report.contents import item_listing
-from aggcal.report.packing import ScriptTable
-from aggcal.report.rows import STATES, ItemRows
+from aggcal._core.tables import as_text
+from aggcal.pages import html
+from documents import rendered
 
 
-def rows_of(seed: int) -> ItemRows:
-    """Return items of which some share blocks, not always side by side, and some have no rank."""
-    random = np.random.default_rng(seed)
-    n = 60
-    low = np.sort(random.integers(1, n, n)).astype(np.float64)
-    high = low + random.integers(0, 9, n)
-    high[random.random(n) < 0.1] = np.nan
-    block = np.floor(np.arange(n) / 3.0) + random.integers(0, 2, n)
-    block[random.random(n) < 0.2] = np.nan
-    table = {
-        "item": np.array([f"i{k}" for k in range(n)], dtype=object),
-        "consensus": -np.arange(float(n)),
-        "rank": np.arange(1, n + 1),
-        "sure_low": low,
-        "sure_high": high,
-        "block": block,
-    }
-    return ItemRows(item_listing(table))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_states_are_counted_as_each_row_has_them(seed: int) -> None:
-    rows = rows_of(seed)
-    each = [rows.state(k, rows.first_stop) for k in range(rows.n)]
-    assert rows.counts == {state: each.count(state) for state in STATES}
-    assert all(rows.counts.values())
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_blocks_are_numbered_from_the_top(seed: int) -> None:
-    rows = rows_of(seed)
-    column = rows.listing.column("block")
-    assert column is not None
-    members: dict[float, list[int]] = {}
-    for k, value in enumerate(column.values.tolist()):
-        if value == value:  # noqa: PLR0124  # NaN
-            members.setdefault(value, []).append(k)
-    several = [own for own in members.values() if len(own) > 1]
-    expected = {
-        k: [place, len(own), turn]
-        for turn, own in enumerate(several, 1)
-        for place, k in enumerate(own)
-    }
-    assert rows.blocks.tolist() == [expected.get(k, [0, 1, 0]) for k in range(rows.n)]
-    assert rows.has_blocks
-    for own in several:
-        assert all(rows.mates(k).tolist() == own for k in own)
-
-
-@pytest.mark.parametrize("room", [10, 1000])
+@pytest.mark.parametrize("room", [10, 1_000_000])
 def test_long_tables_are_packed(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
-    monkeypatch.setattr(packing, "_UNPACKED", room)
-    text = json.dumps(list(range(100)))
-    table = ScriptTable(text)
-    assert table.is_packed is (room < len(text))
-    held = table.__html__()
-    assert (decompress(b64decode(held)).decode() if table.is_packed else held) == text
-
-
-def test_what_fails_in_a_thread_is_raised_where_it_is_waited_for() -> None:
-    names: list[str] = []
-
-    def work() -> None:
-        names.append(current_thread().name)
-        raise ValueError("odd")
-
-    wait = begun(work)
-    with pytest.raises(ValueError, match="odd"):
-        wait()
-    assert names != [current_thread().name]
+    monkeypatch.setattr(html, "PACKED", room)
+    names = [f"item {k}" for k in range(300)]
+    summary = {
+        "version": "0", "method": "own", "n_items": 300, "n_annotators": 1, "n_judgments": 300,
+        "warnings": [],
+    }  # fmt: skip
+    page = rendered(summary, {"item": as_text(names), "consensus": -np.arange(300.0)})
+    found = re.search(r'<script type="application/([a-z-]+)" id="data-items">(.*?)</script>', page)
+    assert found is not None
+    kind, text = found.groups()
+    assert kind == ("octet-stream" if room < 100 else "json")
+    if kind != "json":
+        text = decompress(b64decode(text)).decode()
+    columns = {each["key"]: each for each in json.loads(text)["columns"]}
+    assert columns["item"]["values"] == names
+    assert columns["consensus"]["values"] == list(range(0, -300, -1))

@@ -53,8 +53,24 @@ Part: TypeAlias = "str | Strong | Link | Chip | Term"
 Line: TypeAlias = "Part | tuple[Part, ...]"
 Cell: TypeAlias = "Line | list[Line | Group]"
 """What a cell of a short table holds: a line, or several below each other."""
-Only: TypeAlias = Literal["", "page"]
-"""Where a block is shown: everywhere, or only on a page and not in Markdown."""
+Only: TypeAlias = Literal["", "page", "text"]
+"""Where a block is shown: everywhere, only on a page, or only in Markdown."""
+
+
+def plain_text(line: Line) -> str:
+    """Return the words of a line.
+
+    Examples
+    --------
+    >>> plain_text(("see ", Strong("this"), " ", Term("tied block", "tie")))
+    'see this tie'
+    """
+    if isinstance(line, tuple):
+        return "".join(map(plain_text, line))
+    if isinstance(line, Term):
+        return line.shown or line.word
+    return line if isinstance(line, str) else line.text
+
 
 # Blocks -------------------------------------------------------------------------------------------
 
@@ -125,9 +141,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Command:
-    """A command for a shell."""
+    """A command for a shell; with a label, only a button of that name that copies the text."""
 
     text: str
+    label: str = ""
+    only: Only = ""
 
 
 @dataclass(frozen=True)
@@ -176,6 +194,8 @@ class Column:
     """The class of its cells: what style sheets and narrow screens know it by."""
     up: bool = False
     """Whether the smallest comes first when readers sort by it."""
+    to: str = ""
+    """Of names: what they link to, where their rows do not open: ``item`` or ``annotator``."""
     kinds: Mapping[str, str] | None = None
     """Of words: the sign of each."""
     notes: Sequence[str] = ()
@@ -183,6 +203,12 @@ class Column:
     marks: Mapping[str, Any] | None = None
     """Of a chart: which columns are its ``dot``, ``hollow`` and ``block``; ``lines`` to draw, the
     ``ends`` that its scale must hold, and a ``legend`` of (mark, words, word of the glossary)."""
+    only: Only = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read without a script."""
+        return self.kind in ("name", "number", "word")
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +233,9 @@ class Listing:
     tools: bool = True
     """Whether it is searched, filtered, copied and saved."""
     top: Mapping[str, Any] | None = None
-    """Which k there are to choose from, and the probabilities of being among the first k."""
+    """Of the first k: the ``stops`` to choose from, which of them is ``first``, the ``best`` and
+    ``worst`` rank of each row, the ``states`` in words (``in``, ``edge``, ``out``) and a ``note``;
+    perhaps the chances in ``percent`` of each stop, and the ``exact`` ones of the k ``asked``."""
     groups: Mapping[str, Any] | None = None
     """A ``column`` whose values divide the rows, and the ``titles`` of its values."""
     order: Sequence[int] | None = None
@@ -277,18 +305,22 @@ def to_json(thing: Any) -> str:
     """
     if isinstance(thing, np.ndarray):
         return _numbers(thing)
-    if is_dataclass(thing):
+    if type(thing) not in _PLAIN and is_dataclass(thing):
         thing = _members(thing)
     if isinstance(thing, Mapping):
         members = (f"{_plain(str(name))}:{to_json(each)}" for name, each in thing.items())
         return f"{{{','.join(members)}}}"
-    if isinstance(thing, list | tuple | frozenset):
-        if not _PLAIN.issuperset(map(type, thing)):
+    if isinstance(thing, Sequence | frozenset) and not isinstance(thing, str):
+        thing = sorted(thing) if isinstance(thing, frozenset) else list(thing)
+        if not all(map(_is_plain, thing)):
             return f"[{','.join(map(to_json, thing))}]"
-        thing = sorted(thing) if isinstance(thing, frozenset) else thing
     if isinstance(thing, np.generic):
         thing = thing.item()
     return _plain(None if isinstance(thing, float) and not np.isfinite(thing) else thing)
+
+
+def _is_plain(thing: Any) -> bool:
+    return type(thing) in _PLAIN or (type(thing) is list and _PLAIN.issuperset(map(type, thing)))
 
 
 def _plain(thing: Any) -> str:

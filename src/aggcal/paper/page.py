@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aggcal._version import __version__
-from aggcal.pages.document import Block
+from aggcal.pages.figures import STYLE
+from aggcal.paper.answers import answers, number
+from aggcal.paper.cells import METRICS, Cell
 from aggcal.paper.dots import UNCENTRED
-from aggcal.paper.published import BASELINES, NAMES
-from aggcal.paper.result import METRICS, Cell, Result, number
-from aggcal.paper.words import words
-from aggcal.report.axes import STYLE
+from aggcal.paper.published import DOTS_BASELINES, NAMES
+from aggcal.paper.result import Result
+from aggcal.paper.words import absent, concordance, done_otherwise
 from aggcal.report.templates import environment
 
 TITLES = {

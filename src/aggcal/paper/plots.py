@@ -20,7 +20,7 @@ from aggcal._core.palette import (
     RED,
     TRUTH,
 )
-from aggcal.report.axes import Frame
+from aggcal.pages.figures import Frame
 
 _COLOURS = (GREY, AMBER, BLUE, GREEN, RED)
 _COLOUR_OF = {

@@ -11,11 +11,10 @@ from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.pages.figures import standalone
 from aggcal.paper import dots, reading_level, rq3
 from aggcal.paper.page import render
-from aggcal.paper.result import Result, cell_columns
-from aggcal.registry.literals import DatasetName
-from aggcal.report.axes import standalone
+from aggcal.paper.result import Result
 
 EXPERIMENTS: dict[str, tuple[DatasetName, Callable[..., Result]]] = {
     "reading-level": ("reading-level", reading_level.run),

@@ -10,10 +10,11 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.advice.verdicts import VERDICTS
 from aggcal.errors import count, cut
-from aggcal.report import headline, terms
-from aggcal.report.numerals import percent
-from aggcal.report.report import Report
-from aggcal.report.templates import number
+from aggcal.pages.numbers import number_text, percent
+from aggcal.report import terms
+from aggcal.report.head import leaders, trust
+from aggcal.report.quality import findings as findings_of
+from aggcal.report.run import Run
 
 if TYPE_CHECKING:
     from aggcal.report.comparison import Comparison
@@ -24,12 +25,12 @@ _MOST_NAMED = 3  # leaders that a heading names
 
 def leader(comparison: Comparison) -> str:
     """Return which items could be the best in either run; without certainty, who came first."""
-    could = [[str(run.items["item"][k]) for k in run.could_be_first] for run in comparison.runs]
+    could = [[run.names[k] for k in run.could_be_first] for run in comparison.runs]
     if all(could):
         if could[0] == could[1] and len(could[0]) == 1:
             return f"{cut(could[0][0], _NAME)} is the best in both"
         return f"{_best(could[0])} in A, {_best(could[1])} in B"
-    before, after = (headline.leaders(each.items) for each in comparison.runs)
+    before, after = map(leaders, comparison.runs)
     if set(before) == set(after):
         verb = "leads" if len(after) == 1 else "lead"
         return f"{_named(after)} {verb} in both"
@@ -150,39 +151,43 @@ def settings(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _setting(name: str) -> Any:
-    def value(report: Report) -> str:
-        found = (report.summary.get("settings") or {}).get(name)
+    def value(run: Run) -> str:
+        found = (run.summary.get("settings") or {}).get(name)
         return "" if found is None else str(found)
 
     return value
 
 
 def _plain(name: str) -> Any:
-    return lambda report: number(report.summary.get(name)) if report.summary.get(name) else ""
+    def value(run: Run) -> str:
+        found = run.summary.get(name)
+        return f"{found:,}" if isinstance(found, int) else str(found or "")
+
+    return value
 
 
-def _intervals(report: Report) -> str:
-    known = report.summary.get("uncertainty")
-    return f"level {number(known['level'])}, {known['kind']}" if known else "not computed"
+def _intervals(run: Run) -> str:
+    known = run.summary.get("uncertainty")
+    return f"level {known['level']:g}, {known['kind']}" if known else "not computed"
 
 
 _SETTINGS: Mapping[str, Any] = {
-    "Title": lambda report: report.title,
-    "Trust": lambda report: report.trust.words,
+    "Title": lambda run: run.title,
+    "Trust": lambda run: trust(run).words,
     "Items": _plain("n_items"),
     "Annotators": _plain("n_annotators"),
     "Judgments": _plain("n_judgments"),
     "Judgments from": _plain("judgments"),
     "Scores from": _plain("scores"),
-    "Criterion": lambda report: ", ".join(map(str, report.summary.get("criteria") or ())),
+    "Criterion": lambda run: ", ".join(map(str, run.summary.get("criteria") or ())),
     "Method": _plain("method"),
-    "Terms": lambda report: terms.fitted(report.summary),
-    "Calibration": lambda report: str(report.summary.get("calibrator") or "none"),
+    "Terms": lambda run: terms.fitted(run.summary),
+    "Calibration": lambda run: str(run.summary.get("calibrator") or "none"),
     "Intervals": _intervals,
     "Prior": _setting("prior"),
     "Estimator": _setting("estimator"),
     "Seed": _setting("seed"),
-    "Software": lambda report: f"aggcal {report.summary.get('version', '')}",
+    "Software": lambda run: f"aggcal {run.summary.get('version', '')}",
 }
 """What is said of each run, and how."""
 
@@ -199,10 +204,8 @@ def annotators(comparison: Comparison) -> list[dict[str, str]]:
     return sorted(found, key=lambda each: grave.get(each["b"], len(grave)))
 
 
-def _verdicts(report: Report) -> dict[str, str]:
-    if not report.annotators:
-        return {}
-    return dict(zip(map(str, report.annotators["annotator"]), report.marks, strict=True))
+def _verdicts(run: Run) -> dict[str, str]:
+    return dict(zip(map(str, run.annotators.get("annotator", ())), run.verdicts, strict=True))
 
 
 def people(comparison: Comparison) -> tuple[int, int]:
@@ -216,7 +219,8 @@ def findings(comparison: Comparison) -> dict[str, list[dict[str, Any]]] | None:
     if not all(each.checked for each in comparison.runs):
         return None
     first, second = (
-        {str(one["code"]): _finding(one) for one in each.findings} for each in comparison.runs
+        {str(one["code"]): _finding(one) for one in findings_of(each.summary)}
+        for each in comparison.runs
     )
     return {
         "new": [one for code, one in second.items() if code not in first],
@@ -234,8 +238,8 @@ def facts(comparison: Comparison) -> list[tuple[str, str]]:
     order = comparison.order
     share = order["changed"] / max(order["pairs"], 1)
     found = [
-        ("Kendall's tau-a · tau-b", f"{number(order['tau_a'], 3)} · {number(order['tau_b'], 3)}"),
-        ("Spearman", number(order["spearman"], 3)),
+        ("Kendall's tau-a · tau-b", " · ".join(number_text(order[key], 3) for key in ("tau_a", "tau_b"))),
+        ("Spearman", number_text(order["spearman"], 3)),
         (
             "Pairs that changed order",
             f"{order['changed']:,} of {order['pairs']:,} ({percent(share)})",

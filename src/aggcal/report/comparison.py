@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +12,10 @@ from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, TableError, count, some
 from aggcal.metrics import kendall, spearman
-from aggcal.report import compared, contents
+from aggcal.report import compared
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
-from aggcal.report.report import Report
+from aggcal.report.run import Run
+from aggcal.report.terms import level_of
 
 _SELDOM = 0.2
 """Of the items that stayed, how many are called moved where the runs may share judgments, as a
@@ -30,7 +30,7 @@ class Comparison:
     Parameters
     ----------
     a, b
-        The reports of the two runs.
+        The two runs.
     names
         What to call them.
     independent
@@ -42,15 +42,15 @@ class Comparison:
     ...     rank = np.arange(1, len(order) + 1)
     ...     items = {"item": np.array(order, dtype=object), "consensus": -1.0 * rank,
     ...              "rank": rank, "rank_low": rank, "rank_high": rank, "sure_low": rank}
-    ...     return Report({"method": "own", "n_items": len(order), "n_annotators": 1,
+    ...     return Run({"method": "own", "n_items": len(order), "n_annotators": 1,
     ...                    "n_judgments": 9, "warnings": [], "converged": True}, items)
     >>> found = Comparison(run("x", "y", "z"), run("y", "x", "z"))
     >>> " ".join(found.verdict)
     '2 of 3 items changed places beyond what the judgments leave open; x is the best in A, y is ...'
     """
 
-    a: Report
-    b: Report
+    a: Run
+    b: Run
     names: tuple[str, str] = ("A", "B")
     independent: bool = False
 
@@ -70,7 +70,7 @@ class Comparison:
             )
 
     @property
-    def runs(self) -> tuple[Report, Report]:
+    def runs(self) -> tuple[Run, Run]:
         """Both."""
         return self.a, self.b
 
@@ -81,7 +81,7 @@ class Comparison:
             {
                 str(item): k
                 for k, (item, score) in enumerate(
-                    zip(each.items["item"], contents.numbers(each.items["consensus"]), strict=True)
+                    zip(each.items["item"], _floats(each.items["consensus"]), strict=True)
                 )
                 if not np.isnan(score)
             }
@@ -118,7 +118,7 @@ class Comparison:
         if not all(key in each.items for each in self.runs):
             return None
         first, second = (
-            contents.numbers(each.items[key])[rows]
+            _floats(each.items[key])[rows]
             for each, rows in zip(self.runs, self.positions, strict=True)
         )
         return first, second
@@ -251,37 +251,30 @@ class Comparison:
         return compared.to_dict(self)
 
 
-def _certified(report: Report, rows: IntArray) -> BoolArray | None:
+def _certified(run: Run, rows: IntArray) -> BoolArray | None:
     """Return which common items are certified above which; None where it is not known."""
-    claim = (report.summary.get("guarantees") or {}).get("certified_pairs") or {}
-    masks = report.comparisons.get("certified")
+    claim = (run.summary.get("guarantees") or {}).get("certified_pairs") or {}
+    masks = run.comparisons.get("certified")
     if masks is None or (claim.get("values") or {}).get("certified") is None:
         return None
-    if not _sorted(report):
+    if not _sorted(run):
         return None
     found: BoolArray = compared.certified_matrix(masks)[np.ix_(rows, rows)]
     return found
 
 
-def _sorted(report: Report) -> bool:
+def _sorted(run: Run) -> bool:
     """Whether the rows are in the order of ``comparisons.json``: nobody sorted the table."""
-    listed = [str(item) for item in report.comparisons.get("items") or ()]
-    return listed == [str(item) for item in report.items["item"][: len(listed)]]
+    listed = [str(item) for item in run.comparisons.get("items") or ()]
+    return listed == run.names[: len(listed)]
 
 
-def _beliefs(report: Report, rows: IntArray) -> RankBeliefs:
-    items = report.items
-    top = report.comparisons.get("top") if _sorted(report) else None
-    low, high = contents.numbers(items["rank_low"]), contents.numbers(items["rank_high"])
-    return RankBeliefs.of(rows, low, high, level_of(report.summary), top)
+def _beliefs(run: Run, rows: IntArray) -> RankBeliefs:
+    items = run.items
+    top = run.comparisons.get("top") if _sorted(run) else None
+    low, high = _floats(items["rank_low"]), _floats(items["rank_high"])
+    return RankBeliefs.of(rows, low, high, level_of(run.summary), top)
 
 
-def level_of(summary: Mapping[str, Any]) -> float:
-    """Return the level of a run's rank intervals.
-
-    Examples
-    --------
-    >>> level_of({"uncertainty": {"level": 0.9}}), level_of({})
-    (0.9, 0.95)
-    """
-    return float((summary.get("uncertainty") or {}).get("level") or 0.95)
+def _floats(column: np.ndarray) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)

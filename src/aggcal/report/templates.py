@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal._version import __version__
-from aggcal.report.numerals import MINUS
+from aggcal.pages.numbers import MINUS
 
 _NEEDS_ESCAPE = re.compile("[&<>\"']")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
-from aggcal.report.listing import Numbers, cut
-from aggcal.report.numerals import number_text, percent, signed, span
+from aggcal.pages.document import Column
+from aggcal.pages.numbers import cut, number_text, percent, signed, span
+
 
 NAME = 80
 """Where names of columns and categories are cut."""
@@ -69,6 +70,30 @@ def level_of(summary: Mapping[str, Any]) -> float:
     return float((summary.get("uncertainty") or {}).get("level") or 0.95)
 
 
+def reach_of(level: float) -> float:
+    """Return how many standard errors an interval of this level reaches to each side.
+
+    Examples
+    --------
+    >>> round(reach_of(0.95), 2)
+    1.96
+    """
+    from aggcal._core.compiled_scipy import ndtri
+
+    return float(ndtri(0.5 + 0.5 * level))
+
+
+def joined(words: Sequence[str]) -> str:
+    """Join words with commas and, before the last one, "and".
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def share(logit: float) -> float:
     """Return how often the side with an advantage wins, of decided answers.
 
@@ -102,25 +127,26 @@ def _tie_shares(readiness: FloatArray, terms: Mapping[str, Any]) -> FloatArray:
     return np.asarray(1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0))))
 
 
-def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Numbers]:
+def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column]:
     """Return the annotators' preference for a side and their readiness to tie, in percent.
 
     Examples
     --------
     >>> table = {"position": np.zeros(1), "tie_readiness": np.zeros(1)}
-    >>> [column.text(0) for column in annotator_columns({"terms": {"ties": "davidson"}}, table)]
-    ['50%', '33%']
+    >>> [int(column.values[0]) for column in annotator_columns({"terms": {"ties": "davidson"}},
+    ...                                                        table)]
+    [50, 33]
     """
     terms, found = terms_of(summary), []
-    for key, title in (("position", "left of equal items"), ("tie_readiness", "ties")):
+    for key, title in (("position", "Left of equals"), ("tie_readiness", "Ties")):
         if key not in table or not np.isfinite(_numbers(table[key])).any():
             continue
-        value, low, high = (
+        numbers = (
             None if (column := table.get(f"{key}{end}")) is None else _percent(column, key, terms)
             for end in ("", "_low", "_high")
         )
-        assert value is not None  # noqa: S101  # it is in the table
-        found.append(Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%"))
+        style = f"num v-{key}"
+        found.append(Column(key, title, "number", *numbers, unit="%", hint=HINTS[key], style=style))
     return found
 
 
@@ -280,10 +306,8 @@ def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
 equal item (95% interval 58–67).'
     """
-    from aggcal._core.compiled_scipy import ndtri
-
     level, found = level_of(summary), []
-    reach = float(ndtri(0.5 + 0.5 * level))
+    reach = reach_of(level)
     for name, known in (terms_of(summary).get("control") or {}).items():
         value, se = float(known["value"]), float(known["se"])
         low, high = value - reach * se, value + reach * se
