@@ -12,9 +12,12 @@ from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.pages.figures import standalone
+from aggcal.pages.html import page
+from aggcal.pages.markdown import markdown
 from aggcal.paper import dots, reading_level, rq3
-from aggcal.paper.page import render
-from aggcal.paper.result import Result
+from aggcal.paper.page import document
+from aggcal.paper.result import Result, cell_columns
+from aggcal.registry.literals import DatasetName
 
 EXPERIMENTS: dict[str, tuple[DatasetName, Callable[..., Result]]] = {
     "reading-level": ("reading-level", reading_level.run),
@@ -64,10 +67,10 @@ def reproduce(
     for name in EXPERIMENTS if what == "all" else [what]:
         dataset, run = EXPERIMENTS[name]
         results.append(run(datasets.find(dataset, say=say), quick=quick, say=say))
-    page, text = render(results, quick=quick)
+    whole = document(results, quick=quick)
     files: dict[str, Writer | bytes] = {
-        "index.html": page.encode(),
-        "index.md": text.encode(),
+        "index.html": page(whole).encode(),
+        "index.md": markdown(whole).encode(),
         "cells.csv": csv_writer(cell_columns(cell for each in results for cell in each.cells)),
     }
     for result in results:

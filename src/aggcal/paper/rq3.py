@@ -106,7 +106,9 @@ def _published(result: Result, *, repeats: int) -> None:
             result.cells.append(Cell(*row, values[k], note=note))
     flat = targets[totals["variance"] <= _FLAT * totals["variance"][0]][0]
     lowest = totals["tau_b"].min()
-    said = f"The published experiment, run again: its fit is flat from {flat} of {most} inversions "
+    said = (
+        f"The published experiment, run again: its fit is flat from {flat} of {most:,} inversions "
+    )
     said += f"on, and the lowest mean tau-b of the fit with its own input is {lowest:.2f}."
     result.blocks.append(Text(said))
 
