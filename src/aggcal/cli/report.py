@@ -85,8 +85,9 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
+    from aggcal.report.report import RENDERERS
     from aggcal.report.run import fitting, load_run
-    from aggcal.report.two_runs import RENDERERS
+    from aggcal.report.two_runs import two_runs
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
@@ -102,8 +103,9 @@ def compare(options: argparse.Namespace) -> int:
     names = run_names(*folders)
     with fitting(" and ".join(map(str, folders))):
         found = Comparison(a, b, names, independent=options.independent)
-        page = RENDERERS[options.format](found).encode("utf-8", "replace")
-        verdict = " ".join(found.verdict).strip()
+        told = two_runs(found)
+        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+        verdict = told.data["verdict"]
     if options.output == "-":
         sys.stdout.buffer.write(page)
         return 0
