@@ -155,7 +155,7 @@ def trust(run: Run) -> Trust:
     Trust(words='Sound', kind='good', reasons=('No problem was found in the data.',))
     """
     ground = common_ground(run)
-    differ = [ground.order] if isinstance(ground, CommonGround) else []
+    differ = [ground.words["order"]] if isinstance(ground, CommonGround) else []
     share = _share_of_bad(run)
     not_ready = list(_not_ready(run, share, bridged=bool(differ)))
     with_care = [*differ, *_with_care(run, share)]
