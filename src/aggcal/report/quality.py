@@ -134,7 +134,7 @@ def _card(finding: Mapping[str, Any]) -> Group:
 def _evidence(details: Mapping[str, Any]) -> list[Block]:
     """Return the numbers of the annotators that a finding is about, as a short table."""
     who = details.get("annotators")
-    if not isinstance(who, list):
+    if not isinstance(who, list) or not who:
         return []
     columns: dict[str, list[str]] = {}
     for name, (head, kind) in _EVIDENCE.items():
@@ -163,9 +163,9 @@ def _lists(details: Mapping[str, Any]) -> list[Block]:
     lists: list[Block] = []
     for name, (one, many, size) in _LISTS.items():
         ids = details.get(name)
-        if not isinstance(ids, list) or not ids:
+        if not isinstance(ids, list | tuple) or not ids:
             continue
-        if isinstance(ids[0], list):  # groups of ids
+        if isinstance(ids[0], list | tuple):  # groups of ids
             named = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
             shown = [cut(", ".join(map(str, group)), 4 * NAME) for group in ids]
         else:
