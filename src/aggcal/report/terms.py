@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,16 +134,14 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column
         columns = [None if each is None else np.asarray(each, dtype=np.float64) for each in ends]
         if columns[0] is None or not np.isfinite(columns[0]).any():
             continue
-        percents = (
-            each
-            if each is None
-            else 100.0 * (shares(each) if key == "position" else tie_shares(each, terms))
-            for each in columns
-        )
-        style = f"num v-{key}"
+        of = shares if key == "position" else partial(tie_shares, terms=terms)
+        value, low, high = (None if each is None else 100.0 * of(each) for each in columns)
         found.append(
-            Column(key, title, "number", *percents, unit="%", hint=HINTS[key], style=style)
-        )
+            Column(
+                key, title, "number", value, low, high,
+                unit="%", hint=HINTS[key], style=f"num v-{key}",
+            )
+        )  # fmt: skip
     return found
 
 
@@ -162,7 +161,7 @@ The scores allow for it.'
         mean, ends = _common(summary, "position", shares)
         parts.append(f"pick the left one {mean:.0f} times in 100 decided answers ({ends})")
     if terms.get("tie_readiness"):
-        mean, ends = _common(summary, "tie_readiness", lambda nu: tie_shares(nu, terms))
+        mean, ends = _common(summary, "tie_readiness", partial(tie_shares, terms=terms))
         parts.append(f"call a tie in {mean:.0f}% of cases ({ends})")
     if not parts:
         return ""
