@@ -123,6 +123,8 @@ class Table:
     style: str = "mini"
     numbers: frozenset[int] = frozenset()
     """The columns that are set to the right."""
+    whole: bool = False
+    """Whether Markdown has all of its rows."""
     only: Only = ""
 
 

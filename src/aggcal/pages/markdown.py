@@ -167,8 +167,10 @@ def _command(one: Command) -> str:
 
 
 def _table(one: Table) -> str:
-    rows = [[_cell(each) for each in row] for row in one.rows[:TOP]]
-    more = f"\n\nand {len(one.rows) - TOP:,} more" if len(one.rows) > TOP else ""
+    shown = one.rows if one.whole else one.rows[:TOP]
+    rows = [[_cell(each) for each in row] for row in shown]
+    left = len(one.rows) - len(shown)
+    more = f"\n\nand {left:,} more" if left else ""
     return _rows([_cell(each) for each in one.heads] or [" "] * len(one.rows[0]), rows) + more
 
 
