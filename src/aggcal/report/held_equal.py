@@ -59,11 +59,12 @@ def section(run: Run) -> Section | None:
     if len(judged) > len(rows):
         said = f"The first {_MOST_ROWS:,} of {len(judged):,} items; all are in items.csv."
         orders.append(Text(said, "note"))
-    heads = ("Held equal", "What one standard deviation more does", "Coefficient")
-    blocks: list[Block] = [Text(_CAVEAT, "lede"), Table(heads, effects(run.summary), "flow held")]
+    columns = ("Held equal", "What one standard deviation more does", "Coefficient")
+    table = Table(columns, effects(run.summary), "flow held")
+    blocks: list[Block] = [Text(_CAVEAT, "lede"), table]
     if moved:
         lines: list[Line] = [
-            (item, f": {before} → {now} ({said})") for item, now, before, said in moved
+            (item, f": {before} → {now} ({change})") for item, now, before, change in moved
         ]
         blocks.append(Group([Heading("Moves most", 2), Bullets(lines, "moved")], "sec"))
     blocks.append(Group(orders, "sec", only="page"))
