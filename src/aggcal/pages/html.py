@@ -161,8 +161,13 @@ class Writer:
 
     def blocks(self, them: Iterable[Block]) -> Markup:
         """Write blocks below each other."""
-        shown = (each for each in them if getattr(each, "only", "") != "text")
-        return joined(getattr(self, type(each).__name__.lower())(each) for each in shown)
+        return joined(
+            [
+                getattr(self, type(each).__name__.lower())(each)
+                for each in them
+                if getattr(each, "only", "") != "text"
+            ]
+        )
 
     # Within a line --------------------------------------------------------------------------------
 
