@@ -51,10 +51,7 @@ TITLES: dict[str, tuple[str, str]] = {
         "best rank that the intervals leave: 1 + the items whose interval is above",
     ),
     "rank_lower_bound": ("Lower rank bound", "worst rank that the intervals leave"),
-    "p_top_k": (
-        "Top k",
-        "probability of being among the first k, for the k that was asked for",
-    ),
+    "p_top_k": ("Top k", "probability of being among the first k, for the k that was asked for"),
     "p_above": ("Above", "probability of a score above the cut"),
     "verdict": ("Verdict", "in and out at the stated error; else open"),
     "grade": (
