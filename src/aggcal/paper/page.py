@@ -25,7 +25,7 @@ from aggcal.paper.result import METRICS, Cell, Result, number, wide_table
 
 TABLES = {
     "reading-level": "Table 1: Reading Level",
-    "scaled": "Table 3: the scaled consensus (Reading Level)",
+    "scaled": "Table 3: the scaled consensus",
     "dots": "Tables 2 and 4: Dots, all centred",
     "dots" + UNCENTRED: "Tables 2 and 4: Dots, nothing centred",
 }
@@ -95,26 +95,25 @@ def words() -> tuple[list[Block], dict[str, list[Block]]]:
     lead, *sections = text.strip().split("\n\n## ")
     texts = {}
     for section in sections:
-        first, *groups = section.split("\n\n### ")
-        title, *parts = first.split("\n\n")
-        texts[title] = [_block(part) for part in parts]
-        for group in groups:
-            heading, *parts = group.split("\n\n")
-            texts[title].append(_group(heading, [_block(part) for part in parts]))
-    return [_block(lead)], texts
+        first, *groups = (part.split("\n\n") for part in section.split("\n\n### "))
+        title, *parts = first
+        texts[title] = [_block(part, "lede") for part in parts]
+        for heading, *parts in groups:
+            texts[title].append(_group(heading, list(map(_block, parts))))
+    return [_block(lead, "lede")], texts
 
 
 def _group(title: str, blocks: Sequence[Block], name: str = "") -> Group:
     return Group([Heading(title, id=name), *blocks], "sec")
 
 
-def _block(text: str) -> Block:
+def _block(text: str, style: str = "") -> Block:
     if text.startswith("| "):
         heads, _, *rows = (line.strip("| ").split(" | ") for line in text.splitlines())
         return Table(heads, rows, "flow", whole=True)
     if text.startswith("- "):
         return Bullets([" ".join(line.split()) for line in f"\n{text}".split("\n- ")[1:]])
-    return Text(" ".join(text.split()), "lede" if text.startswith("The paper:") else "")
+    return Text(" ".join(text.split()), "lede" if text.startswith("The paper:") else style)
 
 
 def _counts(judged: list[Cell]) -> list[Block]:
@@ -137,20 +136,16 @@ def _counts(judged: list[Cell]) -> list[Block]:
         for (title, vector), row in counted.items()
     ]
     heads = ("table", "vector", "printed", "reproduced", "differ ≠", "not comparable °")
-    reasons = [
-        [
-            MARKS[status],
-            f"{experiment}: {', '.join(dict.fromkeys(NAMES[c.method] for c in group))}",
-            str(len(group)),
-            note or "no reason found",
-            _named(group),
-        ]
-        for (experiment, status, note), group in grouped.items()
-    ]
-    titles = ("mark", "methods", "cells", "why", "which")
+    reasons = []
+    for (experiment, status, note), group in grouped.items():
+        methods = ", ".join(dict.fromkeys(NAMES[c.method] for c in group))
+        where = f"{MARKS[status]} {experiment}: {methods} ({len(group)})"
+        reasons.append([where, note or "no reason found", _named(group)])
     return [
         wide_table(heads, rows, frozenset(range(2, 6))),
-        _group("Why not all agree", [Table(titles, reasons, "flow", whole=True)]),
+        _group(
+            "Why not all agree", [Table(("cells", "why", "which"), reasons, "flow", whole=True)]
+        ),
     ]
 
 
