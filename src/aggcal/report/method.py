@@ -119,7 +119,7 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
         for each in claim["conditions"]
     ]
     needs = needs or [(_STATES[True], " Computed from these data")]
-    return said, _ABOUT[claim["about"]], _KINDS[claim["kind"]][0], needs
+    return said, _ABOUT.get(claim["about"], claim["about"]), _KINDS[claim["kind"]][0], needs
 
 
 # How it was computed ------------------------------------------------------------------------------
