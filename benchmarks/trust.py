@@ -280,7 +280,7 @@ def placed(run: Run, truth: FloatArray, chip: str) -> dict[str, float]:
                 tally[key] += 1
                 tally[f"{key} right"] += right if state == "in" else not right
             if "percent" in top:
-                after, *shares = [*top["percent"][row], 100]
+                after, shares = top["percent"][row][0], [*top["percent"][row][1:], 100]
                 at = min(stop - after, len(shares) - 1)
                 share = 0.001 if at < 0 else min(0.999, shares[at] / 100)
                 bin_of = int(np.searchsorted(EDGES, share, side="right")) - 1

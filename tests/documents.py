@@ -1,4 +1,4 @@
-"""What tests of pages share: the text of a page, and the blocks of a report as its JSON has them."""
+"""What tests of pages share: the text of a page, and the blocks of a report as JSON has them."""
 
 from __future__ import annotations
 

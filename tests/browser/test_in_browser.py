@@ -18,17 +18,17 @@ import numpy as np
 import pypdfium2
 import pytest
 from accessible import assert_accessible
-from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
 from playwright.sync_api import Locator, Page, expect
 
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
-from aggcal.paper.reproduce import reproduce
 from aggcal.pages.html import FIRST_ROWS, STATIC_ROWS
+from aggcal.paper.reproduce import reproduce
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 from conftest import MadeOnce
 from documents import rendered
+from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,

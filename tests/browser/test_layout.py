@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 from PIL import Image
 from playwright.sync_api import Page
 
 from conftest import SCREENSHOTS as SHOTS
+from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 
 KEPT = Path(__file__).parent / "kept"
 DESK = {"viewport": {"width": 1400, "height": 1000}}

@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 from playwright.sync_api import Page, expect
 from test_terms_in_browser import bridge, control  # noqa: F401
 
 from aggcal.cli import main
 from conftest import MadeOnce
+from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 
 STUDIES = ["demo", "consensus", "thousand", "graded"]
 PHONE = {"viewport": {"width": 400, "height": 900}}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from accessible import assert_accessible
-from pages import Open, browser, open_page  # noqa: F401
 from playwright.sync_api import expect
 from test_in_browser import VIEWS, assert_fits, keep
 
 from conftest import MadeOnce
 from documents import document, listing
+from pages import Open, browser, open_page  # noqa: F401
 from terms_studies import bridged, controlled
 
 

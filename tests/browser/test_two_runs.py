@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from accessible import assert_accessible
-from pages import browser  # noqa: F401
 from playwright.sync_api import Browser, Page, expect
 
 import aggcal
 from aggcal.cli import main
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS, MadeOnce
+from pages import browser  # noqa: F401
 
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1400, "height": 900}},

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 import aggcal
 from aggcal.cli import main
 from aggcal.errors import InputError, OptionError
-from aggcal.report.compared import certified_matrix, changed_pairs
-from aggcal.report.comparison import Comparison
+from aggcal.pages.document import to_json
+from aggcal.report.comparison import Comparison, certified_matrix, changed_pairs
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
+from aggcal.report.report import RENDERERS
 from aggcal.report.run import Run, load_run
-from aggcal.report.two_runs import RENDERERS
+from aggcal.report.two_runs import two_runs, verdict
 from aggcal.simulation import simulate
 
 Rows = list[tuple[str, str, str]]
@@ -157,12 +158,12 @@ def test_items_that_exchange_their_judgments_move(judgments: int, lead: str) -> 
     assert moved == set(names)
     assert not found.by_chance
     first, last = list(names)[:2]
-    assert " ".join(found.verdict) == (
+    assert " ".join(verdict(found)) == (
         "4 of 12 items changed places beyond what the judgments leave open; "
         f"{lead.format(first=first, last=last)}."
     )
     assert found.order["certified_opposite"] > 0
-    assert found.to_dict()["n_moved"] == 4
+    assert two_runs(found).data["n_moved"] == 4
 
 
 @pytest.mark.parametrize("part", ["nothing", "half", "all"])
@@ -190,8 +191,8 @@ def test_the_same_judgments_twice_move_nothing() -> None:
     assert found.moved == 0
     assert not found.confidence.any()
     assert found.order["changed"] == 0
-    assert "No item changed places" in found.verdict[1]
-    assert any("same judgments" in said for said in found.to_dict()["basis"])
+    assert "No item changed places" in verdict(found)[1]
+    assert "appear to have the same judgments" in RENDERERS["md"](two_runs(found))
     with pytest.raises(OptionError, match="share their judgments"):
         Comparison(run(rows), run(rows), independent=True)
 
@@ -202,8 +203,8 @@ def test_a_lead_within_the_intervals_is_left_open() -> None:
     found = Comparison(a, b)
     first, second = a.items["item"][0], b.items["item"][0]
     assert first != second
-    assert f"any of {len(a.could_be_first)} items could be the best in A" in found.verdict[1]
-    assert "leads" not in found.verdict[1]
+    assert f"any of {len(a.could_be_first)} items could be the best in A" in verdict(found)[1]
+    assert "leads" not in verdict(found)[1]
 
 
 def test_nothing_is_claimed_where_the_runs_claim_nothing() -> None:
@@ -211,13 +212,13 @@ def test_nothing_is_claimed_where_the_runs_claim_nothing() -> None:
     other = swapped(rows, ends_of(rows))
     bare = Comparison(run(rows), run(other, uncertainty=None))
     assert bare.moved == 0
-    assert "Nothing can be claimed about moves: B has no likely ranks" in bare.verdict[1]
+    assert "Nothing can be claimed about moves: B has no likely ranks" in verdict(bare)[1]
     assert np.isnan(bare.confidence).all()
-    page = RENDERERS["html"](bare)
+    page = RENDERERS["html"](two_runs(bare))
     assert "Nothing can be claimed" in page
     failed = run(rows)
     unfinished = Run(dict(failed.summary) | {"converged": False}, failed.items)
-    assert "did not converge" in Comparison(run(other), unfinished).verdict[1]
+    assert "did not converge" in verdict(Comparison(run(other), unfinished))[1]
 
 
 def test_new_and_missing_items_are_listed_and_escaped() -> None:
@@ -229,11 +230,11 @@ def test_new_and_missing_items_are_listed_and_escaped() -> None:
     assert found.only_a == ["item-01"]
     assert found.only_b == [evil]
     assert found.moved == 0 or found.by_chance
-    page = RENDERERS["html"](found)
+    page = RENDERERS["html"](two_runs(found))
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<b>a" not in page
-    assert "b\\|c" in RENDERERS["md"](found)
+    assert "b\\|c" in RENDERERS["md"](two_runs(found))
 
 
 @pytest.fixture(scope="module")
@@ -261,8 +262,8 @@ def test_the_command_compares_two_folders(
     assert main([*words, "--force", "-q"]) == 0
     assert main([*words, "--format", "json", "-o", "-"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["n_moved"] == 4
-    assert told["runs"] == {"a": "one", "b": "two"}
+    assert told["data"]["n_moved"] == 4
+    assert told["data"]["runs"] == {"a": "one", "b": "two"}
     assert main([*words, "--format", "md", "-q"]) == 0
     assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# one and two")
     over = folders[0] / "items.csv"
@@ -274,10 +275,11 @@ def test_the_command_compares_two_folders(
 
 def test_a_loaded_run_says_the_same_as_a_fresh_one(folders: tuple[Path, Path]) -> None:
     rows = study()
-    fresh = Comparison(run(rows), run(swapped(rows, ends_of(rows)))).to_dict()
-    loaded = Comparison(load_run(folders[0]), load_run(folders[1])).to_dict()
-    for key in ("verdict", "n_moved", "order", "items"):
-        assert loaded[key] == fresh[key]
+    fresh = two_runs(Comparison(run(rows), run(swapped(rows, ends_of(rows)))))
+    loaded = two_runs(Comparison(load_run(folders[0]), load_run(folders[1])))
+    for part in ("headline", "lead", "data"):
+        assert to_json(getattr(loaded, part)) == to_json(getattr(fresh, part))
+    assert to_json(loaded.sections[0]) == to_json(fresh.sections[0])
 
 
 def test_items_that_nobody_judged_take_no_part(folders: tuple[Path, Path], tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def lines(
 ) -> list[str]:
     """Return the first paragraphs of a report: the title, the verdict, the trust, the reasons."""
     table = items([1, 2], [1, 2]) if table is None else table
-    run = Run(SOUND | summary, table, annotators or {}, comparisons=comparisons or {})
+    run = Run(SOUND | dict(summary), table, annotators or {}, comparisons=comparisons or {})
     return markdown(report(run)).split("\n\n")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
-from aggcal.cli.console import Console, print_json, refuse_two_documents, show
+from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.cli.parser import parse_as
 from aggcal.errors import AggcalError, OptionError, printable
 
@@ -85,8 +85,9 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
+    from aggcal.report.report import RENDERERS
     from aggcal.report.run import fitting, load_run
-    from aggcal.report.two_runs import RENDERERS
+    from aggcal.report.two_runs import two_runs
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
@@ -102,8 +103,9 @@ def compare(options: argparse.Namespace) -> int:
     names = run_names(*folders)
     with fitting(" and ".join(map(str, folders))):
         found = Comparison(a, b, names, independent=options.independent)
-        page = RENDERERS[options.format](found).encode("utf-8", "replace")
-        verdict = " ".join(found.verdict).strip()
+        told = two_runs(found)
+        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+        verdict = told.data["verdict"]
     if options.output == "-":
         sys.stdout.buffer.write(page)
         return 0

@@ -7,12 +7,14 @@ one as a page, `markdown` as text and `to_json` as data; none of them knows what
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from aggcal._core.text import brief
 from aggcal._core.written import written
 
 # Within a line ------------------------------------------------------------------------------------
@@ -285,11 +287,20 @@ class Document:
     data: Mapping[str, Any] = field(default_factory=dict)
     """What a program wants beside the words: the summary and the comparisons."""
 
+    __repr__ = brief
+
+    def __str__(self) -> str:
+        from aggcal.pages.markdown import markdown  # which is written of documents
+
+        return markdown(self)
+
 
 # As JSON ------------------------------------------------------------------------------------------
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 _EXACT = 2.0**53  # below it, whole numbers are the same as floats
+_SIGNS = re.compile("[<>&\u2028\u2029]")
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def to_json(thing: Any) -> str:
@@ -326,9 +337,9 @@ def _is_plain(thing: Any) -> bool:
 
 
 def _plain(thing: Any) -> str:
-    text = json.dumps(thing, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":  # only texts hold these, and JSON reads the escape as the sign
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    text = _encode(thing)
+    if _SIGNS.search(text):  # only texts hold these, and JSON reads the escape as the sign
+        text = _SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
     return text
 
 

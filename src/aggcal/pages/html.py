@@ -38,7 +38,7 @@ from aggcal.pages.document import (
     Text,
     plain_text,
     to_json,
-)  # fmt: skip
+)
 from aggcal.pages.fitting import fitted
 from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text
@@ -161,8 +161,13 @@ class Writer:
 
     def blocks(self, them: Iterable[Block]) -> Markup:
         """Write blocks below each other."""
-        shown = (each for each in them if getattr(each, "only", "") != "text")
-        return joined(getattr(self, type(each).__name__.lower())(each) for each in shown)
+        return joined(
+            [
+                getattr(self, type(each).__name__.lower())(each)
+                for each in them
+                if getattr(each, "only", "") != "text"
+            ]
+        )
 
     # Within a line --------------------------------------------------------------------------------
 

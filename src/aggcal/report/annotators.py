@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.tables import as_text
+from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
-    GUESSING, ONE_SIDED, PERHAPS_GUESSING, RELIABLE, REVERSED, TOO_FEW, UNCLEAR,
-)  # fmt: skip
+    GUESSING,
+    ONE_SIDED,
+    PERHAPS_GUESSING,
+    RELIABLE,
+    REVERSED,
+    TOO_FEW,
+    UNCLEAR,
+)
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count
 from aggcal.pages.document import Block, Column, Figure, Line, Listing, Section, Term, Text
@@ -85,21 +89,16 @@ def _lede(run: Run) -> Line:
             " is the share of judgments that match the consensus order.",
         )
     elif run.summary["method"] == BARCW.name:
-        said = (
-            Term("reliability", "Reliability"),
-            " is the probability that the annotator judges at all; near 0 the answers hardly "
-            "count.",
-        )
+        means = "the probability that the annotator judges at all; near 0 the answers hardly count"
+        said = (Term("reliability", "Reliability"), f" is {means}.")
     else:
-        best, below = ("honest", "below that") if random else ("typical", "negative")
-        said = (
-            Term("reliability", "Reliability"),
-            f": 1 is {'always ' if random else ''}{best}, {number_text(float(random or 0.0), None)} "
-            f"is random, {below} means reversed (such answers are inverted).",
-        )
-    rest = terms.annotators_said(run.summary)
+        best, below = ("always honest", "below that") if random else ("typical", "negative")
+        means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random, {below}"
+        rest = "means reversed (such answers are inverted)"
+        said = (Term("reliability", "Reliability"), f": {means} {rest}.")
+    common = terms.annotators_said(run.summary)
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    more = [rest, "" if run.checked else unchecked]
+    more = [common, "" if run.checked else unchecked]
     return (*said, *(f" {each}" for each in more if each))
 
 
@@ -115,7 +114,8 @@ def listing(run: Run) -> Listing:
     """
     given = np.asarray(run.annotators["n_judgments"], dtype=np.float64)
     worst = {verdict: k for k, verdict in enumerate(VERDICT_WORDS)}
-    order = np.lexsort((-given, [worst.get(verdict, len(worst)) for verdict in run.verdicts]))
+    gravity = np.array([worst.get(verdict, len(worst)) for verdict in run.verdicts])
+    order = np.lexsort((-given, gravity))
     table = {name: column[order] for name, column in run.annotators.items()}
     verdicts = [run.verdicts[k] for k in order.tolist()]
     columns = [
@@ -145,7 +145,7 @@ def listing(run: Run) -> Listing:
     )
 
 
-def _verdicts(verdicts: list[str], table: Mapping[str, np.ndarray]) -> Column:
+def _verdicts(verdicts: list[str], table: Columns) -> Column:
     """Return the verdicts, each with its reason unless the annotator is reliable."""
     reasons = as_text(table.get("reason", np.full(len(verdicts), "", dtype=object))).tolist()
     both = zip(verdicts, reasons, strict=True)
@@ -162,7 +162,7 @@ def _verdicts(verdicts: list[str], table: Mapping[str, np.ndarray]) -> Column:
     )
 
 
-def _drawn(run: Run, table: Mapping[str, np.ndarray]) -> list[Column]:
+def _drawn(run: Run, table: Columns) -> list[Column]:
     """Return reliability, agreement and sides, each as a number beside its chart."""
     found = list[Column]()
     if not run.equal:

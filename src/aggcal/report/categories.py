@@ -10,8 +10,18 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Block, Cell, Column, Group, Heading, Link, Listing, Only, Strong, Table, Text,
-)  # fmt: skip
+    Block,
+    Cell,
+    Column,
+    Group,
+    Heading,
+    Link,
+    Listing,
+    Only,
+    Strong,
+    Table,
+    Text,
+)
 from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
 from aggcal.registry import WIN
 from aggcal.report.held_equal import move_words
@@ -77,7 +87,10 @@ class _Orders:
         times = 100.0 if self._scale is not None and self._scale.name == WIN.name else 1.0
         score, low, high = (
             None if (column := self._numbers(name)) is None else times * column
-            for name in (key, *(("low", "high") if key == "score" else (f"{key}_low", f"{key}_high")))
+            for name in (
+                key,
+                *(("low", "high") if key == "score" else (f"{key}_low", f"{key}_high")),
+            )
         )
         assert score is not None  # noqa: S101  # the reader refuses a table without
         self._score, self._low, self._high = score, low, high
@@ -226,11 +239,15 @@ class _Orders:
         ends = [float(every.min()), float(every.max())] if every.size else None
         marks = {"dot": "score", "legend": legend, "ends": ends}
         digits = decimals_of(self._score, self._low, self._high)
-        likely = {"word": "likely ranks", "style": "c-ranks"}
         return [
             Column("rank", "Rank", values=ranks, style="c-rank", up=True),
             *(
-                [Column("ranks", "Likely ranks", "interval", ranks, low, high, **likely)]
+                [
+                    Column(
+                        "ranks", "Likely ranks", "interval", ranks, low, high,
+                        word="likely ranks", style="c-ranks",
+                    )
+                ]
                 if low is not None
                 else []
             ),

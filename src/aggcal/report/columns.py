@@ -1,9 +1,10 @@
-"""The columns of the results: what each is called, what it means, and how its numbers are written."""
+"""The columns of the results: what each is called, what it means, how its numbers are written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,7 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "component": (
         "Component",
-        "connected component; items of different components were never compared, not even through "
-        "others",
+        "connected component; nothing compares items of different components, not even indirectly",
     ),
     "rank_uncontrolled": ("Rank as judged", "rank in the order with nothing held equal"),
     "common_ground": (
@@ -114,14 +114,21 @@ def columns(run: Run) -> list[Column]:
     rank = number("rank", "c-rank")
     found = [*rank]
     if rank and rank[0].low is not None:
-        likely = {"key": "ranks", "title": "Likely ranks", "word": "likely ranks"}
-        found.append(replace(rank[0], **likely, kind="interval", style="c-ranks", hint=""))
+        found.append(
+            replace(
+                rank[0],
+                key="ranks",
+                title="Likely ranks",
+                kind="interval",
+                word="likely ranks",
+                hint="",
+                style="c-ranks",
+            )
+        )
     found.append(Column("item", "Item", "name", run.names, style="c-item", up=True))
     found += [_chart(run, score, model), score]
     if (block := _blocks(run)) is not None:
-        found.append(
-            Column("block", "Tied", "tied", block, word="tied block", style="c-tied")
-        )
+        found.append(Column("block", "Tied", "tied", block, word="tied block", style="c-tied"))
     if model is not None:
         title, means = TITLES["change"]
         moved = replace(score, key="change", title=title, values=score.values - model, hint=means)
@@ -168,7 +175,7 @@ def _chart(run: Run, score: Column, model: FloatArray | None) -> Column:
     named = "calibrated" if score.key == "calibrated" else called
     word = "calibrated score" if score.key == "calibrated" else "consensus"
     legend = [["dot", named, word]]
-    marks = {"dot": score.key, "legend": legend}
+    marks: dict[str, Any] = {"dot": score.key, "legend": legend}
     if model is not None:
         marks |= {"hollow": "model", "block": "block"}
         legend.insert(0, ["hollow", "model", "model score"])

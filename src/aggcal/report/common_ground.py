@@ -24,7 +24,7 @@ from aggcal.pages.document import (
     Part,
     Section,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.figures import histogram
 from aggcal.pages.numbers import cut, decimals_of, percent
 from aggcal.report.run import Run
@@ -132,7 +132,7 @@ def section(run: Run) -> Section | None:
         )
         blocks.append(Figure("stances", ground.figure, said, "histogram", only="page"))
     if lines := _dividing(ground):
-        divides = [Heading("Divides most", 2), Bullets(lines, "moved")]
+        divides: list[Block] = [Heading("Divides most", 2), Bullets(lines, "moved")]
         blocks.append(Group(divides, "sec", only="page"))
     table: list[Block] = [Heading("The order of the common ground", 2), _listing(ground)]
     if len(ground.names) > _MOST_ROWS:
@@ -340,7 +340,9 @@ def _members(run: Run, letter: str) -> tuple[Part, ...]:
 
 def _links(kind: str, names: Sequence[str]) -> list[Part]:
     """Return links to items or annotators, with commas between them."""
-    links = [(", ", Link(cut(name, NAME), f"{kind}={name}")) for name in names]
+    links: list[tuple[Part, ...]] = [
+        (", ", Link(cut(name, NAME), f"{kind}={name}")) for name in names
+    ]
     return [part for link in links for part in link][1:]
 
 

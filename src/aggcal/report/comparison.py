@@ -10,9 +10,8 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.errors import OptionError, TableError, count, some
+from aggcal.errors import OptionError, TableError, some
 from aggcal.metrics import kendall, spearman
-from aggcal.report import compared
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of
@@ -45,8 +44,8 @@ class Comparison:
     ...     return Run({"method": "own", "n_items": len(order), "n_annotators": 1,
     ...                    "n_judgments": 9, "warnings": [], "converged": True}, items)
     >>> found = Comparison(run("x", "y", "z"), run("y", "x", "z"))
-    >>> " ".join(found.verdict)
-    '2 of 3 items changed places beyond what the judgments leave open; x is the best in A, y is ...'
+    >>> found.items, found.direction
+    (['y', 'x', 'z'], array([ 1, -1,  0]))
     """
 
     a: Run
@@ -78,14 +77,7 @@ class Comparison:
     def _rows(self) -> tuple[dict[str, int], dict[str, int]]:
         """The row of each judged item, in both runs."""
         first, second = (
-            {
-                str(item): k
-                for k, (item, score) in enumerate(
-                    zip(each.items["item"], _floats(each.items["consensus"]), strict=True)
-                )
-                if not np.isnan(score)
-            }
-            for each in self.runs
+            {run.names[k]: int(k) for k in np.flatnonzero(_judged(run))} for run in self.runs
         )
         return first, second
 
@@ -212,20 +204,6 @@ class Comparison:
         return bool(bdtr(self.moved - 1, n, rate) < level)
 
     @cached_property
-    def verdict(self) -> tuple[str, str]:
-        """One sentence: how many items moved, and who leads."""
-        of, leads = count(len(self.items), "item"), compared.leader(self)
-        if self.withheld:
-            return "", f"Nothing can be claimed about moves: {self.withheld}; {leads}."
-        if not self.moved:
-            none = "No item changed places beyond what the judgments leave open"
-            return "", f"{none}; {leads}."
-        said = f"{self.moved:,} of {of}"
-        if self.by_chance:
-            return said, f"changed places, but chance alone could explain so few; {leads}."
-        return said, f"changed places beyond what the judgments leave open; {leads}."
-
-    @cached_property
     def order(self) -> dict[str, Any]:
         """How alike the two orders are."""
         a, b = (each.astype(np.float64) for each in self.ranks)
@@ -237,18 +215,14 @@ class Comparison:
             "tau_b": tau_b,
             "spearman": spearman(a, b) if n > 1 else np.nan,
             "pairs": pairs,
-            "changed": compared.changed_pairs(a, b, tau_a),
+            "changed": changed_pairs(a, b, tau_a),
         }
         first, second = (
             _certified(each, rows) for each, rows in zip(self.runs, self.positions, strict=True)
         )
         if first is not None and second is not None:
-            found |= compared.certified_changes(a, b, first, second)
+            found |= certified_changes(a, b, first, second)
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return compared.to_dict(self)
 
 
 def _certified(run: Run, rows: IntArray) -> BoolArray | None:
@@ -259,7 +233,7 @@ def _certified(run: Run, rows: IntArray) -> BoolArray | None:
         return None
     if not _sorted(run):
         return None
-    found: BoolArray = compared.certified_matrix(masks)[np.ix_(rows, rows)]
+    found: BoolArray = certified_matrix(masks)[np.ix_(rows, rows)]
     return found
 
 
@@ -276,5 +250,63 @@ def _beliefs(run: Run, rows: IntArray) -> RankBeliefs:
     return RankBeliefs.of(rows, low, high, level_of(run.summary), top)
 
 
+def _judged(run: Run) -> BoolArray:
+    return ~np.isnan(_floats(run.items["consensus"]))
+
+
 def _floats(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
+
+
+def changed_pairs(a: FloatArray, b: FloatArray, tau_a: float) -> int:
+    """Return how many pairs two rankings order in opposite ways, from their tau-a.
+
+    Examples
+    --------
+    >>> changed_pairs(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 3.0]), 1 / 3)
+    1
+    """
+    pairs = len(a) * (len(a) - 1) / 2.0
+    if not pairs:
+        return 0
+    tied = [_tied(np.unique(each, return_counts=True)[1]) for each in (a, b)]
+    both = _tied(np.unique(np.column_stack([a, b]), axis=0, return_counts=True)[1])
+    return round((pairs - sum(tied) + both - tau_a * pairs) / 2.0)
+
+
+def _tied(sizes: Any) -> float:
+    return float(np.sum(sizes * (sizes - 1.0) / 2.0))
+
+
+def certified_matrix(masks: list[str]) -> BoolArray:
+    """Return which item is certified above which, from ``certified`` of ``comparisons.json``.
+
+    Examples
+    --------
+    >>> certified_matrix(["0", "1", "1"]).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    """
+    found = np.zeros((len(masks), len(masks)), dtype=np.bool_)
+    for k, bits in enumerate(masks):
+        found[:, k] = [int(bits, 16) >> i & 1 for i in range(len(masks))]
+    return found
+
+
+def certified_changes(
+    a: FloatArray, b: FloatArray, in_a: BoolArray, in_b: BoolArray
+) -> dict[str, int]:
+    """Return how many of the pairs that changed order are certified in A, in B and in both.
+
+    Examples
+    --------
+    >>> above = np.array([[False, True], [False, False]])
+    >>> certified_changes(np.array([1.0, 2.0]), np.array([2.0, 1.0]), above, above.T)
+    {'certified_in_a': 1, 'certified_in_b': 1, 'certified_opposite': 1}
+    """
+    changed = np.triu(np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0)
+    first, second = in_a | in_a.T, in_b | in_b.T
+    return {
+        "certified_in_a": int((changed & first).sum()),
+        "certified_in_b": int((changed & second).sum()),
+        "certified_opposite": int((changed & first & second).sum()),
+    }

@@ -11,10 +11,11 @@ from aggcal.pages.document import (
     Heading,
     Line,
     Link,
+    Part,
     Section,
     Table,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import cut
 from aggcal.report.run import Run
 from aggcal.report.terms import coefficients, joined
@@ -47,7 +48,7 @@ def section(run: Run) -> Section | None:
         name = str(run.items["item"][judged[k]])
         return Link(cut(name, _NAME), f"item={name}")
 
-    def row(k: int) -> tuple[Line, ...]:
+    def row(k: int) -> tuple[Part, ...]:
         both = (f"{rank[judged[k]]:,.0f}", f"{without[judged[k]]:,.0f}")
         return (link(k), *both, move_words(move[k]))
 

@@ -15,9 +15,22 @@ from aggcal._core.text import ordinal
 from aggcal.aggregation.uncertainty.top import NEARLY
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Bar, Block, Bullets, Column, Document, Figure, Group, Heading, Line, Link, Pairs, Section,
-    Strong, Table, Text,
-)  # fmt: skip
+    Bar,
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Group,
+    Heading,
+    Link,
+    Pairs,
+    Part,
+    Section,
+    Strong,
+    Table,
+    Text,
+)
 from aggcal.pages.numbers import LONGEST_NAME, cell_text, cut, percent
 from aggcal.report.annotators import VERDICT_WORDS
 from aggcal.report.columns import columns
@@ -119,7 +132,7 @@ class Details:
 
     def stories(self, k: int) -> list[Block]:
         """Return what is known of an item beside its numbers, each under a heading."""
-        told = {
+        told: dict[str, list[Block]] = {
             "Record": self._record(k),
             "Results against the order": self._upsets(k),
             "Who disagreed with the order": self._disagreed(k),
@@ -172,12 +185,12 @@ class Details:
             return []
         won, lost, tied = record
         whole, met = won + lost + tied, self.of("opponents", k)
-        said: Line = (Strong(f"{won:,}"), " won · ", Strong(f"{lost:,}"), " lost")
+        said: list[Part] = [Strong(f"{won:,}"), " won · ", Strong(f"{lost:,}"), " lost"]
         if tied:
-            said = (*said, " · ", Strong(f"{tied:,}"), " tied")
+            said += [" · ", Strong(f"{tied:,}"), " tied"]
         against = "" if met is None else f" against {count(int(met), 'opponent')}"
         return [
-            Text(said),
+            Text(tuple(said)),
             Bar([each / max(whole, 1) for each in (won, tied, lost)]),
             Text(f"{count(whole, 'judgment')}{against}", "muted"),
         ]
@@ -256,7 +269,8 @@ class Details:
             shared = "one score, weighted by how certain the model is of each"
         elif abs(mean - value) <= 1e-6 * (1.0 + abs(mean)):
             shared = "their mean"
-        first, last = (f"{self.ranks[at]:,.0f}" for at in (own[0], own[-1]))
+        ranks = self.ranks if self.ranks is not None else np.zeros(0)
+        first, last = (f"{ranks[at]:,.0f}" for at in (own[0], own[-1]))
         return (
             f"The model's scores of ranks {first} to {last} contradict the consensus, so these "
             f"{count(len(own), 'item')} share {shared}: {cell_text(score, k, interval=False)}."
@@ -287,10 +301,8 @@ class Details:
         same = self.ranks is not None and rank[k] == self.ranks[k]
         where = " and its rank would not change" if same else f", to rank {rank[k]:,.0f}"
         moved = f"{'rise' if change[k] > 0 else 'fall'} by {abs(change[k]):.2f}"
-        return [
-            f"Without '{cut(str(who), NAME)}', the annotator who matters most here, its consensus "
-            f"score would {moved}{'' if run.parts else where}."
-        ]
+        without = f"Without '{cut(str(who), NAME)}', the annotator who matters most here"
+        return [f"{without}, its consensus score would {moved}{'' if run.parts else where}."]
 
     def _text(self, k: int) -> list[Block]:
         """Return what an item looks like and says."""

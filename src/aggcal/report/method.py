@@ -21,7 +21,7 @@ from aggcal.pages.document import (
     Strong,
     Table,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import number_text
 from aggcal.registry import CALIBRATORS, METHODS, UNCERTAINTIES
 from aggcal.report import terms
@@ -86,8 +86,8 @@ def _claims(summary: Mapping[str, Any]) -> list[Block]:
     claims = summary.get("guarantees")
     if not claims:
         return []
-    kinds = [(Strong(name.lower()), f" {means}; ") for name, means in _KINDS.values()]
-    listed = [part for kind in kinds for part in kind]
+    kinds = [("; ", Strong(name.lower()), f" {means}") for name, means in _KINDS.values()]
+    listed = [part for kind in kinds for part in kind][1:]
     return [
         Text(
             "“Consensus” is what these annotators agree on. “Truth” needs more than annotators can "
@@ -100,9 +100,7 @@ def _claims(summary: Mapping[str, Any]) -> list[Block]:
             [_claim(each) for each in claims.values()],
             "flow claims",
         ),
-        Text(
-            ("Kinds of claims: ", *listed[:-1], listed[-1].replace("; ", ".")), "note", only="page"
-        ),
+        Text(("Kinds of claims: ", *listed, "."), "note", only="page"),
     ]
 
 
@@ -121,7 +119,7 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
         for each in claim["conditions"]
     ]
     needs = needs or [(_STATES[True], " Computed from these data")]
-    return said, _ABOUT[claim["about"]], _KINDS[claim["kind"]][0], needs
+    return said, _ABOUT.get(claim["about"], claim["about"]), _KINDS[claim["kind"]][0], needs
 
 
 # How it was computed ------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from aggcal.pages.document import (
     Table,
     Term,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.numbers import DASH, cut, number_text, percent
 from aggcal.report.method import files
 from aggcal.report.run import Run
@@ -262,10 +262,10 @@ def _counts(check: Mapping[str, Any]) -> list[Block]:
     groups["Coverage"] = [
         (
             f"Judgments per {each} (minimum, median, maximum)",
-            ", ".join(f"{known[end]:,.10g}" for end in ("min", "median", "max")),
+            ", ".join(f"{of[end]:,.10g}" for end in ("min", "median", "max")),
         )
         for each in ("item", "annotator")
-        if (known := counts.get(f"judgments_per_{each}"))
+        if (of := counts.get(f"judgments_per_{each}"))
     ]
     return [
         Group([Heading(title), Table((), rows, "figures", frozenset({1}))], only="page")

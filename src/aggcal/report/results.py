@@ -12,9 +12,21 @@ from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.errors import count
 from aggcal.pages import figures
 from aggcal.pages.document import (
-    Block, Bullets, Chip, Column, Figure, Group, Heading, Line, Link, Listing, Section, Table, Text,
-)  # fmt: skip
-from aggcal.pages.numbers import cell_text, cut, number_text
+    Block,
+    Bullets,
+    Chip,
+    Column,
+    Figure,
+    Group,
+    Heading,
+    Line,
+    Link,
+    Listing,
+    Section,
+    Table,
+    Text,
+)
+from aggcal.pages.numbers import cell_text, cut
 from aggcal.report import categories
 from aggcal.report.columns import columns
 from aggcal.report.item import Details
@@ -236,7 +248,12 @@ def _doubts(run: Run, table: Listing) -> list[Block]:
         return []
     judged, level = table.column("n_judgments"), run.score_interval[0] or "95%"
     rows = [
-        (_link(run, k), _alone(score, k), _interval(score, k), cell_text(judged, k) if judged else "")
+        (
+            _link(run, k),
+            _alone(score, k),
+            _interval(score, k),
+            cell_text(judged, k) if judged else "",
+        )
         for k in widest
     ]
     heads = ("Item", score.title, f"{level} interval", "Judgments")
@@ -322,7 +339,7 @@ def _matrix(run: Run) -> list[Block]:
     points = {"names": run.names, "pairs": pairs}
     shares, often = figures.shares(run.names, pairs), figures.counts(run.names, pairs)
     how_often = Figure("counts", often, "How often two items were compared.", "heat")
-    blocks = [
+    blocks: list[Block] = [
         Figure("shares", shares, said, "heat", points=points),
         Group([how_often], "fold", "Number of judgments"),
     ]

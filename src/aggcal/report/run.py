@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
-from aggcal._core.tables import Columns, as_text
+from aggcal._core.tables import Columns
 from aggcal._core.text import brief
 from aggcal.advice.verdicts import RELIABLE, REVERSED, UNCLEAR
 from aggcal.errors import (
@@ -87,7 +87,7 @@ class Run:
     @cached_property
     def names(self) -> list[str]:
         """The ids of the items, in the order of the table."""
-        return as_text(self.items["item"]).tolist()
+        return [str(each) for each in self.items["item"]]
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -197,7 +197,7 @@ class Run:
         """
         people = self.annotators
         if "verdict" in people:
-            return as_text(people["verdict"]).tolist()
+            return [str(each) for each in people["verdict"]]
         if "reliability_low" not in people or "reliability_high" not in people:
             return [UNCLEAR for _ in people.get("annotator", ())]
         border = self.summary.get("random_reliability") or 0.0

@@ -14,7 +14,6 @@ from aggcal.errors import count
 from aggcal.pages.document import Column
 from aggcal.pages.numbers import cut, number_text, percent, signed, span
 
-
 NAME = 80
 """Where names of columns and categories are cut."""
 _ALIKE = 0.05

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from aggcal._version import __version__
+from aggcal.advice.verdicts import VERDICTS
 from aggcal.errors import count
-from aggcal.io.writing.write import to_json
 from aggcal.pages.document import (
     Block,
     Bullets,
@@ -24,52 +24,154 @@ from aggcal.pages.document import (
     Strong,
     Table,
     Text,
-)
-from aggcal.pages.html import page
-from aggcal.pages.markdown import TOP, markdown
-from aggcal.pages.numbers import cut, decimals_for
-from aggcal.report import compared
+)  # fmt: skip
+from aggcal.pages.markdown import TOP
+from aggcal.pages.numbers import cut, decimals_for, number_text, percent
+from aggcal.report import terms
 from aggcal.report.annotators import VERDICT_CHIPS, VERDICT_WORDS
 from aggcal.report.comparison import Comparison
+from aggcal.report.head import leaders, trust
+from aggcal.report.quality import findings
+from aggcal.report.run import Run
 
 MOST_LISTED = 50
 """Ids of a list: more are counted."""
 
 _TITLE, _SETTING = 80, 400  # characters
+_MOST_NAMED = 3  # leaders that a heading names
 _MOVES = {1: "↑ up", -1: "↓ down"}
 _SAME, _OPEN = "same rank", "open"
+_SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
 
 
 def two_runs(comparison: Comparison) -> Document:
     """Return what differs between two runs."""
-    a, b = comparison.names
-    bold, rest = comparison.verdict
+    a, b = (cut(name, _TITLE) for name in comparison.names)
+    bold, rest = verdict(comparison)
     n = len(comparison.items)
-    both = f"{count(n, 'item')} {'is' if n == 1 else 'are'} in both runs"
     return Document(
-        title=f"{cut(a, _TITLE)} and {cut(b, _TITLE)}",
-        about=("A: ", Strong(cut(a, _TITLE)), " · B: ", Strong(cut(b, _TITLE))),
+        title=f"{a} and {b}",
+        about=("A: ", Strong(a), " · B: ", Strong(b)),
         headline=(Strong(bold), f" {rest}") if bold else rest,
-        lead=[
-            Text(" ".join(compared.basis(comparison)), "lede"),
-            Pairs(compared.facts(comparison), "facts"),
-        ],
+        lead=[Text(" ".join(_basis(comparison)), "lede"), Pairs(list(_facts(comparison)), "facts")],
         sections=[
-            Section("both", "Items", both, _items(comparison)),
-            Section("who", "Annotators", _people(comparison), _annotators(comparison)),
+            Section(
+                "both",
+                "Items",
+                f"{count(n, 'item')} {'is' if n == 1 else 'are'} in both runs",
+                _items(comparison),
+            ),
+            _annotators(comparison),
             Section("found", "Data quality", "Data quality", _findings(comparison)),
             Section("made", "The two runs", "The two runs", _settings(comparison)),
         ],
         foot=f"Made with aggcal {__version__}.",
+        data={
+            "verdict": f"{bold} {rest}".strip(),
+            "runs": dict(zip("ab", comparison.names, strict=True)),
+            "independent": comparison.independent,
+            "same_judgments": comparison.same_judgments,
+            "score": comparison.score_key,
+            "n_moved": None if comparison.withheld else comparison.moved,
+            "order": comparison.order,
+        },
     )
 
 
-RENDERERS: dict[str, Callable[[Comparison], str]] = {
-    "html": lambda comparison: page(two_runs(comparison)),
-    "md": lambda comparison: markdown(two_runs(comparison)),
-    "json": lambda comparison: to_json(comparison.to_dict()) + "\n",
-}
-"""The forms of a comparison, by the ending of its file."""
+# What is said of both -----------------------------------------------------------------------------
+
+
+def verdict(comparison: Comparison) -> tuple[str, str]:
+    """Return one sentence, its first words in bold: how many items moved, and who leads."""
+    leads = _leader(comparison)
+    if comparison.withheld:
+        return "", f"Nothing can be claimed about moves: {comparison.withheld}; {leads}."
+    changed = "changed places beyond what the judgments leave open"
+    if not comparison.moved:
+        return "", f"No item {changed}; {leads}."
+    said = f"{comparison.moved:,} of {count(len(comparison.items), 'item')}"
+    if comparison.by_chance:
+        return said, f"changed places, but chance alone could explain so few; {leads}."
+    return said, f"{changed}; {leads}."
+
+
+def _leader(comparison: Comparison) -> str:
+    """Return which items could be the best in either run; without certainty, who came first."""
+    could = [[run.names[k] for k in run.could_be_first] for run in comparison.runs]
+    if all(could):
+        if could[0] == could[1] and len(could[0]) == 1:
+            return f"{cut(could[0][0], _TITLE)} is the best in both"
+        return f"{_best(could[0])} in A, {_best(could[1])} in B"
+    before, after = map(leaders, comparison.runs)
+    if set(before) == set(after):
+        return f"{_named(after)} {'leads' if len(after) == 1 else 'lead'} in both"
+    return f"{_named(before)} came first in A, {_named(after)} in B"
+
+
+def _best(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{cut(names[0], _TITLE)} is the best"
+    return f"any of {len(names):,} items could be the best"
+
+
+def _named(names: list[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        return f"{len(names):,} tied items"
+    shown = [cut(name, _TITLE) for name in names]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _basis(comparison: Comparison) -> Iterator[str]:
+    """Say what the probabilities are, and what they depend on."""
+    if comparison.withheld:
+        yield f"No move is claimed: {comparison.withheld}."
+        return
+    level = percent(min(each.level for each in comparison.beliefs))
+    if comparison.independent:
+        yield (
+            "You declared that no judgment is in both runs. Confidence is that of a two-sided test "
+            f"of whether the rank changed; an item is called moved from {level}."
+        )
+    else:
+        yield (
+            "Confidence is the highest level at which an item's likely ranks in A and B do not "
+            f"overlap; an item is called moved from {level}. This holds whether or not the runs "
+            "share judgments. Low confidence does not show that an item stayed."
+        )
+    if comparison.same_judgments:
+        yield (
+            "Both runs appear to have the same judgments, so every difference comes from the "
+            "settings."
+        )
+    if comparison.a.summary["method"] != comparison.b.summary["method"]:
+        yield "The methods differ, so a move may come from the method."
+    elif len({terms.fitted(each.summary) for each in comparison.runs}) > 1:
+        yield "The terms of the fits differ, so a move may come from them."
+    alone = len(comparison.only_a) + len(comparison.only_b)
+    if alone:
+        yield (
+            f"Ranks are among the {count(len(comparison.items), 'item')} in both runs; their "
+            f"intervals allow for any rank of the {count(alone, 'item')} in only one."
+        )
+    yield "Ranks are what the annotators of each run agree on, not the truth."
+
+
+def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Say how alike the two orders are."""
+    order = comparison.order
+    taus = (number_text(order[key], 3) for key in ("tau_a", "tau_b"))
+    changed, pairs = order["changed"], order["pairs"]
+    yield "Kendall's tau-a · tau-b", " · ".join(taus)
+    yield "Spearman", number_text(order["spearman"], 3)
+    share = percent(changed / max(pairs, 1))
+    yield "Pairs that changed order", f"{changed:,} of {pairs:,} ({share})"
+    if "certified_in_a" in order:
+        said = f"{order['certified_in_a']:,} in A · {order['certified_in_b']:,} in B"
+        both = f" · {order['certified_opposite']:,} in both, in opposite orders"
+        yield "Of these certified", said + both
+
+
+# Items --------------------------------------------------------------------------------------------
 
 
 def _items(comparison: Comparison) -> list[Block]:
@@ -143,76 +245,116 @@ def _listing(comparison: Comparison) -> Listing:
     )
 
 
-_SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
-
-
 def _listed(ids: list[str]) -> list[str]:
     more = len(ids) - MOST_LISTED
     return [*map(cut, ids[:MOST_LISTED]), *([f"and {more:,} more"] if more > 0 else [])]
 
 
-def _people(comparison: Comparison) -> str:
-    """Return how many annotators changed, came and went."""
-    gone, new = compared.people(comparison)
-    changed = len(compared.annotators(comparison))
+# Annotators, findings and settings ----------------------------------------------------------------
+
+
+def _annotators(comparison: Comparison) -> Section:
+    """Return whose verdict changed, the gravest of B first."""
+    first, second = (
+        dict(zip(map(str, run.annotators.get("annotator", ())), run.verdicts, strict=True))
+        for run in comparison.runs
+    )
+    grave = {verdict: k for k, verdict in enumerate(VERDICTS)}
+    changed = [who for who in second if who in first and first[who] != second[who]]
+    changed.sort(key=lambda who: grave.get(second[who], len(grave)))
+    new, gone = len(second.keys() - first), len(first.keys() - second)
     parts = [
-        f"{count(changed, 'verdict')} changed" if changed else "No verdict changed",
-        f"{count(new, 'annotator')} new in B" if new else "",
-        f"{count(gone, 'annotator')} not in B" if gone else "",
+        f"{count(len(changed), 'verdict')} changed" if changed else "No verdict changed",
+        *([f"{count(new, 'annotator')} new in B"] if new else []),
+        *([f"{count(gone, 'annotator')} not in B"] if gone else []),
     ]
-    return f"{'; '.join(filter(None, parts))}."
-
-
-def _annotators(comparison: Comparison) -> list[Block]:
-    def chip(verdict: str) -> Chip:
-        return Chip(VERDICT_CHIPS.get(verdict, "none"), VERDICT_WORDS.get(verdict, verdict))
-
-    changed = compared.annotators(comparison)
-    if not changed:
-        return []
-    rows = [
-        (cut(each["annotator"]), chip(each["a"]), chip(each["b"])) for each in changed[:MOST_LISTED]
-    ]
-    blocks: list[Block] = [Table(("Annotator", "Verdict in A", "Verdict in B"), rows, "flow")]
+    blocks: list[Block] = []
+    if changed:
+        rows = [(cut(who), _chip(first[who]), _chip(second[who])) for who in changed[:MOST_LISTED]]
+        blocks.append(Table(("Annotator", "Verdict in A", "Verdict in B"), rows, "flow"))
     if len(changed) > MOST_LISTED:
         blocks.append(Text(f"The gravest {MOST_LISTED} of {len(changed):,} are shown.", "note"))
-    return blocks
+    return Section("who", "Annotators", f"{'; '.join(parts)}.", blocks)
+
+
+def _chip(verdict: str) -> Chip:
+    return Chip(VERDICT_CHIPS.get(verdict, "none"), VERDICT_WORDS.get(verdict, verdict))
 
 
 def _findings(comparison: Comparison) -> list[Block]:
-    found = compared.findings(comparison)
-    if found is None:
+    """Return which findings are new in B, gone, or in both."""
+    if not all(run.checked for run in comparison.runs):
         return [Text("The data of both runs must be checked to compare findings.", "lede")]
+    first, second = (
+        {str(one["code"]): one for one in findings(run.summary)} for run in comparison.runs
+    )
 
-    def listed(key: str) -> Bullets:
-        signs = {"problem": "bad"}
+    def listed(codes: Iterator[str], of: Mapping[str, Any]) -> Bullets:
+        told = (of[code] for code in codes)
+        kinds = {"problem": "bad"}
         return Bullets(
             [
-                (Chip(signs.get(one["severity"], "none"), one["severity"]), f" {one['title']}")
-                for one in found[key]
+                (Chip(kinds.get(one["severity"], "none"), one["severity"]), f" {one['title']}")
+                for one in told
             ]
         )
 
-    news: list[Block] = [
-        Group([Heading(f"{title}: {len(found[key]):,}"), listed(key)])
-        for title, key in (("New in B", "new"), ("Solved in B", "solved"))
+    new = listed((code for code in second if code not in first), second)
+    solved = listed((code for code in first if code not in second), first)
+    both = listed((code for code in second if code in first), second)
+    blocks: list[Block] = [
+        Group(
+            [
+                Group([Heading(f"{title}: {len(some.lines):,}"), some])
+                for title, some in (("New in B", new), ("Solved in B", solved))
+            ],
+            "two",
+        )
     ]
-    blocks: list[Block] = [Group(news, "two")]
-    if found["both"]:
-        blocks.append(Group([listed("both")], "fold", f"{len(found['both']):,} in both runs"))
+    if both.lines:
+        blocks.append(Group([both], "fold", f"{len(both.lines):,} in both runs"))
     return blocks
 
 
 def _settings(comparison: Comparison) -> list[Block]:
-    def cell(text: str, *, differs: bool) -> str | Strong:
-        return Strong(cut(text, _SETTING)) if differs else cut(text, _SETTING)
-
-    rows = [
-        (each["label"], *(cell(each[side], differs=each["differs"]) for side in "ab"))
-        for each in compared.settings(comparison)
-    ]
+    """Return what the two runs are; settings that differ stand out."""
+    first, second = map(_made, comparison.runs)
+    rows = []
+    for label in first:
+        a, b = (cut(each[label], _SETTING) for each in (first, second))
+        if a or b:
+            cells = [Strong(each or "–") if a != b else each for each in (a, b)]
+            rows.append((label, *cells))
     a, b = (cut(name, _TITLE) for name in comparison.names)
     return [
         Table(("Setting", f"A: {a}", f"B: {b}"), rows, "flow"),
         Text("Settings that differ are bold.", "note"),
     ]
+
+
+def _made(run: Run) -> dict[str, str]:
+    """Return how a run was made, in words."""
+    s, settings = run.summary, run.summary.get("settings") or {}
+    known = s.get("uncertainty")
+
+    def shown(value: Any) -> str:
+        return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+    return {
+        "Title": run.title,
+        "Trust": trust(run).words,
+        **{name.capitalize(): shown(s.get(f"n_{name}")) for name in _NUMBERS},
+        "Judgments from": shown(s.get("judgments")),
+        "Scores from": shown(s.get("scores")),
+        "Criterion": ", ".join(map(str, s.get("criteria") or ())),
+        "Method": shown(s.get("method")),
+        "Terms": terms.fitted(s),
+        "Calibration": str(s.get("calibrator") or "none"),
+        "Intervals": f"level {known['level']:g}, {known['kind']}" if known else "not computed",
+        **{name.capitalize(): str(settings.get(name) or "") for name in ("prior", "estimator")},
+        "Seed": "" if settings.get("seed") is None else str(settings["seed"]),
+        "Software": f"aggcal {s.get('version', '')}",
+    }
+
+
+_NUMBERS = ("items", "annotators", "judgments")
