@@ -304,7 +304,8 @@ class Writer:
             return tag("article", header, inside, class_=one.style, id=one.id)
         name = "aside" if one.style == "side" else "div"
         heading = tag("h3", title) if one.title else ""
-        return tag(name, heading, inside, class_=one.style, id=one.id)
+        scrolls = "0" if one.style == "across" else ""
+        return tag(name, heading, inside, class_=one.style, id=one.id, tabindex=scrolls)
 
     def listing(self, one: Listing) -> Markup:
         """Write the first rows of a long table in words."""
