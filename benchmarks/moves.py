@@ -48,7 +48,7 @@ def compared(rows: Rows, design: str, *, independent: bool = False) -> Compariso
         aggcal.assess(rows[int(part.start * len(rows)) : int(part.stop * len(rows))], warn=False)
         for part in DESIGNS[design]
     )
-    return Comparison(a.to_report(), b.to_report(), independent=independent)
+    return Comparison(a.to_run(), b.to_run(), independent=independent)
 
 
 def rates(design: str, studies: int, size: tuple[int, int, int], *, independent: bool) -> str:

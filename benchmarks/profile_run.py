@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-TOLD = ("numpy", "scipy", "duckdb", "jinja2", "aggcal")
+TOLD = ("numpy", "scipy", "duckdb", "aggcal")
 PARTS = (
     ("aggcal.cli.reading", "judgments_from", "reading"),
     ("aggcal.cli.reading", "scores_from", "reading"),
@@ -36,7 +36,7 @@ PARTS = (
     ("aggcal.advice.advising", "influence_of", "influence"),
     ("aggcal.assessment.result", "guarantees", "guarantees"),
     ("aggcal.assessment.result", "comparisons", "comparisons.json"),
-    ("aggcal.assessment.result", "report_of", "tables and summary"),
+    ("aggcal.assessment.result", "run_of", "tables and summary"),
     ("aggcal.assessment.files", "RENDERERS", "reports"),
     ("aggcal.assessment.files", "write_files", "files"),
 )

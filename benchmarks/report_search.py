@@ -19,11 +19,12 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from aggcal.assessment import assess
-from aggcal.report.html import render
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run
 from aggcal.simulation import simulate
 
 _TYPED = """(text) => {
-    const box = document.querySelector("#search"), start = performance.now();
+    const box = document.querySelector("#items-search"), start = performance.now();
     box.value = text;
     box.dispatchEvent(new Event("input"));
     document.body.getBoundingClientRect();  // until all of it is laid out
@@ -42,7 +43,7 @@ def page_of(items: int, folder: Path) -> Path:
     for name in ("rank", "calibrated"):
         middle = np.asarray(columns[name], dtype=np.float64)
         columns |= {f"{name}_low": middle - off, f"{name}_high": middle + off}
-    page = render(result.to_dict(), columns, {})
+    page = RENDERERS["html"](report(Run(result.to_dict(), columns)))
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
     return path
@@ -54,8 +55,8 @@ def timed(path: Path, chromium: str | None, tries: int) -> dict[str, float]:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(path.as_uri())
-        page.wait_for_selector("#pager button")
-        page.focus("#search")
+        page.wait_for_selector("#items-pager button")
+        page.focus("#items-search")
         found: dict[str, float] = {}
         for _ in range(tries):
             for word in WORDS:

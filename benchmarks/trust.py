@@ -33,7 +33,9 @@ from one_core import on_one_core_each
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.report.report import Report
+from aggcal.report.head import trust
+from aggcal.report.results import listing
+from aggcal.report.run import Run
 
 FIRST_SEED = 31_000_000
 RESULTS = Path(__file__).parent / "results" / "trust.md"
@@ -47,6 +49,7 @@ CHIP_HEAD = (
     "| chip | clean studies | best among those named | in: right | out: right "
     "| dirty studies | best among those named | in: right | out: right |"
 )
+CHIPS = ("Sound", "Use with care", "Not ready")
 BINS = ("0–1%", "2–5%", "6–19%", "20–49%", "50–79%", "80–94%", "95–98%", "99–100%")
 
 
@@ -230,25 +233,23 @@ def one(shape: Shape, seed: int) -> Tally:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = aggcal.assess(rows, warn=False).with_advice()
-        report = result.to_report()
-        report.to_dict()
+        run = result.to_run()
+        chip = trust(run).words
     consensus = result.consensus
     if consensus is None:
         raise RuntimeError("a study without a consensus")
-    names = [str(item) for item in report.items["item"]]
-    truth = truth[[int(name[1:]) for name in names]]  # in the order of the rows
-    chip = report.trust.state
+    truth = truth[[int(name[1:]) for name in run.names]]  # in the order of the rows
     tally = Tally({"seconds": time.perf_counter() - begun, chip: 1, "studies": 1})
-    for key, value in {**leading(report, truth), **paired(consensus, names, truth)}.items():
+    for key, value in {**leading(run, truth), **paired(consensus, run.names, truth)}.items():
         tally[key] += value
         tally[f"{chip} {key}"] += value
-    tally.add(placed(report, truth))
+    tally.add(placed(run, truth, chip))
     return tally
 
 
-def leading(report: Report, truth: FloatArray) -> dict[str, float]:
+def leading(run: Run, truth: FloatArray) -> dict[str, float]:
     """Hold the verdict against the true best."""
-    could = report.could_be_first
+    could = run.could_be_first
     if not could:
         return {"none named": 1}
     right = int(np.argmax(truth)) in could
@@ -262,24 +263,26 @@ def leading(report: Report, truth: FloatArray) -> dict[str, float]:
     }
 
 
-def placed(report: Report, truth: FloatArray) -> dict[str, float]:
+def placed(run: Run, truth: FloatArray, chip: str) -> dict[str, float]:
     """Hold the probabilities and states of the top k against the true ranks."""
-    rows, n = report.rows, len(truth)
-    if not rows.has_states:
+    top, n = listing(run).top, len(truth)
+    if top is None:
         return {}
-    chip = report.trust.state
     rank = np.empty(n)
     rank[np.argsort(-truth, kind="stable")] = np.arange(1, n + 1)
     tally: Tally = Tally()
-    for k in sorted({1, 5, 10, n // 4} & set(rows.stops)):
-        stop, within = rows.stops.index(k), rank <= k
-        for row in range(n):
-            state, right = rows.state(row, stop), bool(within[row])
+    for k in sorted({1, 5, 10, n // 4} & set(top["stops"])):
+        stop, within = top["stops"].index(k), rank <= k
+        for row, (best, worst) in enumerate(zip(top["best"], top["worst"], strict=True)):
+            state = "in" if worst <= k else "out" if best > k else "edge"
+            right = bool(within[row])
             for key in (state, f"{chip} {state}"):
                 tally[key] += 1
                 tally[f"{key} right"] += right if state == "in" else not right
-            if rows.top is not None:
-                share = rows.probability(row, stop)
+            if "percent" in top:
+                after, shares = top["percent"][row][0], [*top["percent"][row][1:], 100]
+                at = min(stop - after, len(shares) - 1)
+                share = 0.001 if at < 0 else min(0.999, shares[at] / 100)
                 bin_of = int(np.searchsorted(EDGES, share, side="right")) - 1
                 tally[f"top {bin_of} number"] += 1
                 tally[f"top {bin_of} said"] += share
@@ -314,10 +317,10 @@ def shape_rows(found: dict[str, Tally]) -> Iterator[str]:
     yield "|---" * 11 + "|"
     for name, t in found.items():
         n = t["studies"]
-        chips = " / ".join(share(t[chip], n) for chip in ("sound", "care", "not-ready"))
+        chips = " / ".join(share(t[chip], n) for chip in CHIPS)
         cells = (
             share(t["among"], t["named"]),
-            share(t["sound among"], t["sound named"]),
+            share(t["Sound among"], t["Sound named"]),
             f"{t['could'] / max(t['named'], 1):.1f}",
             f"{share(t['sole right'], t['sole'])} of {t['sole']:.0f}",
             share(t["in right"], t["in"]),
@@ -359,7 +362,7 @@ def written(found: dict[str, Tally], studies: int) -> str:
         CHIP_HEAD,
         "|---" * 9 + "|",
     ]
-    for chip in ("sound", "care", "not-ready"):
+    for chip in CHIPS:
         cells = [chip]
         for t in totals.values():
             cells.append(share(t[chip], t["studies"]))

@@ -52,12 +52,9 @@ PRELOADED = (
     "aggcal.io.tasks",
     "aggcal.io.texts",
     "aggcal.io.writing.writable",
-    "aggcal.report.html",
-    "aggcal.report.loading",
-    "aggcal.report.ready",
+    "aggcal.report.report",
     "aggcal.simulation",
     "encodings.utf_8_sig",
-    "jinja2",
     "scipy.optimize",
     "scipy.sparse.csgraph",
     "scipy.sparse.linalg",
@@ -132,14 +129,10 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _compile() -> None:
-    """Have the templates of the report and the formats ready, as a second command finds them."""
+    """Have the formats ready, as a second command finds them."""
     from aggcal.io.formats import formats
-    from aggcal.report.page import templates
 
     formats()
-    report = templates()
-    for name in report.list_templates(["html"]):
-        report.get_template(name)
 
 
 def _serve(address: str) -> None:

@@ -24,7 +24,7 @@ from aggcal.io.formats._base import BLANKS
 from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.registry.names import load
-from aggcal.report.html import RENDERERS
+from aggcal.report.report import RENDERERS
 from aggcal.simulation.terms import TIE_MODELS, SimulatedTerms
 
 SOURCE = Path(aggcal.__file__).parent
@@ -34,10 +34,10 @@ NAMES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *r
 NAMES |= set(registry.UNCERTAINTIES)
 ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
-    ("report/markdown.py", "safe"),
     ("datasets/answers.py", "rankings"),  # keys of a file of ours
     ("datasets/answers.py", "ratings"),
     ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
+    ("pages/html.py", "table"),  # an element of HTML
 }
 
 

@@ -48,7 +48,7 @@ def test_no_repr_prints_whole_arrays(method: str) -> None:
         made,
         result,
         features,
-        result.to_report(),
+        result.to_run(),
         result.calibration.predict({"new": 1.0}),
     )
     found = reachable(everything)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import aggcal
+from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.assessment import Assessment
 from aggcal.assessment.comparisons import DETAILED, comparisons
 from aggcal.errors import FileError
@@ -95,6 +99,15 @@ def test_probabilities_of_the_top_agree_with_the_rank_intervals() -> None:
     exact = known.top_probabilities(np.arange(1, n))
     assert exact is not None
     np.testing.assert_allclose(exact.sum(axis=0), np.arange(1, n))
+
+
+def test_ranks_of_few_items_follow_the_covariance_of_their_scores() -> None:
+    # Centred scores of two items are opposites: the gap has twice the error of either.
+    covariance = DenseCovariance(np.eye(2))
+    known = Uncertainty.of("laplace", 0.95, np.array([0.5, -0.5]), covariance)
+    shares = known.top_probabilities(np.array([1]))
+    assert shares is not None
+    assert shares[0, 0] == pytest.approx(ndtr(1.0 / sqrt(2.0)), abs=0.04)
 
 
 def test_many_items_keep_the_first_and_no_matrix() -> None:

@@ -15,7 +15,7 @@ from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.aggregation.uncertainty.top import top_chances
 from aggcal.calibration.above import Measured
 from aggcal.errors import OptionError
-from aggcal.report.loading import load_report
+from documents import blocks, document, words
 
 
 @pytest.fixture(scope="module")
@@ -200,12 +200,19 @@ def test_decisions_are_in_the_files_and_in_the_report(result: Any, tmp_path: Pat
     assert header[-5:] == ["p_top_k", "p_above", "verdict", "grade", "uncertain"]
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["decisions"]["says"] == told.decisions.says
-    again = load_report(tmp_path / "out")
-    assert again.rows.stops[again.rows.first_stop] == 4
-    states = [again.rows.state(k, again.rows.first_stop) for k in range(12)]
+    report = document(told, check=False)
+    table = next(each for each in blocks(report, "listing") if each["id"] == "items")
+    top = table["top"]
+    assert top["stops"][top["first"]] == 4
+    states = [
+        "in" if worst <= 4 else "out" if best > 4 else "open"
+        for best, worst in zip(top["best"], top["worst"], strict=True)
+    ]
     alone = result.decide(top=4).columns["verdict"]
-    assert ["open" if s == "edge" else s for s in states] == alone.tolist()
-    assert [each["item"] for each in again.decided.doubtful] == told.decisions.uncertain
+    assert states == alone.tolist()
+    doubtful = next(each for each in blocks(report, "group") if each.get("id") == "doubtful")
+    rows = next(blocks(doubtful, "table"))["rows"]
+    assert [words(row[0]) for row in rows] == told.decisions.uncertain
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Best set of 4" in page
     assert "Doubtful marks" in page

@@ -7,8 +7,9 @@ from html import escape
 from pathlib import Path
 
 import pytest
-from pages import browser  # noqa: F401
 from playwright.sync_api import Browser, expect
+
+from pages import browser  # noqa: F401
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "_static" / "copy.js"
 KEPT = "window.kept = []; Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.kept.push(text); }}});"  # noqa: E501  # one line of script

@@ -18,17 +18,17 @@ import numpy as np
 import pypdfium2
 import pytest
 from accessible import assert_accessible
-from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
 from playwright.sync_api import Locator, Page, expect
 
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
+from aggcal.pages.html import FIRST_ROWS, STATIC_ROWS
 from aggcal.paper.reproduce import reproduce
-from aggcal.report.html import render
-from aggcal.report.listing import static_rows
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 from conftest import MadeOnce
+from documents import rendered
+from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
@@ -218,49 +218,25 @@ def test_the_table_says_how_it_is_sorted_from_the_start(open_page: Open, demo: P
         assert shown(page)[0]["rank"] == "60"
 
 
-def test_rows_that_the_script_builds_are_those_that_python_writes(
-    open_page: Open, thousand: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without rows in the page, the script must build every one of them, and build it alike."""
-    result = thousand_result()
-    rows = """(box) => [...box.tBodies].slice(0, 100).map((body) => body.rows[0].outerHTML
-        .replaceAll(/>\\s+</g, "><").replaceAll(/ style="[^"]*"/g, ""))"""
-    with open_page(thousand) as page:
-        written = {table: page.locator(f"#{table}").evaluate(rows) for table in TABLES}
-    for module in ("listing", "rows", "annotators"):
-        monkeypatch.setattr(f"aggcal.report.{module}.STATIC_ROWS", 1)
-    monkeypatch.setattr("aggcal.report.listing.FIRST_ROWS", 1)
-    bare = tmp_path / "report.html"
-    bare.write_text(result.with_advice().report(), encoding="utf-8")
-    with open_page(bare) as page:
-        built = {table: page.locator(f"#{table}").evaluate(rows) for table in TABLES}
-    for table in TABLES:
-        assert len(built[table]) > 30
-        assert built[table] == written[table][: len(built[table])]
-
-
-TABLES = ("items", "annotator-table")
-
-
 def matching(names: list[str], words: str) -> list[str]:
     """Find what holds every word, as Python does."""
     return [one for one in names if all(word in one.lower() for word in words.lower().split())]
 
 
 def test_those_who_could_be_first_can_be_listed(open_page: Open, thousand: Path) -> None:
-    could = thousand_result().to_report().could_be_first
+    could = thousand_result().to_run().could_be_first
     names = [row["item"] for row in read(thousand)]
     with open_page(thousand) as page:
-        page.locator("#filter").select_option("first")
+        page.locator("#items-filter").select_option(label=f"Could be the best ({len(could):,})")
         shown = page.locator("#items tbody summary")
         expect(shown).to_have_text([names[k] for k in could[:100]])
-        expect(page.locator("#item-count")).to_have_text(f"{len(could):,} of 1,000 items")
+        expect(page.locator("#items-count")).to_have_text(f"{len(could):,} of 1,000 items")
 
 
 def test_search_finds_what_python_finds(open_page: Open, thousand: Path) -> None:
     names = [row["item"] for row in read(thousand)]
     with open_page(thousand) as page:
-        search, following = page.locator("#search"), page.locator("#pager button").last
+        search, following = page.locator("#items-search"), page.locator("#items-pager button").last
         for words in ("Text 99", "text 1 of 1", "9 OF 3", "Text 5"):
             search.fill(words)
             found = items_of(page)
@@ -268,9 +244,9 @@ def test_search_finds_what_python_finds(open_page: Open, thousand: Path) -> None
                 following.click()
                 found += items_of(page)
             assert found == matching(names, words)
-            expect(page.locator("#item-count")).to_have_text(f"{len(found):,} of 1,000 items")
+            expect(page.locator("#items-count")).to_have_text(f"{len(found):,} of 1,000 items")
         search.fill("nowhere")
-        expect(page.locator("#no-items")).to_contain_text("Nothing matches “nowhere”.")
+        expect(page.locator("#items-none")).to_contain_text("Nothing matches “nowhere”.")
         assert not shown(page)
         keep(page, "nothing-found")
         search.fill("")
@@ -280,13 +256,14 @@ def test_search_finds_what_python_finds(open_page: Open, thousand: Path) -> None
 def test_paging_goes_through_all_rows(open_page: Open, thousand: Path) -> None:
     names = [row["item"] for row in read(thousand)]
     with open_page(thousand) as page:
-        back, following = page.locator("#pager button").first, page.locator("#pager button").last
+        buttons = page.locator("#items-pager button")
+        back, following = buttons.first, buttons.last
         assert back.is_disabled()
         for begin in range(100, 1000, 100):
             following.click()
             assert items_of(page) == names[begin : begin + 100]
         assert following.is_disabled()
-        expect(page.locator("#pager")).to_contain_text("901 to 1,000 of 1,000")
+        expect(page.locator("#items-pager")).to_contain_text("901 to 1,000 of 1,000")
         back.click()
         assert items_of(page) == names[800:900]
 
@@ -327,11 +304,11 @@ def test_components_can_be_looked_at_one_by_one(open_page: Open, tmp_path: Path)
         expect(heads).to_have_count(0)
         page.locator("#items th[data-key=rank] button").click()
         expect(heads).to_have_count(2)
-        page.locator("#filter").select_option("part:2")
+        page.locator("#items-filter").select_option(label="Component 2 (3 items)")
         found = set(items_of(page))
-        page.locator("#filter").select_option("part:1")
+        page.locator("#items-filter").select_option(label="Component 1 (3 items)")
         assert {frozenset(found), frozenset(items_of(page))} == {frozenset("abc"), frozenset("xyz")}
-        page.locator("#filter").select_option("")
+        page.locator("#items-filter").select_option("")
         assert len(shown(page)) == 6
 
 
@@ -389,15 +366,15 @@ def test_who_beat_whom_says_what_the_files_say(open_page: Open, demo: Path) -> N
     met = json.loads((demo.parent / "comparisons.json").read_text())
     i, j, won, lost, _ = met["pairs"][5]
     with open_page(demo) as page:
-        page.get_by_role("button", name="Who beat whom").click()
-        assert not page.locator("#table-view").is_visible()
+        page.get_by_role("link", name="who beat whom").click()
         svg = page.locator(".matrix:visible")
+        svg.scroll_into_view_if_needed()
         box = svg.bounding_box()
         assert box is not None
         scale = box["width"] / float(str(svg.get_attribute("viewBox")).split()[2])
         page.mouse.move(box["x"] + scale * (170 + 14 * j + 7), box["y"] + scale * (18 + 14 * i + 7))
         first, second = met["items"][i], met["items"][j]
-        expect(page.locator("#heat-read")).to_have_text(
+        expect(page.locator("#shares .reading")).to_have_text(
             f"{first} won {won} and lost {lost} against {second}."
         )
         keep(page, "matrix")
@@ -449,7 +426,7 @@ def test_the_answer_is_there_without_javascript(
 ) -> None:
     report: Path = request.getfixturevalue(name)
     rows = read(report)
-    rows = rows[: static_rows(len(rows))]
+    rows = rows if len(rows) <= STATIC_ROWS else rows[:FIRST_ROWS]
     with open_page(report, java_script_enabled=False) as page:
         bodies = page.locator("#items tbody")
         assert bodies.count() == len(rows)
@@ -461,8 +438,8 @@ def test_the_answer_is_there_without_javascript(
             assert page.locator(f"#{section}").is_visible()
         opened = bodies.nth(1)
         opened.locator("summary").click()
-        assert opened.locator(".detail").is_visible()
-        assert not page.get_by_role("searchbox").first.is_visible()
+        assert opened.locator(".parts").is_visible()
+        assert not page.get_by_role("searchbox").count()
         assert not page.locator("#theme").is_visible()
         told = page.get_by_text("JavaScript is needed")
         assert (told.count() > 0 and told.first.is_visible()) == (name == "thousand")
@@ -490,7 +467,7 @@ def test_the_answer_is_in_view_on_a_phone(open_page: Open, demo: Path) -> None:
 
 def test_keys_show_where_they_are(open_page: Open, demo: Path) -> None:
     with open_page(demo) as page:
-        page.locator("#search").focus()
+        page.locator("#items-search").focus()
         seen = set()
         for _ in range(28):
             page.keyboard.press("Tab")
@@ -562,7 +539,8 @@ def test_hostile_names_are_shown_as_text(open_page: Open, hostile: Path) -> None
                     assert cell.text_content() == name
                 else:
                     assert cell.text_content() == name[:120] + "…"
-                    expect(page.locator("#items .nums").nth(k)).to_contain_text(name[:5000])
+                    cell.click()  # which opens the row
+                    expect(page.locator("#items .parts").nth(k)).to_contain_text(name[:2000])
             hebrew = page.locator("#items summary", has_text="שלום")
             assert hebrew.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
             tall = cells.evaluate_all("(all) => Math.max(...all.map((one) => one.offsetHeight))")
@@ -573,10 +551,10 @@ def test_hostile_names_are_shown_as_text(open_page: Open, hostile: Path) -> None
 def test_hostile_words_can_be_searched_for(open_page: Open, hostile: Path) -> None:
     with open_page(hostile) as page:
         for name in HOSTILE[:4]:
-            page.locator("#search").fill(name)
+            page.locator("#items-search").fill(name)
             assert items_of(page) == [name]
-            page.locator("#search").fill(f"{name} <b>no</b>")
-            expect(page.locator("#no-items")).to_contain_text(f"“{name} <b>no</b>”.")
+            page.locator("#items-search").fill(f"{name} <b>no</b>")
+            expect(page.locator("#items-none")).to_contain_text(f"“{name} <b>no</b>”.")
 
 
 def test_a_hundred_thousand_items_stay_usable(open_page: Open, tmp_path: Path) -> None:
@@ -602,24 +580,24 @@ def test_a_hundred_thousand_items_stay_usable(open_page: Open, tmp_path: Path) -
     items["consensus_se"] = random.random(n)
     told = result.to_dict() | {"n_items": n, "n_calibrated": n}
     report = tmp_path / "report.html"
-    page_text = render(told, items, result.consensus.annotator_columns())
+    page_text = rendered(told, items, result.consensus.annotator_columns())
     report.write_text(page_text, encoding="utf-8")
     assert report.stat().st_size < 5_000_000
     names = items["item"].tolist()
     with open_page(report) as page:
         keep(page, "hundred-thousand-light")
-        expect(page.locator("#pager")).to_contain_text("1 to 100 of 100,000")
+        expect(page.locator("#items-pager")).to_contain_text("1 to 100 of 100,000")
         assert items_of(page) == names[:100]
         page.locator("#items th[data-key=item] button").click()
         assert items_of(page) == sorted(names)[:100]
-        page.locator("#more").click()
+        page.get_by_role("button", name="More columns").click()
         page.locator("#items th[data-key=model] button").click()
         best = np.sort(np.asarray(items["model"], dtype=float))[::-1][:100]
         np.testing.assert_allclose([number(row["model"]) for row in shown(page)], best, atol=0.051)
-        page.locator("#search").fill("0999")
+        page.locator("#items-search").fill("0999")
         many = sum("0999" in name for name in names)
-        expect(page.locator("#item-count")).to_have_text(f"{many:,} of 100,000 items")
-        page.locator("#search").fill("")
+        expect(page.locator("#items-count")).to_have_text(f"{many:,} of 100,000 items")
+        page.locator("#items-search").fill("")
         page.set_viewport_size(PHONE["viewport"])
         keep(page, "hundred-thousand-phone")
         assert_fits(page)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 from PIL import Image
 from playwright.sync_api import Page
 
 from conftest import SCREENSHOTS as SHOTS
+from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 
 KEPT = Path(__file__).parent / "kept"
 DESK = {"viewport": {"width": 1400, "height": 1000}}
@@ -47,7 +47,7 @@ def _open_row(page: Page) -> None:
 
 
 def _matrix(page: Page) -> None:
-    page.get_by_role("button", name="Who beat whom").click()
+    page.get_by_role("link", name="who beat whom").click()
 
 
 def _paper(page: Page) -> None:

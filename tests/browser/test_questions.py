@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 from playwright.sync_api import Page, expect
 from test_terms_in_browser import bridge, control  # noqa: F401
 
 from aggcal.cli import main
 from conftest import MadeOnce
+from pages import Open, browser, consensus, demo, open_page, thousand  # noqa: F401
 
 STUDIES = ["demo", "consensus", "thousand", "graded"]
 PHONE = {"viewport": {"width": 400, "height": 900}}
@@ -88,10 +88,10 @@ def test_keys_search_and_go_from_row_to_row(open_page: Open, demo: Path) -> None
     focused = "document.activeElement.closest('tbody')?.dataset.k ?? document.activeElement.id"
     with open_page(demo) as page:
         page.keyboard.press("/")
-        assert page.evaluate(focused) == "search"
+        assert page.evaluate(focused) == "items-search"
         page.keyboard.type("a/b")  # in a field, a slash is a slash
-        assert page.locator("#search").input_value() == "a/b"
-        page.locator("#search").fill("")
+        assert page.locator("#items-search").input_value() == "a/b"
+        page.locator("#items-search").fill("")
         page.locator("#items summary").first.focus()
         first = page.evaluate(focused)
         page.keyboard.press("ArrowDown")
@@ -101,25 +101,24 @@ def test_keys_search_and_go_from_row_to_row(open_page: Open, demo: Path) -> None
         assert page.evaluate(focused) == first
         page.locator(".tabs a[href='#annotators']").click()
         page.keyboard.press("/")
-        assert page.evaluate(focused) == "search-annotators"
+        assert page.evaluate(focused) == "annotator-table-search"
 
 
-def test_all_categories_are_one_choice(open_page: Open, bridge: Path) -> None:
+def test_all_categories_are_one_click_away(open_page: Open, bridge: Path) -> None:
     with open_page(bridge) as page:
-        page.locator("#by").select_option("all")
-        expect(page.locator(".ranks")).to_be_visible()
-        expect(page.locator("#items")).to_be_hidden()
-        page.locator(".ranks thead a").first.click()
         expect(page.locator(".ranks")).to_be_hidden()
-        expect(page.locator(".by:visible")).to_have_count(1)
+        page.get_by_text("All categories").click()
+        expect(page.locator(".ranks")).to_be_visible()
+        page.locator(".ranks thead a").first.click()
+        expect(page.locator("#by-view details[open] table.by-table")).to_have_count(1)
 
 
 def test_the_annotators_can_be_saved(open_page: Open, demo: Path) -> None:
     with open_page(demo) as page:
         page.locator(".tabs a[href='#annotators']").click()
         with page.expect_download() as saved:
-            page.locator("#save-annotators").click()
+            page.locator("#annotators").get_by_role("button", name="Download CSV").click()
         assert saved.value.suggested_filename == "annotators.csv"
         lines = saved.value.path().read_text(encoding="utf-8-sig").splitlines()
-        assert lines[0].startswith("annotator,verdict,reason,reliability")
+        assert lines[0].startswith("annotator,verdict,reliability")
         assert len(lines) == 1 + 40

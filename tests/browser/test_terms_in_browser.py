@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from accessible import assert_accessible
-from pages import Open, browser, open_page  # noqa: F401
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from test_in_browser import VIEWS, assert_fits, keep
 
 from conftest import MadeOnce
+from documents import document, listing
+from pages import Open, browser, open_page  # noqa: F401
 from terms_studies import bridged, controlled
 
 
@@ -28,33 +29,24 @@ def control(made_once: MadeOnce) -> Path:
     return made / "report.html"
 
 
-def items(page: Page) -> list[str]:
-    """Return the items of the order that is shown."""
-    found: list[str] = page.locator(".by:visible tbody .c-item").all_text_contents()
-    return found
-
-
-def test_one_switch_shows_the_order_of_a_category(open_page: Open, bridge: Path) -> None:
-    views = {view["label"]: view for view in bridged().to_report().by.views}
+def test_a_link_opens_the_order_of_a_category(open_page: Open, bridge: Path) -> None:
+    told = document(bridged(), check=False)
     with open_page(bridge) as page:
-        expect(page.locator("#items")).to_be_visible()
-        expect(page.locator("#by-view")).to_be_hidden()
-        for label, view in views.items():
-            page.locator("#by").select_option(label=f"topic: {label}")
-            expect(page.locator("#items")).to_be_hidden()
-            assert items(page) == [row["short"] for row in view["rows"]]
-            assert page.evaluate("location.hash") == f"#by={label}"
-        page.locator("#by").select_option("")
-        expect(page.locator("#items")).to_be_visible()
-        expect(page.locator("#by-view")).to_be_hidden()
+        for k, name in enumerate(("parks", "roads")):
+            fold = page.locator(f"#by-view > details[id='by={name}']")
+            expect(fold.locator("table")).to_be_hidden()
+            page.locator(f"#results > p a[href='#by={name}']").click()
+            names = fold.locator("tbody th.c-item")
+            expect(names).to_have_text(listing(told, f"by-{k}")["item"]["values"])
+            expect(names.first).to_be_visible()
+            assert page.evaluate("location.hash") == f"#by={name}"
 
 
-def test_a_link_opens_a_category_and_an_item_leads_back(open_page: Open, bridge: Path) -> None:
+def test_a_category_leads_back_to_its_items(open_page: Open, bridge: Path) -> None:
     with open_page(bridge) as page:
         page.evaluate("location.hash = 'by=roads'")
-        expect(page.locator(".by:visible h3")).to_have_text("topic: roads")
-        page.locator(".by:visible tbody a").first.click()
-        expect(page.locator("#items")).to_be_visible()
+        expect(page.locator("#by-view details[open] > summary")).to_have_text("topic: roads")
+        page.locator("#by-view details[open] tbody a").first.click()
         expect(page.locator("#items details[open]")).to_have_count(1)
         page.evaluate("location.hash = 'by=nowhere'")
         expect(page.locator("#items")).to_be_visible()
@@ -62,9 +54,12 @@ def test_a_link_opens_a_category_and_an_item_leads_back(open_page: Open, bridge:
 
 def test_without_scripts_every_order_is_there(open_page: Open, bridge: Path) -> None:
     with open_page(bridge, java_script_enabled=False) as page:
-        expect(page.locator(".by:visible")).to_have_count(3)  # and all beside each other
+        folds = page.locator("#by-view > details")
+        expect(folds).to_have_count(3)  # all categories, and each
+        for fold in folds.all():
+            fold.locator("summary").first.click()
+            expect(fold.locator("table")).to_be_visible()
         expect(page.locator("#ground")).to_be_visible()
-        expect(page.locator("#by-tools")).to_be_hidden()
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -83,25 +78,3 @@ def test_pages_are_accessible_and_fit(
             page.evaluate("location.hash = 'by=parks'")
             assert_fits(page)
         assert_accessible(page, view)
-
-
-def test_a_script_writes_the_annotators_as_the_page_does(open_page: Open, bridge: Path) -> None:
-    """Rows that the page holds are thrown away and built again by the script."""
-    with open_page(bridge, java_script_enabled=False) as page:
-        kept = page.locator("#annotator-table tbody").first.inner_html()
-    text = bridge.read_text(encoding="utf-8")
-    begin = text.index('<tbody class="who"')
-    end = text.rindex("</tbody>", begin, text.index("</table>", begin)) + len("</tbody>")
-    # The chips' signs are copied from rows of the page: one row stays.
-    last = text.rindex('<tbody class="who"', begin, end)
-    bare = bridge.with_name("bare.html")
-    bare.write_text(text[:begin] + text[last:], encoding="utf-8")
-    with open_page(bare) as page:
-        page.evaluate("location.hash = 'annotators'")
-        built = page.locator("#annotator-table tbody").first
-        expect(built).to_be_visible()
-
-        def squeezed(html: str) -> str:
-            return "".join(html.split())
-
-        assert squeezed(built.inner_html()) == squeezed(kept)

@@ -188,7 +188,7 @@ ANYWHERE: dict[str, Callable[[Any], Any]] = {
     ],
     "rows": lambda j: [len(rows_of(j)), rows_of(j).degrees, rows_of(j).given],
     "str": lambda j: str(by_mode(j)).split(";")[0],
-    "explain": lambda j: aggcal.explain(assessed(study()), study().item_ids[0], j).to_dict(),
+    "explain": lambda j: aggcal.explain(assessed(study()), study().item_ids[0], j).data,
     "anchors": anchors,
     "check": lambda j: aggcal.check(j, model(), consensus=by_mode(j)),
     "check by itself": aggcal.check,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import functools
 import gc
 import io
 import itertools
@@ -28,7 +27,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-import aggcal.report.page
 from aggcal.cli import main
 from aggcal.io.writing.scratch import _sweep_once
 
@@ -283,12 +281,10 @@ def _old_file() -> None:
 
 
 def prepare() -> None:
-    """Make what is read, and what is the same in every child: templates, and a clock."""
+    """Make what is read, and what is the same in every child: a clock."""
     Path("tmp").mkdir()
     tempfile.tempdir = str(Path("tmp").absolute())
     time.perf_counter = lambda: 0.0
-    render = vars(aggcal.report.page)
-    render["environment"] = functools.cache(render["environment"])
     assert main(["simulate", "-o", "study", *SIZE, "--seed", "1"]) == 0
     assert main(["run", *INPUTS, "-o", "results", *QUICK, "--method", "hra-n"]) == 0
     Path("texts.csv").write_text("item,text\nitem-1,An essay\n")

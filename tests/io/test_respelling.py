@@ -73,7 +73,7 @@ def test_scores_anchors_and_texts_follow_the_judgments() -> None:
         found.item_columns()["calibrated"], expected.item_columns()["calibrated"]
     )
     assert aggcal.check(read, aggcal.read_scores(other)).counts["items_in_both"] == len(known)
-    told = found.to_report({known[0].upper(): "A text"})
+    told = found.to_run({known[0].upper(): "A text"})
     assert told.texts == {known[0]: "A text"}
     with pytest.raises(InputError, match="normalize_ids=True"):
         aggcal.assess(judgments, other, warn=False)

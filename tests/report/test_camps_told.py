@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from aggcal.report.camp_ground import NO_CAMPS, NO_SIGN, NOT_LOOKED, CampGround
-from aggcal.report.headline import CARE, NOT_READY
-from aggcal.report.html import RENDERERS
-from aggcal.report.loading import load_report
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run, load_run
 from conftest import table
 from terms_studies import NAMES, camped
+
+
+def rendered(run: Run, ending: str) -> str:
+    return RENDERERS[ending](report(run))
+
+
+def with_camps(**camps: Any) -> Run:
+    """The study, but its summary says this of camps."""
+    run = camped().to_run()
+    known = {"stands_out": False, "kind": "one order", "names": [], "shares": []} | camps
+    return replace(run, summary={**run.summary, "terms": {**run.summary["terms"], "camps": known}})
 
 
 def test_files_tell_who_is_in_which_camp(tmp_path: Path) -> None:
@@ -41,72 +51,71 @@ def test_files_tell_who_is_in_which_camp(tmp_path: Path) -> None:
     assert known["held_out_gain"]["two camps"]["value"] > 10.0
 
 
-def test_the_page_is_the_same_from_files(tmp_path: Path) -> None:
+def test_the_report_is_the_same_from_files(tmp_path: Path) -> None:
     camped().save(tmp_path, check=False)
-    report, again = camped().to_report(), load_report(tmp_path)
-    assert isinstance(again.ground, CampGround)
-    assert again.ground.found
-    assert again.ground.to_dict() == report.ground.to_dict()
-    assert again.ground.members("B") == report.ground.members("B")
+    for ending in ("html", "md"):
+        assert rendered(load_run(tmp_path), ending) == rendered(camped().to_run(), ending)
 
 
 def test_the_first_screen_speaks_of_the_order_it_shows() -> None:
-    report = camped().to_report()
-    codes = [each["code"] for each in report.summary["check"]["findings"]]
-    assert "divided" in codes
-    assert report.trust.state == CARE
-    assert not any("that of one camp" in reason for reason in report.trust.reasons)
-    assert report.ground.order_said in report.trust.reasons
-    said = f"on the common ground, {report.ground.leader} leads"
-    assert (said, "#common") in report.asides
+    run = camped().to_run()
+    assert "divided" in [each["code"] for each in run.summary["check"]["findings"]]
+    first_screen = rendered(run, "md").partition("## Results")[0]
+    assert "**Use with care**" in first_screen
+    assert "that of one camp" not in first_screen
+    assert "The common ground is fair to each." in first_screen
+    ground = run.number("common_ground")
+    assert ground is not None
+    leader = run.names[int(np.argmax(ground))]
+    assert f"On the common ground, {leader} leads</a>" in rendered(run, "html")
     # Without a common ground to go to, divided annotators are a reason to wait.
-    summary = {**report.summary, "terms": {**report.summary["terms"], "camps": None}}
-    alone = replace(report, summary=summary)
-    assert alone.trust.state == NOT_READY
-    assert any("that of one camp" in reason for reason in alone.trust.reasons)
+    terms = {**run.summary["terms"], "camps": None}
+    alone = rendered(replace(run, summary={**run.summary, "terms": terms}), "md")
+    assert "**Not ready**" in alone
+    assert "that of one camp" in alone
 
 
 def test_the_page_says_who_differs_about_what() -> None:
-    report = camped().to_report()
-    ground, page, text = report.ground, RENDERERS["html"](report), RENDERERS["md"](report)
-    assert "<h3>Camp A</h3>" in page
+    run = camped().to_run()
+    page, text = rendered(run, "html"), rendered(run, "md")
     assert "16 annotators: " in text
     assert "8 annotators: " in text
-    assert all(row["short"] in page for row in ground.divides)
-    score = {
-        name: np.asarray(report.items[f"camp_{name.lower()}"], float) for name in ground.letters
-    }
-    place = {str(item): k for k, item in enumerate(report.items["item"])}
-    for name, other in (("A", "B"), ("B", "A")):
-        for item in dict(ground.ends)[name]:
-            assert score[name][place[item]] > score[other][place[item]]
-    assert "Rank in A" in page
-    assert "two camps of annotators (67%, 33%)" in " ".join(dict(report.terms).values()).lower()
+    assert "Rank in A" in text
+    assert "two camps of annotators (67%, 33%)" in text.lower()
+    assert "Divides most" in page
+    scores = {letter: run.number(f"camp_{letter.lower()}") for letter in "AB"}
+    for letter, other in (("A", "B"), ("B", "A")):
+        of_camp = text.partition(f"Camp {letter}")[2]
+        named = of_camp.partition("Puts higher than the other camp: ")[2].partition(".")[0]
+        higher, lower = scores[letter], scores[other]
+        assert higher is not None
+        assert lower is not None
+        for item in named.split(", "):
+            k = run.names.index(item)
+            assert higher[k] > lower[k]
 
 
 def test_nothing_is_said_of_camps_that_are_not_there() -> None:
-    report = camped().to_report()
-    for kind, says in (("one order", NO_SIGN), ("an axis", NO_CAMPS)):
-        none = {"stands_out": False, "kind": kind, "names": [], "shares": []}
-        summary = {**report.summary, "terms": {**report.summary["terms"], "camps": none}}
-        bare = replace(report, summary=summary)
-        assert bare.ground.looked
-        assert not bare.ground.found
-        assert bare.ground.says.startswith(says)
-        assert "Camp A" not in RENDERERS["html"](bare)
-        assert "none stand out" in dict(bare.terms)["Disagreement"]
+    for kind, says in (
+        ("one order", "one order explains the answers as well"),
+        ("an axis", "as well by one axis along which people stand anywhere"),
+    ):
+        text = rendered(with_camps(kind=kind), "md")
+        ground = text.partition("## Common ground")[2].partition("## ")[0]
+        assert "No camps stand out: " in ground
+        assert says in ground
+        assert "Camp A" not in rendered(with_camps(kind=kind), "html")
+        assert "Camps of annotators were looked for; none stand out." in text
 
 
 def test_it_is_said_that_nobody_looked_and_what_other_results_follow() -> None:
-    report = camped().to_report()
-    for page in (RENDERERS["html"](report), RENDERERS["md"](report)):
-        assert "only predicted judgments are by the camp of the annotator" in page
-    why = "there are only 5 annotators; it takes 6"
-    none = {"stands_out": False, "kind": "one order", "not_looked": why, "names": [], "shares": []}
-    summary = {**report.summary, "terms": {**report.summary["terms"], "camps": none}}
-    bare = replace(report, summary=summary)
-    assert bare.ground.says == f"{NOT_LOOKED}: {why}."
-    assert dict(bare.terms)["Disagreement"] == f"{NOT_LOOKED}: {why}."
+    run = camped().to_run()
+    for ending in ("html", "md"):
+        said = "only predicted judgments are by the camp of the annotator"
+        assert said in rendered(run, ending)
+    text = rendered(with_camps(not_looked="there are only 5 annotators; it takes 6"), "md")
+    said = "Camps of annotators were not looked for: there are only 5 annotators; it takes 6."
+    assert text.count(said) == 2  # in the common ground, and in how it was made
 
 
 def test_nobody_is_called_reversed_for_being_in_the_other_camp() -> None:
@@ -126,8 +135,8 @@ def test_categories_have_rank_intervals(tmp_path: Path) -> None:
         assert 1 <= int(row["rank_low"]) <= int(row["rank"]) <= int(row["rank_high"]) <= len(NAMES)
     wide = [int(row["rank_high"]) - int(row["rank_low"]) for row in cells]
     assert 0 < np.mean(wide) < len(NAMES) - 2
-    page = RENDERERS["html"](load_report(tmp_path))
     first = cells[0]
     shown = f"{first['rank_low']}–{first['rank_high']}"
     expected = shown if first["rank_low"] != first["rank_high"] else first["rank_low"]
-    assert f'<td class="c-ranks">{expected}</td>' in page
+    page = rendered(load_run(tmp_path), "html").partition('id="by-view"')[2]
+    assert f">{expected}</td>" in page

@@ -1,4 +1,4 @@
-"""Cards of findings: below a title stands what it does not say, not the title once more."""
+"""Findings in the report: below a title stands what it does not say, not the title once more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import aggcal
 from aggcal.errors import AggcalWarning
-from aggcal.report.report import Report
 from aggcal.simulation import simulate
 
 MOST = 0.5
@@ -40,12 +39,16 @@ def study() -> aggcal.Assessment:
 
 
 def test_a_card_does_not_repeat_its_title() -> None:
-    report = study().to_report()
-    shown = {each["code"]: each for each in report.findings}
+    result = study()
+    assert result.advice is not None
+    shown = {each.code: each for each in result.advice.check.findings}
     assert {"self-pairs", "duplicate-rows", "separation", "disconnected", "alike-ids"} <= set(shown)
+    text = result.report("md", check=False)
     for each in shown.values():
-        share = repeated(each["title"], each["message"])
-        assert share <= MOST, f"{each['title']} / {each['message']}"
+        card = re.search(rf"{re.escape(each.title)}\n\n(.*)", text.replace("\\", ""))
+        assert card is not None, each.title
+        share = repeated(each.title, card[1])
+        assert share <= MOST, f"{each.title} / {card[1]}"
 
 
 def test_the_check_says_the_same_in_a_terminal() -> None:
@@ -66,15 +69,3 @@ def _warnings(result: aggcal.Assessment) -> Iterable[AggcalWarning]:
     found = list(result.warnings)
     assert len(found) > 3
     return found
-
-
-def test_results_of_earlier_versions_are_shown_as_they_are() -> None:
-    found = study().to_report()
-    summary = dict(found.summary)
-    check = dict(summary["check"])
-    check["findings"] = [
-        {k: v for k, v in each.items() if k != "why"} for each in check["findings"]
-    ]
-    old = Report({**summary, "check": check}, found.items, found.annotators)
-    rows = next(each for each in old.findings if each["code"] == "duplicate-rows")
-    assert rows["message"] == "26 duplicate rows (every column equal) are counted separately."

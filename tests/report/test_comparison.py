@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import aggcal
 from aggcal.cli import main
 from aggcal.errors import InputError, OptionError
-from aggcal.report.compared import certified_matrix, changed_pairs
-from aggcal.report.comparison import Comparison
-from aggcal.report.comparison_page import html, markdown
-from aggcal.report.loading import load_report
+from aggcal.pages.document import to_json
+from aggcal.report.comparison import Comparison, certified_matrix, changed_pairs
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
-from aggcal.report.report import Report
+from aggcal.report.report import RENDERERS
+from aggcal.report.run import Run, load_run
+from aggcal.report.two_runs import two_runs, verdict
 from aggcal.simulation import simulate
 
 Rows = list[tuple[str, str, str]]
@@ -33,8 +33,8 @@ def study(items: int = 12, judgments: int = 600, seed: int = 0) -> Rows:
     return [rows[k] for k in np.random.default_rng(seed).permutation(len(rows))]
 
 
-def report(rows: Rows, **options: Any) -> Report:
-    return aggcal.assess(rows, warn=False, **options).to_report()
+def run(rows: Rows, **options: Any) -> Run:
+    return aggcal.assess(rows, warn=False, **options).to_run()
 
 
 def swapped(rows: Rows, names: dict[str, str]) -> Rows:
@@ -43,7 +43,7 @@ def swapped(rows: Rows, names: dict[str, str]) -> Rows:
 
 def ends_of(rows: Rows) -> dict[str, str]:
     """Names that exchange the first item with the last, and the second with the last but one."""
-    items = report(rows).items["item"].tolist()
+    items = run(rows).items["item"].tolist()
     pairs = [(items[0], items[-1]), (items[1], items[-2])]
     return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
 
@@ -130,7 +130,7 @@ def test_pairs_that_changed_order_are_counted(values: list[int], seed: int) -> N
 
 def test_certified_pairs_are_those_of_the_run() -> None:
     result = aggcal.assess(study(), warn=False)
-    told = result.to_report()
+    told = result.to_run()
     found = certified_matrix(told.comparisons["certified"])
     assert result.consensus is not None
     claims = result.consensus.claims()
@@ -153,17 +153,17 @@ def test_certified_pairs_are_those_of_the_run() -> None:
 def test_items_that_exchange_their_judgments_move(judgments: int, lead: str) -> None:
     rows = study(judgments=judgments)
     names = ends_of(rows)
-    found = Comparison(report(rows), report(swapped(rows, names)))
+    found = Comparison(run(rows), run(swapped(rows, names)))
     moved = {item for item, way in zip(found.items, found.direction, strict=True) if way}
     assert moved == set(names)
     assert not found.by_chance
     first, last = list(names)[:2]
-    assert " ".join(found.verdict) == (
+    assert " ".join(verdict(found)) == (
         "4 of 12 items changed places beyond what the judgments leave open; "
         f"{lead.format(first=first, last=last)}."
     )
     assert found.order["certified_opposite"] > 0
-    assert found.to_dict()["n_moved"] == 4
+    assert two_runs(found).data["n_moved"] == 4
 
 
 @pytest.mark.parametrize("part", ["nothing", "half", "all"])
@@ -174,7 +174,7 @@ def test_items_that_stayed_are_not_called_moved(part: str) -> None:
         rows = study(20, 400, seed)
         half = len(rows) // 2
         other = {"nothing": rows[half:], "half": rows[half // 2 : half // 2 + half], "all": rows}
-        a, b = report(rows[:half]), report(other[part])
+        a, b = run(rows[:half]), run(other[part])
         for independent in (False, True) if part == "nothing" else (False,):
             found = Comparison(a, b, independent=independent)
             n += len(found.items)
@@ -186,39 +186,39 @@ def test_items_that_stayed_are_not_called_moved(part: str) -> None:
 
 def test_the_same_judgments_twice_move_nothing() -> None:
     rows = study()
-    found = Comparison(report(rows), report(rows[::-1]))
+    found = Comparison(run(rows), run(rows[::-1]))
     assert found.same_judgments
     assert found.moved == 0
     assert not found.confidence.any()
     assert found.order["changed"] == 0
-    assert "No item changed places" in found.verdict[1]
-    assert any("same judgments" in said for said in found.to_dict()["basis"])
+    assert "No item changed places" in verdict(found)[1]
+    assert "appear to have the same judgments" in RENDERERS["md"](two_runs(found))
     with pytest.raises(OptionError, match="share their judgments"):
-        Comparison(report(rows), report(rows), independent=True)
+        Comparison(run(rows), run(rows), independent=True)
 
 
 def test_a_lead_within_the_intervals_is_left_open() -> None:
     rows = study(8, 60, 3)
-    a, b = report(rows[:30]), report(rows[30:])
+    a, b = run(rows[:30]), run(rows[30:])
     found = Comparison(a, b)
     first, second = a.items["item"][0], b.items["item"][0]
     assert first != second
-    assert f"any of {len(a.could_be_first)} items could be the best in A" in found.verdict[1]
-    assert "leads" not in found.verdict[1]
+    assert f"any of {len(a.could_be_first)} items could be the best in A" in verdict(found)[1]
+    assert "leads" not in verdict(found)[1]
 
 
 def test_nothing_is_claimed_where_the_runs_claim_nothing() -> None:
     rows = study()
     other = swapped(rows, ends_of(rows))
-    bare = Comparison(report(rows), report(other, uncertainty=None))
+    bare = Comparison(run(rows), run(other, uncertainty=None))
     assert bare.moved == 0
-    assert "Nothing can be claimed about moves: B has no likely ranks" in bare.verdict[1]
+    assert "Nothing can be claimed about moves: B has no likely ranks" in verdict(bare)[1]
     assert np.isnan(bare.confidence).all()
-    page = html(bare)
+    page = RENDERERS["html"](two_runs(bare))
     assert "Nothing can be claimed" in page
-    failed = report(rows)
-    unfinished = Report(dict(failed.summary) | {"converged": False}, failed.items)
-    assert "did not converge" in Comparison(report(other), unfinished).verdict[1]
+    failed = run(rows)
+    unfinished = Run(dict(failed.summary) | {"converged": False}, failed.items)
+    assert "did not converge" in verdict(Comparison(run(other), unfinished))[1]
 
 
 def test_new_and_missing_items_are_listed_and_escaped() -> None:
@@ -226,15 +226,15 @@ def test_new_and_missing_items_are_listed_and_escaped() -> None:
     evil = "<script>alert(1)</script>"
     other = [*rows, *(("u", evil, f"item-{k:02}") for k in range(2, 12))]
     other = [row for row in other if "item-01" not in row]
-    found = Comparison(report(rows), report(other), ("<b>a", "b|c"))
+    found = Comparison(run(rows), run(other), ("<b>a", "b|c"))
     assert found.only_a == ["item-01"]
     assert found.only_b == [evil]
     assert found.moved == 0 or found.by_chance
-    page = html(found)
+    page = RENDERERS["html"](two_runs(found))
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<b>a" not in page
-    assert "b\\|c" in markdown(found)
+    assert "b\\|c" in RENDERERS["md"](two_runs(found))
 
 
 @pytest.fixture(scope="module")
@@ -262,8 +262,8 @@ def test_the_command_compares_two_folders(
     assert main([*words, "--force", "-q"]) == 0
     assert main([*words, "--format", "json", "-o", "-"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["n_moved"] == 4
-    assert told["runs"] == {"a": "one", "b": "two"}
+    assert told["data"]["n_moved"] == 4
+    assert told["data"]["runs"] == {"a": "one", "b": "two"}
     assert main([*words, "--format", "md", "-q"]) == 0
     assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# one and two")
     over = folders[0] / "items.csv"
@@ -275,16 +275,17 @@ def test_the_command_compares_two_folders(
 
 def test_a_loaded_run_says_the_same_as_a_fresh_one(folders: tuple[Path, Path]) -> None:
     rows = study()
-    fresh = Comparison(report(rows), report(swapped(rows, ends_of(rows)))).to_dict()
-    loaded = Comparison(load_report(folders[0]), load_report(folders[1])).to_dict()
-    for key in ("verdict", "n_moved", "order", "items"):
-        assert loaded[key] == fresh[key]
+    fresh = two_runs(Comparison(run(rows), run(swapped(rows, ends_of(rows)))))
+    loaded = two_runs(Comparison(load_run(folders[0]), load_run(folders[1])))
+    for part in ("headline", "lead", "data"):
+        assert to_json(getattr(loaded, part)) == to_json(getattr(fresh, part))
+    assert to_json(loaded.sections[0]) == to_json(fresh.sections[0])
 
 
 def test_items_that_nobody_judged_take_no_part(folders: tuple[Path, Path], tmp_path: Path) -> None:
     scores = {f"item-{k:02}": float(k) for k in range(1, 13)}
     aggcal.assess(study(), {**scores, "unjudged": 5.0}, warn=False).save(tmp_path / "more")
-    found = Comparison(load_report(folders[1]), load_report(tmp_path / "more"))
+    found = Comparison(load_run(folders[1]), load_run(tmp_path / "more"))
     assert "unjudged" not in [*found.items, *found.only_b]
     assert found.beliefs[1].own == 0
     assert found.moved == 4
@@ -300,4 +301,4 @@ def test_runs_without_a_common_item_are_refused(
     assert main(["report", str(folders[0]), "--independent"]) == 2
     assert "give two folders" in capsys.readouterr().err
     with pytest.raises(InputError, match="no item in common"):
-        Comparison(report(study()), report([("u", "x", "y")]))
+        Comparison(run(study()), run([("u", "x", "y")]))

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from aggcal.assessment import assess
+from aggcal.report.columns import columns
+from aggcal.report.item import Details
 from aggcal.simulation import simulate
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -26,14 +28,12 @@ def test_every_reason_is_true(kind: str, seed: int) -> None:
         scores = {name: column[3:] for name, column in scores.items()}
     if kind == "weighted":
         scores["sd"] = np.random.default_rng(seed).uniform(1.0, 4.0, len(scores["item"]))
-    report = assess(study.judgments, scores, warn=False, **OPTIONS[kind]).to_report()
+    run = assess(study.judgments, scores, warn=False, **OPTIONS[kind]).to_run()
     model, calibrated, block = (
-        np.asarray(report.items[name], dtype=np.float64)
-        for name in ("model", "calibrated", "block")
+        np.asarray(run.items[name], dtype=np.float64) for name in ("model", "calibrated", "block")
     )
-    said = [
-        report.details.detail(k, str(item))["why"] for k, item in enumerate(report.items["item"])
-    ]
+    details = Details(run, columns(run))
+    said = [details.why(k) for k in range(len(run.names))]
     for k, why in enumerate(said):
         if "keeps the model's score" in why:
             assert calibrated[k] == pytest.approx(model[k])

@@ -3,76 +3,88 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
 import aggcal
-from aggcal.report.doubtful import moved, widest
-from aggcal.report.html import html
-from aggcal.report.report import Report
+from aggcal.report.run import Run
 from aggcal.simulation import SimulatedTerms, simulate
 
 
-def assessed(**wishes: object) -> Report:
+def assessed(**wishes: Any) -> aggcal.Assessment:
     terms = SimulatedTerms(categories=3, category_sd=2.0)
     study = simulate(items=40, annotators=10, judgments=2400, terms=terms, seed=5)
     judgments = aggcal.read_judgments(study.judgments, by=["category"])
     result = aggcal.assess(judgments, study.scores, warn=False)
-    return (result.with_decisions(**wishes) if wishes else result).to_report()
+    return result.with_decisions(**wishes) if wishes else result
+
+
+def listed(text: str, heading: str) -> list[str]:
+    """Return the items of a short table of the report."""
+    rows = text.partition(f"### {heading}")[2].strip().partition("\n\n")[0].splitlines()[2:]
+    return [row.split("|")[1].strip() for row in rows]
+
+
+def numbers(run: Run, name: str) -> np.ndarray:
+    found = run.number(name)
+    assert found is not None
+    return found
 
 
 def test_the_least_certain_scores_are_those_with_the_widest_intervals() -> None:
-    report = assessed()
-    low, high = (report.items[f"calibrated_{end}"].astype(float) for end in ("low", "high"))
-    order = np.argsort(-(high - low), kind="stable")[:4]
-    assert [each["item"] for each in widest(report.rows)] == list(report.items["item"][order])
-    assert ("least certain scores", "#doubtful") in report.asides
-    page = html(report)
-    assert 'id="doubtful"' in page
-    assert "Least certain scores" in page
+    result = assessed()
+    run = result.to_run()
+    wide = numbers(run, "calibrated_high") - numbers(run, "calibrated_low")
+    order = np.argsort(-wide, kind="stable")[:4]
+    text, page = (result.report(form, check=False) for form in ("md", "html"))
+    assert listed(text, "Least certain scores") == [run.names[k] for k in order]
+    assert re.search(r'<a href="#doubtful"[^>]*>Least certain scores</a>', page)
+    assert page.count('id="doubtful"') == 1
 
 
 def test_the_scores_that_moved_most_are_named() -> None:
-    report = assessed()
-    change = np.abs(report.items["calibrated"].astype(float) - report.items["model"].astype(float))
-    named = [each["item"] for each in moved(report.rows)]
-    assert named == list(report.items["item"][np.argsort(-change, kind="stable")[:4]])
+    result = assessed()
+    run = result.to_run()
+    change = np.abs(numbers(run, "calibrated") - numbers(run, "model"))
+    order = np.argsort(-change, kind="stable")[:4]
+    named = listed(result.report("md", check=False), "Where annotators and model differ most")
+    assert named == [run.names[k] for k in order]
 
 
 def test_with_grades_the_first_screen_counts_the_doubtful_marks() -> None:
-    report = assessed(grades=[40.0, 50.0, 60.0])
-    number = len(report.decided.doubtful)
+    result = assessed(grades=[40.0, 50.0, 60.0])
+    number = result.to_run().words("uncertain").count("True")
     assert 0 < number < 41
-    assert (f"{number} of 40 marks are doubtful", "#doubtful") in report.asides
-    assert html(report).count('id="doubtful"') == 1
+    page = result.report(check=False)
+    assert f">{number} of 40 marks are doubtful</a>" in page
+    assert page.count('id="doubtful"') == 1
 
 
 def test_few_items_need_no_list() -> None:
     study = simulate(items=6, annotators=5, judgments=100, seed=1)
-    report = aggcal.assess(study.judgments, study.scores, warn=False).to_report()
-    assert report.widest == []
-    assert 'id="doubtful"' not in html(report)
+    page = aggcal.assess(study.judgments, study.scores, warn=False).report(check=False)
+    assert "doubtful" not in re.sub(r"(?s)<(style|script)\b.*?</\1>", "", page)
 
 
 def test_all_categories_are_beside_each_other() -> None:
-    report = assessed()
-    rows = report.by.overview
-    assert [each["item"] for each in rows] == list(report.items["item"])
-    table = report.categories
-    known = {
-        (str(c), str(i)): (int(r), float(low), float(high))
-        for c, i, r, low, high in zip(
-            *(table[key] for key in ("category", "item", "rank", "rank_low", "rank_high")),
-            strict=True,
-        )
-    }
+    result = assessed()
+    run, page = result.to_run(), result.report(check=False)
+    table = run.categories
+    assert table["category"] is not None
+    overall = dict(zip(run.names, numbers(run, "rank"), strict=True))
     kinds = set()
-    for row in rows:
-        for view, cell in zip(report.by.views, row["cells"], strict=True):
-            rank, low, high = known[view["label"], row["item"]]
-            overall = int(row["overall"])
-            kind = "better" if high < overall else "worse" if low > overall else ""
-            assert (cell["rank"], cell["kind"]) == (str(rank), kind)
-            kinds.add(kind)
-    assert kinds == {"better", "worse", ""}
-    assert re.search(r"<option value=\"all\">All categories", html(report))
+    ranks = page.partition(">All categories</summary>")[2].partition("</table>")[0]
+    rows = dict(re.findall(r"<tr><th[^>]*><a[^>]*>([^<]*)</a></th>(.*?)</tr>", ranks))
+    assert list(rows) == run.names
+    names = sorted(set(map(str, table["category"])))
+    for category, item, rank, low, high in zip(
+        *(table[key] for key in ("category", "item", "rank", "rank_low", "rank_high")), strict=True
+    ):
+        cell = re.findall(r"<td[^>]*>(.*?)</td>", rows[str(item)])[1 + names.index(str(category))]
+        better, worse = high < overall[str(item)], low > overall[str(item)]
+        said = re.sub(r"<[^>]+>", " ", cell).split()
+        assert said[0] == str(rank)
+        assert ("↑" in cell, "↓" in cell) == (better, worse)
+        kinds.add((better, worse))
+    assert len(kinds) == 3

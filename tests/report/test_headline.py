@@ -1,23 +1,25 @@
-"""The verdict and the chip of the first screen: every state, and what each of them claims."""
+"""The first screen: which items could be the best, and how far to trust the study."""
 
 from __future__ import annotations
 
-from math import sqrt
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 
 import aggcal
 from aggcal._core.tables import Columns
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.report.first_screen import facts
-from aggcal.report.headline import ENOUGH, LITTLE, TOO_MANY_BAD, headline, trust
+from aggcal.pages.markdown import markdown
+from aggcal.report.head import ENOUGH, LITTLE, TOO_MANY_BAD
+from aggcal.report.report import report
+from aggcal.report.run import Run
 
-SOUND_CHECK: dict[str, Any] = {"findings": [], "precision": {"right_order": 0.95}}
-SOUND: dict[str, Any] = {"converged": True, "n_annotators": 5, "check": SOUND_CHECK}
+CHECK: dict[str, Any] = {"findings": [], "precision": {"right_order": 0.95, "says": "Surely."}}
+SOUND: dict[str, Any] = {
+    "version": "0", "method": "own", "n_items": 2, "n_annotators": 5, "n_judgments": 9,
+    "warnings": [], "converged": True, "check": CHECK,
+}  # fmt: skip
 
 
 def items(rank: list[int], low: list[int] | None = None) -> Columns:
@@ -25,48 +27,91 @@ def items(rank: list[int], low: list[int] | None = None) -> Columns:
     columns = {"item": names, "rank": np.array(rank), "consensus": -np.array(rank, dtype=float)}
     if low is None:
         return columns
-    return columns | {"sure_low": np.array(low), "sure_high": np.array(rank)}
+    likely = {"rank_low": np.array(low), "rank_high": np.array(rank)}
+    return columns | likely | {"sure_low": np.array(low), "sure_high": np.array(rank)}
 
 
-def said(rank: list[int], low: list[int] | None = None, **options: Any) -> str:
-    return " ".join(headline({}, items(rank, low), **options)).strip()
+def lines(
+    summary: Mapping[str, Any],
+    table: Columns | None = None,
+    annotators: Columns | None = None,
+    comparisons: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Return the first paragraphs of a report: the title, the verdict, the trust, the reasons."""
+    table = items([1, 2], [1, 2]) if table is None else table
+    run = Run(SOUND | dict(summary), table, annotators or {}, comparisons=comparisons or {})
+    return markdown(report(run)).split("\n\n")
+
+
+def verdict(*given: Any, **more: Any) -> str:
+    return lines(*given, **more)[1].replace("*", "").replace("\\", "")
+
+
+def state(*given: Any, **more: Any) -> str:
+    return lines(*given, **more)[2].strip("*")
+
+
+def checked(**more: Any) -> dict[str, Any]:
+    return {"check": CHECK | more}
+
+
+def problem(code: str, *annotators: str) -> dict[str, Any]:
+    said = {"title": "It is odd", "message": "It is odd.", "why": "", "remedy": "", "topic": "odds"}
+    details = {"annotators": list(annotators)}
+    return {"severity": "problem", "code": code, "details": details, **said}
 
 
 @pytest.mark.parametrize(
-    ("rank", "low", "options", "words"),
+    ("rank", "low", "first", "words"),
     [
-        ([1, 2], None, {}, "i0 leads; certainty was not computed."),
-        ([1, 2], [1, 2], {}, "i0 is the best (95% confidence)."),
-        ([1, 2, 3], [1, 1, 3], {}, "i0 and i1 could each be the best (95% confidence)."),
-        ([1, 2, 3, 4], [1, 1, 1, 4], {}, "i0, i1 and i2 could each be the best (95% confidence)."),
-        ([1, 2, 3], [1, 1, 3], {"could": [1]}, "i1 is the best (95% confidence)."),
-        ([1, 2], [1, 1], {}, "No item stands out: any of the two could be the best."),
-        (list(range(1, 15)), [1] * 12 + [2, 3], {}, "Any of 12 items could be the best (95% conf"),
-        ([1, 1, 1, 1], None, {}, "No leader: four items are tied for first place."),
+        ([1, 2], None, None, "i0 leads; certainty was not computed."),
+        ([1, 2], [1, 2], None, "i0 is the best (95% confidence)."),
+        ([1, 2, 3], [1, 1, 3], None, "i0 and i1 could each be the best (95% confidence)."),
+        (
+            [1, 2, 3, 4],
+            [1, 1, 1, 4],
+            None,
+            "i0, i1 and i2 could each be the best (95% c",
+        ),
+        ([1, 2, 3], [1, 1, 3], [1], "i1 is the best (95% confidence)."),
+        ([1, 2], [1, 1], None, "No item stands out: any of the two could be the best."),
+        (
+            list(range(1, 15)),
+            [1] * 12 + [2, 3],
+            None,
+            "Any of 12 items could be the best (95%",
+        ),
+        ([1, 1, 1, 1], None, None, "No leader: four items are tied for first place."),
     ],
 )
 def test_the_verdict_says_which_items_could_be_the_best(
-    rank: list[int], low: list[int] | None, options: dict[str, Any], words: str
+    rank: list[int], low: list[int] | None, first: list[int] | None, words: str
 ) -> None:
-    assert said(rank, low, **options).startswith(words)
+    comparisons = {} if first is None else {"first": first}
+    assert verdict({}, items(rank, low), comparisons=comparisons).startswith(words)
 
 
 def test_the_verdict_says_its_level() -> None:
-    summary = {"guarantees": {"first": {"values": {"level": 0.9}}}}
-    assert headline(summary, items([1, 2], [1, 2])) == ("i0", "is the best (90% confidence).")
+    claim = {
+        "title": "The best item", "claim": "i0.", "says": "i0.", "about": "consensus",
+        "kind": "confidence", "conditions": [], "holds": True, "values": {"level": 0.9},
+    }  # fmt: skip
+    assert verdict({"guarantees": {"first": claim}}) == "i0 is the best (90% confidence)."
+
+
+def test_a_number_alone_is_called_an_item() -> None:
+    table = items([1, 2], [1, 2]) | {"item": np.array(["7", "8"], dtype=object)}
+    assert verdict({}, table).startswith("Item 7 is the best")
 
 
 def test_no_leader_is_named_where_there_is_no_common_order() -> None:
-    table = items([1, 2], [1, 2])
-    assert headline({"converged": False}, table) == ("", "No result: the fit did not converge.")
-    counted = {"check": {"counts": {"components": 2}}}
-    assert headline(counted, table)[0] == ""
-    assert "two groups" in headline(counted, table)[1]
+    assert verdict({"converged": False}) == "No result: the fit did not converge."
+    said = verdict(checked(counts={"components": 2}))
+    assert said.startswith("No common order: two groups of items")
 
 
 def test_a_study_of_camps_is_not_ready() -> None:
-    camps = {"severity": "problem", "code": "divided", "details": {}}
-    assert state(checked(findings=[camps])) == "not-ready"
+    assert state(checked(findings=[problem("divided")])) == "Not ready"
     one, other = list("abcdefgh"), list("hgfedcba")
     random = np.random.default_rng(1)
     rows = []
@@ -76,64 +121,53 @@ def test_a_study_of_camps_is_not_ready() -> None:
             a, b = random.choice(8, 2, replace=False)
             won = "left" if order.index("abcdefgh"[a]) < order.index("abcdefgh"[b]) else "right"
             rows.append((f"u{u}", "abcdefgh"[a], "abcdefgh"[b], won))
-    report = aggcal.assess(rows, warn=False).with_advice().to_report()
-    assert report.trust.state == "not-ready"
+    assert "**Not ready**" in aggcal.assess(rows, warn=False).report("md")
 
 
-def state(summary: dict[str, Any], annotators: Columns | None = None, **options: Any) -> str:
-    return trust(summary, annotators or {}, **{"intervals": True} | options).state
-
-
-def checked(**more: Any) -> dict[str, Any]:
-    return SOUND | {"check": SOUND_CHECK | more}
-
-
-def test_the_chip_needs_every_condition_to_be_sound() -> None:
-    assert state(SOUND) == "sound"
-    assert state(SOUND, intervals=False) == "care"
-    assert state({k: v for k, v in SOUND.items() if k != "check"}) == "care"
-    assert state(SOUND | {"converged": False}) == "not-ready"
-    assert state(SOUND | {"n_annotators": 1}) == "not-ready"
-    assert state(checked(counts={"components": 3})) == "not-ready"
+def test_trust_needs_every_condition() -> None:
+    assert state({}) == "Sound"
+    assert state({}, items([1, 2])) == "Use with care"
+    unchecked = {key: value for key, value in SOUND.items() if key != "check"}
+    run = Run(unchecked, items([1, 2], [1, 2]))
+    assert "**Use with care**" in markdown(report(run))
+    assert state({"converged": False}) == "Not ready"
+    assert state({"n_annotators": 1}) == "Not ready"
+    assert state(checked(counts={"components": 3})) == "Not ready"
 
 
 @pytest.mark.parametrize(
     ("ordered", "expected"),
     [
-        (ENOUGH, "sound"),
-        (ENOUGH - 0.001, "care"),
-        (LITTLE, "care"),
-        (LITTLE - 0.001, "not-ready"),
+        (ENOUGH, "Sound"),
+        (ENOUGH - 0.001, "Use with care"),
+        (LITTLE, "Use with care"),
+        (LITTLE - 0.001, "Not ready"),
     ],
 )
-def test_the_chip_depends_on_how_sure_the_order_is(ordered: float, expected: str) -> None:
-    assert state(checked(precision={"right_order": ordered})) == expected
+def test_trust_depends_on_how_sure_the_order_is(ordered: float, expected: str) -> None:
+    assert state(checked(precision={"right_order": ordered, "says": "So."})) == expected
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.1, "care"), (TOO_MANY_BAD + 0.01, "not-ready")])
-def test_the_chip_counts_the_judgments_of_bad_annotators(share: float, expected: str) -> None:
-    problem = {"severity": "problem", "code": "guessing", "details": {"annotators": ["bad"]}}
-    who = {
-        "annotator": np.array(["bad", "good"], dtype=object),
-        "n_judgments": np.array([1000 * share, 1000 * (1 - share)]),
-    }
-    assert state(checked(findings=[problem]), who) == expected
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.1, "Use with care"), (TOO_MANY_BAD + 0.01, "Not ready")]
+)
+def test_trust_counts_the_judgments_of_bad_annotators(share: float, expected: str) -> None:
+    people = annotators(["bad", "good"], [1000 * share, 1000 * (1 - share)])
+    assert state(checked(findings=[problem("guessing", "bad")]), annotators=people) == expected
+
+
+def annotators(names: list[str], judgments: list[float], **more: Any) -> Columns:
+    ones = np.ones(len(names))
+    return {
+        "annotator": np.array(names, dtype=object), "n_judgments": np.array(judgments),
+        "reliability": ones, "agreement": ones, **more,
+    }  # fmt: skip
 
 
 def test_a_study_of_guessers_is_not_sound() -> None:
-    assert state(SOUND | {"verdicts": {"reliable": 1, "unclear": 4}}) == "sound"
-    found = trust(SOUND | {"verdicts": {"reliable": 0, "unclear": 5}}, {}, intervals=True)
-    assert found.state == "care"
-    assert found.reasons == ("No annotator can be told from one who guesses.",)
-
-
-def test_ranks_of_few_items_follow_the_covariance_of_their_scores() -> None:
-    # Centred scores of two items are opposites: the gap has twice the error of either.
-    covariance = DenseCovariance(np.eye(2))
-    known = Uncertainty.of("laplace", 0.95, np.array([0.5, -0.5]), covariance)
-    shares = known.top_probabilities(np.array([1]))
-    assert shares is not None
-    assert shares[0, 0] == pytest.approx(ndtr(1.0 / sqrt(2.0)), abs=0.04)
+    assert state({"verdicts": {"reliable": 1, "unclear": 4}}) == "Sound"
+    said = lines({"verdicts": {"reliable": 0, "unclear": 5}})
+    assert said[2:4] == ["**Use with care**", "No annotator can be told from one who guesses."]
 
 
 def test_of_many_alike_items_any_could_be_the_best() -> None:
@@ -144,36 +178,25 @@ def test_of_many_alike_items_any_could_be_the_best() -> None:
         (f"u{k % 30}", f"i{a}", f"i{b}", random.choice(["left", "right"]))
         for k, (a, b) in enumerate(pairs)
     ]
-    report = aggcal.assess(rows, warn=False).to_report()
-    assert len(report.could_be_first) > 250
-    assert report.headline[0] == ""
-    assert "could be the best" in report.headline[1]
+    result = aggcal.assess(rows, warn=False)
+    assert len(result.to_run().could_be_first) > 250
+    assert "could be the best" in result.report("md", check=False).split("\n\n")[1]
 
 
-@pytest.mark.parametrize(("left", "state"), [(0.45, "care"), (0.80, "not-ready")])
-def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, state: str) -> None:
+@pytest.mark.parametrize(("left", "expected"), [(0.45, "Use with care"), (0.80, "Not ready")])
+def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, expected: str) -> None:
     """A judge who chose the right-hand item in 55% is named, and may still be the best of all."""
-    finding = {
-        "severity": "problem",
-        "code": "position-bias",
-        "topic": "one-sided answers",
-        "details": {"annotators": ["gpt"]},
-    }
-    summary = SOUND | {"check": SOUND_CHECK | {"findings": [finding]}}
-    annotators: Columns = {
-        "annotator": np.array(["gpt", "ann"], dtype=object),
-        "n_judgments": np.array([500, 100]),
-        "verdict": np.array(["one-sided", "reliable"], dtype=object),
-        "left_share": np.array([left, 0.5]),
-    }
-    assert trust(summary, annotators, intervals=True).state == state
+    verdicts = np.array(["one-sided", "reliable"], dtype=object)
+    shares = {f"left_share{end}": np.array([left, 0.5]) for end in ("", "_low", "_high")}
+    people = annotators(["gpt", "ann"], [500, 100], verdict=verdicts, **shares)
+    found = checked(findings=[problem("position-bias", "gpt")])
+    assert state(found, annotators=people) == expected
 
 
 @pytest.mark.parametrize(("known", "words"), [(0.899, "just under 90%"), (0.88, "88%")])
 def test_what_rounds_to_its_target_does_not_seem_to_reach_it(known: float, words: str) -> None:
-    check = {"findings": [], "precision": {"right_order": known}}
-    (reason,) = trust(SOUND | {"check": check}, {}, intervals=True).reasons
-    assert f"with probability {words}; the target is 90%." in reason
+    reasons = lines(checked(precision={"right_order": known, "says": "So."}))[3]
+    assert f"with probability {words}; the target is 90%." in reasons
 
 
 def test_every_surface_says_the_same() -> None:
@@ -181,21 +204,21 @@ def test_every_surface_says_the_same() -> None:
     study = aggcal.simulate(items=30, annotators=12, judgments=900, seed=2)
     result: Any = aggcal.assess(study.judgments, study.scores, warn=False)
     claims = result.consensus.claims()
-    checked = result.with_advice()
-    for each in (result, checked):
+    headlines = set()
+    for each in (result, result.with_advice()):
         said = each.to_dict()["guarantees"]
         assert said["certified_pairs"]["values"]["certified"] == claims.count
         assert said["first"]["values"]["could_be_first"] == claims.first.sum()
         assert said["tiers"]["values"]["tiers"] == claims.n_tiers
-        report = each.to_report()
-        names = set(report.items["item"][report.could_be_first])
+        run = each.to_run()
+        names = {run.names[k] for k in run.could_be_first}
         assert names == set(each.consensus.item_ids[claims.first])
-        assert report.headline == result.to_report().headline
-        facts_of = {label: value for label, _, value in facts(report)}
-        assert facts_of["Pairs told apart"].startswith(f"{claims.count:,} of 435")
         place = dict(zip(each.consensus.item_ids, claims.high, strict=True))
         assert [place[item] for item in each.items["item"]] == each.items["sure_high"].tolist()
-        page = each.report("html", check=False)
-        assert "leads" not in report.headline[1]
-        assert said["first"]["claim"].replace("'", "&#39;") in page
+        page, text = each.report("html", check=False), each.report("md", check=False)
+        assert f"Pairs told apart: {claims.count:,} of 435" in text
+        assert said["first"]["claim"].replace("'", "&#x27;") in page
         assert said["certified_pairs"]["claim"] in page
+        headlines.add(text.split("\n\n")[1])
+    assert len(headlines) == 1
+    assert "leads" not in headlines.pop()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from aggcal._core.tables import Columns
 from aggcal.assessment import Assessment, assess
-from aggcal.report.html import RENDERERS
-from aggcal.report.loading import load_report
+from aggcal.assessment.explaining import explain
 from aggcal.report.parts import own_ranks, parts_of
-from aggcal.report.report import Report
+from documents import blocks, document, listing, section, visible, words
 
 SIZES = (7, 4, 2)
 
@@ -35,18 +35,16 @@ def _judgments(parts: tuple[int, ...]) -> list[tuple[str, str, str, str]]:
 def apart() -> Assessment:
     rows = _judgments((0, 1, 2))
     names = sorted({item for _, item, *_ in rows})
-    return assess(rows, {item: float(k) for k, item in enumerate(names)}, warn=False)
+    return assess(rows, {item: float(k) for k, item in enumerate(names)}, warn=False).with_advice()
 
 
 @pytest.fixture(scope="module")
-def report(apart: Assessment, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    folder: Path = tmp_path_factory.mktemp("apart")
-    apart.save(folder)
-    return load_report(folder)
+def told(apart: Assessment) -> dict[str, Any]:
+    return document(apart)
 
 
 def test_ranks_within_a_component_follow_its_scores_and_stay_in_it(apart: Assessment) -> None:
-    items: Columns = apart.item_columns()
+    items = apart.item_columns()
     own, names = own_ranks(items), [str(one) for one in items["item"]]
     score = np.asarray(items["consensus"], dtype=float)
     for part, size in enumerate(SIZES):
@@ -60,45 +58,51 @@ def test_ranks_within_a_component_follow_its_scores_and_stay_in_it(apart: Assess
 
 
 def test_one_component_is_left_as_it_is() -> None:
-    items: Columns = assess(_judgments((0,)), warn=False).item_columns()
+    items = assess(_judgments((0,)), warn=False).item_columns()
     assert own_ranks(items) is items
     assert parts_of(items) == []
 
 
-def test_the_page_has_a_table_for_each_component(report: Report) -> None:
-    page = RENDERERS["html"](report)
-    heads = re.findall(r'class="part".*?<b>(.*?)</b> <span class="muted">(.*?)</span>', page)
-    assert [title for title, _ in heads] == ["Component 1", "Component 2", "Component 3"]
-    assert [int(says.split()[0]) for _, says in heads] == list(SIZES)
-    ranks = [int(one) for one in re.findall(r'c-rank">(?:<i[^>]*></i>)?<b>(\d+)</b>', page)]
+def test_the_table_is_divided_by_component(apart: Assessment, told: dict[str, Any]) -> None:
+    (table,) = (each for each in blocks(told, "listing") if each["id"] == "items")
+    titles = table["groups"]["titles"].values()
+    assert [title for title, _ in titles] == ["Component 1", "Component 2", "Component 3"]
+    assert [int(says.split()[0]) for _, says in titles] == list(SIZES)
+    columns = listing(told, "items")
+    ranks = [columns["rank"]["values"][k] for k in table["order"]]
     assert ranks == [rank for size in SIZES for rank in range(1, size + 1)]
-    assert 'id="topk"' not in page  # nobody is among the first of all
+    assert "top" not in table  # nobody is among the first of all
+    page = visible(apart.report())
     assert "Two random items" not in page
     assert "7, 4 and 2 items" in page
     assert "Each component is calibrated by itself; how calibrated scores" in page
 
 
-def test_markdown_has_them_too(report: Report) -> None:
-    text = RENDERERS["md"](report)
+def test_markdown_has_them_too(apart: Assessment) -> None:
+    text = apart.report("md")
     assert re.findall(r"### (Component \d): (\d)", text) == [
         (f"Component {k}", str(size)) for k, size in enumerate(SIZES, 1)
     ]
     assert len(re.findall(r"^\| 1 \(", text, re.MULTILINE)) == len(SIZES)
-    assert "Largest changes" not in text
     assert "comes from the model alone" in text
 
 
-def test_tied_blocks_stay_within_components(report: Report) -> None:
-    for k in np.flatnonzero(np.isfinite(report.items["block"])).tolist():
-        mates = report.rows.mates(k)
-        assert k in mates
-        assert len({str(report.items["item"][mate])[:2] for mate in mates}) == 1
-
-
-def test_what_a_row_opens_to_names_no_rank_among_all(report: Report) -> None:
-    for k, item in enumerate(map(str, report.items["item"])):
-        detail = report.details.detail(k, item)
+def test_what_a_row_opens_to_names_no_rank_among_all(apart: Assessment) -> None:
+    for item in map(str, apart.item_columns()["item"]):
+        found = explain(apart, item)
         size = SIZES[int(item[1])]
-        assert all(int(one["rank"]) <= size for one in detail["upsets"])
-        assert detail["strip"] is None
-        assert not any("to rank" in said for said in detail["changes"])
+        said = str(found)
+        assert all(int(rank) <= size for rank in re.findall(r"\(rank (\d+)\)", said))
+        assert found.data["n_items"] == size
+        assert not found.data["why"]
+        assert "to rank" not in said
+
+
+def test_a_folder_says_the_same(apart: Assessment, told: dict[str, Any], tmp_path: Path) -> None:
+    from aggcal.cli import main
+
+    apart.save(tmp_path)
+    target = tmp_path / "again.json"
+    assert main(["report", str(tmp_path), "-o", str(target), "-q"]) == 0
+    again = json.loads(target.read_text(encoding="utf-8"))
+    assert words(section(again, "results")) == words(section(told, "results"))

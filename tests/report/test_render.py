@@ -1,3 +1,5 @@
+"""The page of a report: what stands in it, for people and for its script, whatever ids hold."""
+
 from __future__ import annotations
 
 import json
@@ -15,9 +17,10 @@ import pytest
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
-from aggcal.report.html import render
-from aggcal.report.listing import FIRST_ROWS, MOST_ROWS
+from aggcal.pages.fitting import MOST_ROWS
+from aggcal.pages.html import FIRST_ROWS
 from aggcal.simulation import simulate
+from documents import rendered
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -70,17 +73,17 @@ class Page(HTMLParser):
         elif not self.open or self.open[-1] != "style":
             self.text += data
 
-    def data(self, name: str) -> list[dict[str, Any]]:
+    def data(self, name: str) -> dict[str, dict[str, Any]]:
+        """Return the columns that the script gets, by their keys."""
         scripts = [attrs for tag, attrs in self.elements if tag == "script"]
         at = [attrs.get("id") for attrs in scripts].index(f"data-{name}")
         text = self.scripts[at]
         if scripts[at]["type"] != "application/json":
             text = decompress(b64decode(text)).decode()
-        columns: list[dict[str, Any]] = json.loads(text)["columns"]
-        return columns
+        return {column["key"]: column for column in json.loads(text)["columns"]}
 
-    def names(self, name: str) -> list[str]:
-        found: list[str] = next(c["values"] for c in self.data(name) if c["kind"] == "name")
+    def names(self) -> list[str]:
+        found: list[str] = self.data("items")["item"]["values"]
         return found
 
 
@@ -93,7 +96,7 @@ def page_of(result: Assessment, items: Columns | None = None) -> str:
     assert result.consensus is not None
     annotators = result.consensus.annotator_columns()
     columns = items or result.item_columns()
-    return render(result.to_dict(), columns, annotators, comparisons=result.comparisons)
+    return rendered(result.to_dict(), columns, annotators, comparisons=result.comparisons)
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +119,9 @@ def test_a_consensus_alone_has_no_model_and_no_changes() -> None:
     study = simulate(items=20, annotators=5, judgments=200, seed=0)
     page = Page(page_of(assess(study.judgments, warn=False)))
     assert "Consensus scores have no unit" in page.text
-    heads = [attrs.get("data-key") for tag, attrs in page.elements if tag == "th"]
-    assert "consensus" in heads
-    assert not {"model", "change", "calibrated"} & set(heads)
+    keys = set(page.data("items"))
+    assert "consensus" in keys
+    assert not {"model", "change", "calibrated"} & keys
 
 
 def test_the_page_asks_the_network_for_nothing(html: str) -> None:
@@ -148,8 +151,8 @@ def test_the_script_gets_every_row_and_the_page_itself_the_first() -> None:
     result = studied(items=300)
     page = Page(page_of(result))
     columns = result.item_columns()
-    assert page.names("items") == columns["item"].tolist()
-    scores = next(c for c in page.data("items") if c["key"] == "calibrated")
+    assert page.names() == columns["item"].tolist()
+    scores = page.data("items")["calibrated"]
     np.testing.assert_allclose(scores["values"], columns["calibrated"], atol=0.06)
     np.testing.assert_allclose(scores["low"], columns["calibrated_low"], atol=0.06)
     text = page.text
@@ -180,16 +183,16 @@ def test_a_hundred_thousand_items_stay_a_few_megabytes() -> None:
         "block": np.arange(1, n + 1),
         "n_judgments": np.full(n, 20),
     }
-    page = render(summary(n), items, {})
+    page = rendered(summary(n), items)
     assert len(page.encode()) < 5_000_000
-    assert len(Page(page).names("items")) == n
+    assert len(Page(page).names()) == n
 
 
 def test_what_the_page_cannot_list_it_says() -> None:
     n = MOST_ROWS + 1
     items: Columns = {"item": as_text(range(n)), "consensus": np.zeros(n)}
-    page = Page(render(summary(n), items, {}))
-    assert len(page.names("items")) == MOST_ROWS
+    page = Page(rendered(summary(n), items))
+    assert len(page.names()) == MOST_ROWS
     assert "the first 200,000 of 200,001; all are in items.csv" in page.text
 
 
@@ -207,21 +210,21 @@ def test_hostile_ids_stay_text() -> None:
     result = assess(rows, [(a, float(k % 4)) for k, a in enumerate(tame)], warn=False)
     assert result.consensus is not None
     items, annotators = result.item_columns(), result.consensus.annotator_columns()
-    expected = Page(render(result.to_dict() | {"warnings": ["odd."]}, items, annotators))
+    expected = Page(rendered(result.to_dict() | {"warnings": ["odd."]}, items, annotators))
     wild = dict(zip(tame, HOSTILE, strict=True))
     items["item"] = as_text(wild[name] for name in items["item"])
     annotators["annotator"] = as_text([HOSTILE[0]])
     told = result.to_dict() | {"judgments": HOSTILE[0], "warnings": [HOSTILE[1]]}
-    html = render(told, items, annotators)
+    html = rendered(told, items, annotators)
     html.encode("utf-8")
     page = Page(html)
     assert not page.open
     assert page.scripts[-1] == expected.scripts[-1]
-    plain = {"span", "p", "code"}  # a name too long for its row is also among its numbers
+    plain = {"span", "p", "code"}  # a name too long for its row also stands in what it opens to
     tags = [tag for tag, _ in page.elements if tag not in plain]
     assert tags == [tag for tag, _ in expected.elements if tag not in plain]
     assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
-    shown = page.names("items")
+    shown = page.names()
     for name in HOSTILE[:10]:
         assert name in shown
         assert name in page.text
@@ -238,9 +241,10 @@ def test_items_without_a_score_and_intervals_without_end_are_shown() -> None:
         items[name] = items[name].copy()
         items[name][0] = np.nan
     page = Page(page_of(studied(), items))
-    scores = next(c for c in page.data("items") if c["key"] == "calibrated")
+    scores = page.data("items")["calibrated"]
     assert scores["values"][0] is None
-    assert scores["high"][3] == "∞"
+    assert scores["high"][3] == "inf"
+    assert "∞" in page.text
     assert "nan" not in "".join(str(attrs) for _, attrs in page.elements)
 
 
@@ -266,11 +270,9 @@ def test_the_reversed_are_marked() -> None:
     annotators["reliability"] = np.linspace(2.0, -2.0, 12)
     annotators["reliability_low"] = annotators["reliability"] - 0.3
     annotators["reliability_high"] = annotators["reliability"] + 0.3
-    page = Page(render(result.to_dict(), result.item_columns(), annotators))
-    verdict = page.data("annotators")[1]
-    words = [verdict["words"][k] for k in verdict["values"]]
+    page = Page(rendered(result.to_dict(), result.item_columns(), annotators))
+    words = page.data("annotator-table")["verdict"]["values"]
     assert words == ["reversed"] * 5 + ["unclear"] * 2 + ["reliable"] * 5
-    assert "Reversed 5" in page.text
     assert "5 annotators answer in reverse" in page.text
 
 
@@ -278,8 +280,23 @@ def test_a_fit_that_did_not_converge_is_said_first() -> None:
     result = studied()
     assert result.consensus is not None
     told = result.to_dict() | {"converged": False}
-    page = render(told, result.item_columns(), result.consensus.annotator_columns())
+    page = rendered(told, result.item_columns(), result.consensus.annotator_columns())
     assert page.index("did not converge") < page.index('id="results"')
+
+
+def test_pictures_are_shown_where_a_row_opens(tmp_path: Path) -> None:
+    from PIL import Image
+
+    (tmp_path / "pictures").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "pictures" / "a.png")
+    result = assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+    result.save(tmp_path / "out", check=False)
+    seen = ["--pictures", str(tmp_path / "pictures")]
+    assert main(["report", str(tmp_path / "out"), *seen, "-o", str(tmp_path / "p.html"), "-q"]) == 0
+    page = Page((tmp_path / "p.html").read_text(encoding="utf-8"))
+    (picture,) = (attrs for tag, attrs in page.elements if tag == "img")
+    assert str(picture["src"]).startswith("data:image/png;base64,")
+    assert picture["alt"] == "a"
 
 
 def test_the_page_names_a_command_that_makes_it_again(

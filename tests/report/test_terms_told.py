@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,22 +17,36 @@ from aggcal.cli import main
 from aggcal.errors import FileError
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.report import terms
-from aggcal.report.annotators import AnnotatorRows
-from aggcal.report.categories import MOST_CATEGORIES, MOST_ROWS, Categories
-from aggcal.report.ground import NOTHING
-from aggcal.report.html import RENDERERS, html
-from aggcal.report.loading import load_report
+from aggcal.report.categories import MOST_CATEGORIES, MOST_ROWS
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run, load_run
+from conftest import table
+from documents import blocks, document, listing, section, visible, words
 from terms_studies import NAMES, bridged, controlled, rows
 
+SUMMARY = {
+    "version": "0", "method": "own", "n_items": 1, "n_annotators": 1, "n_judgments": 1,
+    "warnings": [],
+}  # fmt: skip
 
-def visible(page: str) -> str:
-    bare = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", page)
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", bare)).split())
+
+def rendered(run: Run, ending: str) -> str:
+    return RENDERERS[ending](report(run))
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def by_category(run: Run) -> dict[str, dict[str, Any]]:
+    """Return the columns of each category that the report shows, by the link to it."""
+    found = {}
+    for group in blocks(json.loads(rendered(run, "json")), "group"):
+        tables = list(blocks(group.get("blocks"), "listing"))
+        if str(group.get("id", "")).startswith("by=") and tables:
+            found[group["id"]] = {each["key"]: each for each in tables[0]["columns"]}
+    return found
+
+
+def move_of(before: float, after: float) -> str:
+    move = int(before) - int(after)
+    return f"{'up' if move > 0 else 'down'} {abs(move)}" if move else "same"
 
 
 def test_shares_are_those_of_the_model() -> None:
@@ -42,11 +55,11 @@ def test_shares_are_those_of_the_model() -> None:
         for grades in (np.ones(1), np.array([1.0, 0.4])):
             known = {"ties": "davidson", "grades": grades.tolist()}
             tie = adjacent_probabilities(np.zeros(1), np.array([nu]), grades)[0, 2]
-            assert terms.tie_share(nu, known) == pytest.approx(tie, rel=1e-12)
+            assert terms.tie_shares(nu, known) == pytest.approx(tie, rel=1e-12)
         tie = rao_kupper_probabilities(np.zeros(1), np.array([nu]))[0, 2]
-        assert terms.tie_share(nu, {"ties": "rao-kupper"}) == pytest.approx(tie, rel=1e-12)
+        assert terms.tie_shares(nu, {"ties": "rao-kupper"}) == pytest.approx(tie, rel=1e-12)
         left, right, _ = adjacent_probabilities(np.array([nu]), np.zeros(1), np.ones(1))[0]
-        assert terms.share(nu) == pytest.approx(left / (left + right), rel=1e-12)
+        assert terms.shares(nu) == pytest.approx(left / (left + right), rel=1e-12)
 
 
 def test_categories_have_a_file(tmp_path: Path) -> None:
@@ -104,11 +117,9 @@ def test_a_report_of_files_says_the_same(which: str, tmp_path: Path) -> None:
     """Whatever is said of terms comes back from the files, word for word."""
     result = bridged() if which == "bridge" else controlled()
     result.save(tmp_path, check=False)
-    read = load_report(tmp_path)
-    fresh = result.to_report()
+    read, fresh = load_run(tmp_path), result.to_run()
     for ending in ("md", "html"):
-        assert visible(RENDERERS[ending](read)) == visible(RENDERERS[ending](fresh))
-    assert json.loads(RENDERERS["json"](read))["terms"] == dict(fresh.terms)
+        assert visible(rendered(read, ending)) == visible(rendered(fresh, ending))
 
 
 def test_terms_are_complete_and_plain() -> None:
@@ -124,45 +135,37 @@ def test_terms_are_complete_and_plain() -> None:
 
 
 def test_sides_and_ties_are_told_as_people_count() -> None:
-    report = controlled().to_report()
-    said, page = terms.annotators_said(report.summary), visible(html(report))
-    assert said in page
-    assert re.search(r"pick the left one (5[6-9]|6[0-8]) times in 100 decided answers", said)
-    assert re.search(r"call a tie in (1\d|2\d|3\d)% of cases", said)
-    listing = report.annotator_listing
-    assert listing is not None
-    left, ties = listing.column("position"), listing.column("tie_readiness")
-    assert left is not None
-    assert ties is not None
-    # What verdicts count is drawn, the estimate for equal items is written beside it.
-    counted = listing.column("left_share")
-    assert counted is not None
-    assert list(AnnotatorRows(listing).charts) == ["reliability", "agreement", "left_share"]
-    assert list(AnnotatorRows(listing).numbers) == ["position", "tie_readiness"]
-    order = {name: k for k, name in enumerate(report.annotators["annotator"].tolist())}
-    for k, name in enumerate(listing.names.values):
-        p = float(report.annotators["position"][order[name]])
-        assert left.values[k] == pytest.approx(100.0 / (1.0 + np.exp(-p)))
-    assert 'data-key="position"' in html(report)
-    assert 'data-key="tie_readiness"' in html(report)
+    result = controlled()
+    run, said = result.to_run(), document(result, check=False)
+    page = visible(result.report(check=False))
+    assert re.search(r"pick the left one (5[6-9]|6[0-8]) times in 100 decided answers", page)
+    assert re.search(r"call a tie in (1\d|2\d|3\d)% of cases", page)
+    shown = listing(said, "annotator-table")
+    # What verdicts count stands beside the estimate for equal items.
+    keys = ["left_share", "position", "tie_readiness"]
+    assert [key for key in shown if key in keys] == keys
+    order = {name: k for k, name in enumerate(run.annotators["annotator"].tolist())}
+    for name, left in zip(shown["annotator"]["values"], shown["position"]["values"], strict=True):
+        p = float(run.annotators["position"][order[name]])
+        assert left == pytest.approx(100.0 / (1.0 + np.exp(-p)), abs=0.5)
 
 
 def test_method_says_what_was_fitted_and_what_was_not_found() -> None:
-    report = controlled().to_report()
-    said = dict(report.terms)
-    assert set(said) == {"Ties", "Sides", "Held equal"}
-    assert "taken out of the scores" in said["Sides"]
-    page, text = visible(html(report)), RENDERERS["md"](report)
-    for label, sentence in said.items():
+    run = controlled().to_run()
+    fitted = dict(terms.sentences(run.summary))
+    assert set(fitted) == {"Ties", "Sides", "Held equal"}
+    assert "taken out of the scores" in fitted["Sides"]
+    page, text = visible(rendered(run, "html")), rendered(run, "md")
+    for label, sentence in fitted.items():
         assert f"{label} {sentence}" in page
-        assert f"**{label}:** " in text
-    known = dict(report.summary["terms"]) | {"position": None, "position_evidence": -4.0}
-    other = dict(terms.sentences(dict(report.summary) | {"terms": known}))
-    assert other["Sides"].startswith("No sign of a preference for a side was found")
+        assert f"- {label}: {sentence}" in text
+    known = dict(run.summary["terms"]) | {"position": None, "position_evidence": -4.0}
+    other = replace(run, summary={**run.summary, "terms": known})
+    assert "No sign of a preference for a side was found" in rendered(other, "md")
 
 
 def test_contexts_are_told() -> None:
-    known = {"name": "prompt", "number": 13, "fitted": True, "sd": 0.5}
+    known: dict[str, Any] = {"name": "prompt", "number": 13, "fitted": True, "sd": 0.5}
     said = dict(terms.sentences({"terms": {"ties": "halves", "contexts": known}}))
     assert "13 contexts (prompt)" in said["Contexts"]
     known |= {"fitted": False, "sd": None}
@@ -171,83 +174,86 @@ def test_contexts_are_told() -> None:
 
 
 def test_both_orders_are_side_by_side() -> None:
-    report = controlled().to_report()
-    control, page = report.control, visible(html(report))
-    assert control.known
-    for row in control.rows:
-        move = int(row["without"]) - int(row["rank"])
-        assert row["move"] == (f"{'up' if move > 0 else 'down'} {abs(move)}" if move else "same")
-    far = max(abs(int(row["without"]) - int(row["rank"])) for row in control.rows)
-    first = control.moved[0]
-    assert abs(int(first["without"]) - int(first["rank"])) == far > 0
-    assert f"the largest move is {far}" in page
-    assert "also removes quality that goes with it" in page
-    words = report.summary["terms"]["control"]["words"]
-    wins = 100.0 / (1.0 + np.exp(-words["value"]))
-    assert f"wins {wins:.0f} of 100 decided answers" in page
+    result = controlled()
+    run, held = result.to_run(), section(document(result, check=False), "held")
+    effects, orders = blocks(held, "table")
+    moves = {}
+    for item, rank, without, move in orders["rows"]:
+        k = run.names.index(item["text"])
+        assert (rank, without) == tuple(
+            f"{run.items[name][k]}" for name in ("rank", "rank_uncontrolled")
+        )
+        assert move == move_of(float(without), float(rank))
+        moves[item["text"]] = abs(int(without) - int(rank))
+    assert list(moves) == run.names
+    (moved,) = blocks(held, "bullets")
+    far = max(moves.values())
+    assert moves[moved["lines"][0][0]["text"]] == far > 0
+    assert f"the largest move is {far}" in held["heading"]
+    assert "also removes quality that goes with it" in words(held)
+    wins = 100.0 / (1.0 + np.exp(-run.summary["terms"]["control"]["words"]["value"]))
+    assert f"wins {wins:.0f} of 100 decided answers" in words(effects)
     assert 55 < wins < 75  # 0.6 · 1.3 by simulation, shrunk to the typical reliability's unit
-    assert "With words held equal" in page
+    assert "With words held equal</a>" in result.report(check=False)
 
 
 def test_common_ground_is_fair_to_both_ends() -> None:
-    report = bridged().to_report()
-    ground, page = report.ground, visible(html(report))
-    assert ground.found
-    assert ground.says in page
-    axis = dict(zip(report.items["item"], report.items["axis"], strict=True))
-    (a, first), (b, second) = ground.ends
-    assert (a, b) == ("A", "B")
-    assert all(axis[item] < 0 for item in first)
-    assert all(axis[item] > 0 for item in second)
-    scores = [float(row["score"].replace("−", "-")) for row in ground.rows]
+    run = bridged().to_run()
+    said = json.loads(rendered(run, "json"))
+    shown, ground = listing(said, "ground"), section(said, "common")
+    axis = dict(zip(run.items["item"], run.items["axis"], strict=True))
+    (ends,) = (group for group in blocks(ground, "group") if group.get("style") == "ends")
+    for sign, end in zip((-1.0, 1.0), ends["blocks"], strict=True):
+        named = [link["text"] for link in blocks(end, "link")]
+        assert named
+        assert all(sign * axis[item] > 0 for item in named)
+    scores = shown["score"]["values"]
     assert scores == sorted(scores, reverse=True)
-    for row in ground.divides:
-        if abs(int(row["a"]) - int(row["b"])) > 2:
-            assert (int(row["a"]) < int(row["b"])) == (axis[row["item"]] < 0)
+    ranks = {letter: shown[f"rank_{letter}"]["values"] for letter in "AB"}
+    (divides,) = blocks(ground, "bullets")
+    for line in divides["lines"]:
+        k = shown["item"]["values"].index(line[0]["text"])
+        if abs(ranks["A"][k] - ranks["B"][k]) > 2:
+            assert (ranks["A"][k] < ranks["B"][k]) == (axis[line[0]["text"]] < 0)
     # Whoever turns the axis round turns the letters round, and nothing else.
-    summary = json.loads(json.dumps(dict(report.summary)))
+    summary = json.loads(json.dumps(dict(run.summary)))
     known = summary["terms"]["axis"]
     known["ends"] = [-known["ends"][1], -known["ends"][0]]
     known["middle"] = -known["middle"]
     turned = replace(
-        report,
+        run,
         summary=summary,
-        items=report.items | {"axis": -report.items["axis"]},
-        annotators=report.annotators | {"stance": -report.annotators["stance"]},
-    ).ground
-    assert [row["item"] for row in turned.rows] == [row["item"] for row in ground.rows]
-    assert [(row["b"], row["a"]) for row in turned.rows] == [
-        (row["a"], row["b"]) for row in ground.rows
-    ]
+        items={**run.items, "axis": -run.items["axis"]},
+        annotators={**run.annotators, "stance": -run.annotators["stance"]},
+    )
+    other = listing(json.loads(rendered(turned, "json")), "ground")
+    assert other["item"]["values"] == shown["item"]["values"]
+    assert (other["rank_B"]["values"], other["rank_A"]["values"]) == (ranks["A"], ranks["B"])
 
 
 def test_nothing_is_shown_where_no_axis_stands_out() -> None:
-    report = bridged(camps=False).to_report()
-    assert report.ground.looked
-    assert not report.ground.found
-    page, text = html(report), RENDERERS["md"](report)
-    assert NOTHING in visible(page)
-    assert NOTHING in text
-    assert "End A" not in visible(page)
+    run = bridged(camps=False).to_run()
+    page, text = rendered(run, "html"), rendered(run, "md")
+    for each in (visible(page), text):
+        assert "No axis of disagreement stands out" in each
+        assert "End A" not in each
     assert 'id="ground"' not in page
 
 
 def test_a_category_is_compared_with_the_overall_order() -> None:
-    report = bridged().to_report()
-    overall = dict(zip(report.items["item"], report.items["rank"], strict=True))
-    views = report.by.views
-    assert [view["key"] for view in views] == ["parks", "roads"]
-    for view in views:
-        assert view["n"] == len(NAMES)
-        for row in view["rows"]:
-            move = int(overall[row["item"]]) - int(row["rank"])
-            assert row["move"] == (
-                f"{'up' if move > 0 else 'down'} {abs(move)}" if move else "same"
-            )
-    page, text = html(report), RENDERERS["md"](report)
-    for view in views:
-        assert f'data-by="{view["key"]}"' in page
-        assert f"### topic: {view['label']}" in text
+    run = bridged().to_run()
+    overall = dict(zip(run.names, run.items["rank"], strict=True))
+    shown = by_category(run)
+    assert list(shown) == ["by=parks", "by=roads"]
+    for columns in shown.values():
+        items, ranks = (columns[key]["values"] for key in ("item", "rank"))
+        assert sorted(items) == NAMES
+        moves = [move_of(overall[name], rank) for name, rank in zip(items, ranks, strict=True)]
+        assert columns["move"]["values"] == moves
+    page, text = rendered(run, "html"), rendered(run, "md")
+    for label in ("parks", "roads"):
+        assert f'id="by={label}"' in page
+        assert f"topic: {label}" in text
 
 
 def test_many_items_and_categories_do_not_make_the_page_heavy() -> None:
@@ -261,11 +267,13 @@ def test_many_items_and_categories_do_not_make_the_page_heavy() -> None:
         "rank": np.tile(np.arange(1, n + 1), groups),
         "n_judgments": np.repeat(np.arange(groups), n),
     }
-    shown = Categories(cells, {"item": ids, "rank": np.arange(1, n + 1)})
-    assert sum(len(view["rows"]) for view in shown.views) <= MOST_ROWS
-    assert len(shown.views) == MOST_CATEGORIES
-    assert "g0" not in {view["label"] for view in shown.views}  # it has the fewest judgments
-    assert "categories.csv has all" in shown.left_out
+    items = {"item": ids, "rank": np.arange(1, n + 1), "consensus": -np.arange(n, dtype=float)}
+    run = Run(SUMMARY, items, categories=cells)
+    shown = by_category(run)
+    assert sum(len(columns["item"]["values"]) for columns in shown.values()) <= MOST_ROWS
+    assert len(shown) == MOST_CATEGORIES
+    assert "by=g0" not in shown  # it has the fewest judgments
+    assert "categories.csv has all" in visible(rendered(run, "html"))
 
 
 def test_one_name_in_two_columns_has_two_links() -> None:
@@ -275,9 +283,11 @@ def test_one_name_in_two_columns_has_two_links() -> None:
         "item": as_text(("a", "a")),
         "score": np.zeros(2),
         "rank": np.ones(2),
+        "n_judgments": np.ones(2),
     }
-    views = Categories(cells, {"item": as_text(("a",)), "rank": np.ones(1)}).views
-    assert [view["key"] for view in views] == ["topic=north", "place=north"]
+    items = {"item": as_text(("a",)), "rank": np.ones(1), "consensus": np.zeros(1)}
+    shown = by_category(Run(SUMMARY, items, categories=cells))
+    assert list(shown) == ["by=topic=north", "by=place=north"]
 
 
 def test_categories_of_other_items_are_refused(tmp_path: Path) -> None:
@@ -285,42 +295,31 @@ def test_categories_of_other_items_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "categories.csv"
     path.write_text(path.read_text().replace("Plan 03", "Somebody else's"))
     with pytest.raises(FileError, match=r"is not in items\.csv"):
-        load_report(tmp_path, force=True)
+        load_run(tmp_path, force=True)
     assert main(["report", str(tmp_path), "-q"]) == 2  # the digest does not fit
 
 
-def test_folders_without_terms_are_still_read(tmp_path: Path) -> None:
-    """As an earlier version wrote them: no such columns, no such keys, no such file."""
+def test_folders_without_terms_say_nothing_of_them(tmp_path: Path) -> None:
     bridged().save(tmp_path, check=False)
     summary = json.loads((tmp_path / "summary.json").read_text())
-    known = summary["terms"]
-    for key in ("n_ties", "contexts", "axis"):
-        del known[key]
-    known["categories"] = {}
-    summary["files"] = {}
+    summary["terms"], summary["files"] = None, {}
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     (tmp_path / "categories.csv").unlink()
-    for name, drop in (("items.csv", 4), ("annotators.csv", 0)):
-        lines = [line.split(",") for line in (tmp_path / name).read_text().splitlines()]
-        kept = [line[: len(line) - drop] for line in lines]
-        (tmp_path / name).write_text("".join(",".join(line) + "\n" for line in kept))
-    report = load_report(tmp_path)
-    assert not report.ground.looked
-    assert not report.by.views
-    assert "Common ground" not in visible(html(report))
-    del summary["terms"]
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
-    assert load_report(tmp_path).terms == []
+    run = load_run(tmp_path)
+    assert not run.categories
+    assert "Common ground" not in rendered(run, "md").partition("## Results")[0]
+    assert 'id="common"' not in rendered(run, "html")
 
 
 def test_names_of_columns_cannot_break_the_page() -> None:
     odd = "</script><b>&"
-    report = bridged().to_report()
-    cells = report.categories | {
-        "column": as_text(odd for _ in report.categories["column"]),
-        "category": as_text(f"{one}|{odd}" for one in report.categories["category"]),
+    run = bridged().to_run()
+    cells = {
+        **run.categories,
+        "column": as_text(odd for _ in run.categories["column"]),
+        "category": as_text(f"{one}|{odd}" for one in run.categories["category"]),
     }
-    page = html(replace(report, categories=cells))
+    page = rendered(replace(run, categories=cells), "html")
     assert "<b>&" not in page
     assert odd in visible(page)
 
@@ -335,11 +334,10 @@ def test_comparison_says_that_terms_differ(tmp_path: Path) -> None:
 
 
 def test_json_has_all_of_it() -> None:
-    held = json.loads(RENDERERS["json"](controlled().to_report()))["held_equal"]
-    ground = json.loads(RENDERERS["json"](bridged().to_report()))["common_ground"]
-    assert held["moved"]
-    assert held["coefficients"][0]["name"] == "words"
-    assert sorted(ground["order"]) == NAMES
+    held = section(document(controlled(), check=False), "held")
+    assert next(blocks(held, "table"))["rows"][0][0] == "words"
+    ground = listing(document(bridged(), check=False), "ground")
+    assert sorted(ground["item"]["values"]) == NAMES
 
 
 def test_a_plain_fit_says_once_that_no_side_is_preferred() -> None:
@@ -353,9 +351,9 @@ def test_a_plain_fit_says_once_that_no_side_is_preferred() -> None:
         "right": [f"i{k}" for k in right],
         "outcome": ["left" if y else "right" for y in won],
     }
-    report = assess(table_, warn=False).to_report()
-    assert report.summary["terms"] is None
-    assert report.summary["position_evidence"] < 2.0
+    run = assess(table_, warn=False).to_run()
+    assert run.summary["terms"] is None
+    assert run.summary["position_evidence"] < 2.0
     said = "No sign of a preference for a side was found"
-    assert visible(html(report)).count(said) == 1
-    assert RENDERERS["md"](report).count(said) == 1
+    assert visible(rendered(run, "html")).count(said) == 1
+    assert rendered(run, "md").count(said) == 1

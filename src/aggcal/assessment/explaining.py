@@ -6,21 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggcal.assessment.comparisons import judged_items
 from aggcal.assessment.result import Assessment
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, TooLittleDataError, some
+from aggcal.pages.document import Document
 from aggcal.registry import LOCAL
-from aggcal.report.contents import numbers
-from aggcal.report.explained import Explanation, explained
-from aggcal.report.loading import fitting, load_report
-from aggcal.report.report import Report
+from aggcal.report.item import item as document_of
+from aggcal.report.run import Run, fitting, load_run
 
 
 def explain(
     result: Assessment | str | Path, item: str, judgments: Any = None, *, force: bool = False
-) -> Explanation:
+) -> Document:
     """Say why an item is where it is: whom it met, who disagreed, why its score moved.
+
+    Printed, the document is Markdown; its ``data`` hold the numbers.
 
     Parameters
     ----------
@@ -39,43 +42,40 @@ def explain(
     >>> import aggcal
     >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("cy", "b", "a")]
     >>> found = aggcal.explain(aggcal.assess(rows, warn=False), "a")
-    >>> found.comparisons
-    ({'item': 'b', 'rank': 2, 'won': 2, 'lost': 1, 'tied': 0},)
+    >>> found.data["comparisons"]
+    [{'item': 'b', 'rank': 2, 'won': 2, 'lost': 1, 'tied': 0}]
     """
     if isinstance(result, Assessment):
         if result.consensus is None or result.judgments is None:
             raise OptionError("there is nothing to explain without judgments; use assess.")
-        report, own = result.with_advice().to_report(), result.judgments.local
-        return explained(report if own is None else with_rows(report, own), item)
-    report = load_report(result, force=force)
+        run, own = result.with_advice().to_run(), result.judgments.local
+        return document_of(run if own is None else with_rows(run, own), item)
+    run = load_run(result, force=force)
     with fitting(result):
-        if judgments is not None:
-            report = with_rows(report, judgments)
-        return explained(report, item)
+        return document_of(run if judgments is None else with_rows(run, judgments), item)
 
 
-def with_rows(report: Report, judgments: Any) -> Report:
-    """Return a report that knows of every item whom it met, from its judgments.
+def with_rows(run: Run, judgments: Any) -> Run:
+    """Return a run that knows of every item whom it met, from its judgments.
 
-    Judgments of other items, or in another number, are refused: they are not those of the report.
+    Judgments of other items, or in another number, are refused: they are not those of the run.
     """
     rows = prepare(judgments, LOCAL).on_one_machine("explaining an item")
-    names = [str(one) for one in report.items["item"]]
-    known = set(names)
+    known = set(run.names)
     others = [str(one) for one in rows.item_ids if str(one) not in known]
     if others:
         raise TooLittleDataError(
             f"{rows.source}: items {some(others)} are not in the results; give the judgments that "
             "the results were made from."
         )
-    wanted = int(report.summary["n_judgments"])
+    wanted = int(run.summary["n_judgments"])
     if rows.n_judgments != wanted:
         raise TooLittleDataError(
             f"{rows.source}: has {rows.n_judgments:,} judgments, the results were made from "
             f"{wanted:,}; give the same ones."
         )
-    ranks = report.rows.ranks
+    ranks = run.number("rank")
     assert ranks is not None  # noqa: S101  # every result has ranks
-    score = numbers(report.items["consensus"])
-    met = judged_items(rows, names, ranks.values.astype(int), score)
-    return replace(report, comparisons={**report.comparisons, **met})
+    score = np.asarray(run.items["consensus"], dtype=np.float64)
+    met = judged_items(rows, run.names, ranks.astype(int), score)
+    return replace(run, comparisons={**run.comparisons, **met})

@@ -13,62 +13,58 @@ from aggcal.assessment.file_names import RESULT_FILES
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
-from aggcal.report.html import RENDERERS
-from aggcal.report.report import Report
+from aggcal.pages.document import Document
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
 
-def report_of(result: Assessment, texts: Any = None) -> Report:
-    """Return what the report of an assessment tells: see `Assessment.to_report`."""
+def run_of(result: Assessment, texts: Any = None) -> Run:
+    """Return what the report of an assessment is made of: see `Assessment.to_run`."""
     columns = result.annotator_columns()
     summary, items = result.to_dict(), result.item_columns()
     cells = result.category_columns()
     if texts is None:
-        return Report(summary, items, columns, comparisons=result.comparisons, categories=cells)
+        return Run(summary, items, columns, comparisons=result.comparisons, categories=cells)
     read = read_texts(texts)
     by_item, judgments = read.by_item, result.judgments
     if judgments is not None and judgments.spelling is not None:
         by_item = judgments.spelling.texts(by_item)
     if by_item or not read.pictures:
         summary |= {"texts": Path(read.source).name}
-    return Report(summary, items, columns, by_item, result.comparisons, read.pictures, cells)
+    return Run(summary, items, columns, by_item, result.comparisons, read.pictures, cells)
 
 
 def save(
-    result: Assessment,
-    report: Report,
-    directory: str | Path,
-    *,
-    force: bool,
-    spreadsheet_safe: bool,
+    result: Assessment, run: Run, directory: str | Path, *, force: bool, spreadsheet_safe: bool
 ) -> list[Path]:
-    """Write the files of an assessment whose report was made: see `Assessment.save`."""
+    """Write the files of an assessment: see `Assessment.save`."""
     table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
-    files: dict[str, Writer] = {"items.csv": table(report.items)}
+    files: dict[str, Writer] = {"items.csv": table(run.items)}
     if result.consensus is not None:
-        files["annotators.csv"] = table(report.annotators)
-        if report.categories:
-            files["categories.csv"] = table(report.categories)
+        files["annotators.csv"] = table(run.annotators)
+        if run.categories:
+            files["categories.csv"] = table(run.categories)
         if camps := camp_columns(result.consensus):
             files["camps.csv"] = table(camps)
-        if report.comparisons:
-            kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
+        if run.comparisons:
+            kept = json.dumps(run.comparisons, ensure_ascii=False, separators=(",", ":"))
             files["comparisons.json"] = partial(_write, f"{kept}\n")
+        document = report(run)
         for ending in ("html", "md"):
-            files[f"report.{ending}"] = partial(_render, RENDERERS[ending], report)
-        _ = report.script_tables  # packing them goes on while the tables are written
+            files[f"report.{ending}"] = partial(_render, RENDERERS[ending], document)
     if result.calibration is not None and result.calibration.unjudged_ids:
         predicted = result.calibration.predict_unjudged().item_columns()
         files["predictions.csv"] = table(predicted)
-    manifest = Manifest("summary.json", report.summary)
+    manifest = Manifest("summary.json", run.summary)
     outdated = [name for name in RESULT_FILES[:-1] if name not in files]
     return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
 
 
-def _render(renderer: Callable[[Report], str], report: Report, file: IO[str]) -> None:
-    file.write(renderer(report))
+def _render(renderer: Callable[[Document], str], document: Document, file: IO[str]) -> None:
+    file.write(renderer(document))
 
 
 def _write(text: str, file: IO[str]) -> None:

@@ -24,9 +24,9 @@ from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.pages.figures import Dot, dots
 from aggcal.registry import LOCAL
 from aggcal.registry.literals import FittedName
-from aggcal.report.method_figure import Dot, method_figure
 
 COMPARISON_FILES = ("comparison.csv", "comparison.svg")
 """What a comparison writes, besides ``summary.json``, which lists it."""
@@ -57,13 +57,15 @@ class MethodComparison(Comparison):
 
     def figure(self) -> str:
         """Return the differences in log-loss from plain Bradley-Terry, drawn as SVG."""
-        dots = []
+        rows = []
         for one in self.measured:
             found = one.differences["log_loss"]
-            dots.append(
+            rows.append(
                 Dot(one.label, found.value, found.low, found.high, chosen=one is self.choice)
             )
-        return method_figure(dots, self.reference, LEVEL)
+        title = f"Held-out log-loss of each method, compared with {self.reference}"
+        name = f"held-out log-loss minus that of {self.reference} ({LEVEL:.0%} intervals; "
+        return dots(rows, title, f"{name}lower is better)")
 
     def save(self, directory: str | Path, *, force: bool = False) -> list[Path]:
         """Write ``comparison.csv``, ``comparison.svg`` and ``summary.json``, all or none.

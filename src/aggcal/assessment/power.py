@@ -27,8 +27,8 @@ from aggcal.engines import prepare
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.pages.figures import growth
 from aggcal.registry import DEFAULT_METHOD, LOCAL
-from aggcal.report.power_figure import PowerLine, power_figure
 from aggcal.simulation import DESIGNS
 
 POWER_FILES = ("power.csv", "power.svg")
@@ -61,15 +61,15 @@ class Power(PowerCurve):
     def figure(self) -> str:
         """Return what studies reach by their number of judgments, drawn as SVG."""
         columns, more = self.columns, self.more
-        line = PowerLine(
+        return growth(
             columns["more" if more else "judgments"].astype(float),
             columns["value"],
-            columns["value_low"],
-            columns["value_high"],
+            (columns["value_low"], columns["value_high"]),
             self.goal.value,
             self.needed or None,
+            measure=self.goal.name,
+            what="more judgments" if more else "judgments",
         )
-        return power_figure(line, self.goal.name, more=more)
 
     def save(self, directory: str | Path, *, force: bool = False) -> list[Path]:
         """Write ``power.csv``, ``power.svg`` and ``summary.json``, all or none.

@@ -19,7 +19,7 @@ from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.aggregation.uncertainty.dependence import dependence, widest
 from aggcal.assessment.comparisons import comparisons
 from aggcal.assessment.decisions import Decisions, decided
-from aggcal.assessment.files import report_of, save
+from aggcal.assessment.files import run_of, save
 from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
 from aggcal.assessment.wishes import Wishes
@@ -38,8 +38,8 @@ from aggcal.errors import (
     did_you_mean,
 )
 from aggcal.registry.limits import VERDICT_ERROR
-from aggcal.report.html import RENDERERS
-from aggcal.report.report import Report
+from aggcal.report.report import RENDERERS, report
+from aggcal.report.run import Run
 
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice
@@ -312,18 +312,18 @@ class Assessment:
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
         result = self.with_advice() if check else self
-        return RENDERERS[format](result.to_report(texts))
+        return RENDERERS[format](report(result.to_run(texts)))
 
-    def to_report(self, texts: Any = None) -> Report:
-        """Return what the report tells, before it is rendered; ``texts`` as for ``report``.
+    def to_run(self, texts: Any = None) -> Run:
+        """Return what the report is made of; ``texts`` as for ``report``.
 
         Examples
         --------
         >>> import aggcal
-        >>> aggcal.assess([("ann", "a", "b")], warn=False).to_report({"a": "An essay"}).texts
+        >>> aggcal.assess([("ann", "a", "b")], warn=False).to_run({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
-        return report_of(self, texts)
+        return run_of(self, texts)
 
     def save(
         self,
@@ -351,8 +351,8 @@ class Assessment:
             Write an apostrophe before ids that a spreadsheet would take for a formula. They are
             then no longer the ids that were read.
         """
-        report = (self.with_advice() if check else self).to_report(texts)
-        return save(self, report, directory, force=force, spreadsheet_safe=spreadsheet_safe)
+        run = (self.with_advice() if check else self).to_run(texts)
+        return save(self, run, directory, force=force, spreadsheet_safe=spreadsheet_safe)
 
     def __repr__(self) -> str:
         stages = [part.method for part in (self.consensus, self.calibration) if part is not None]

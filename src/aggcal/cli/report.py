@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
-from aggcal.cli.console import Console, print_json, refuse_two_documents, show
+from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.cli.parser import parse_as
 from aggcal.errors import AggcalError, OptionError, printable
 
 if TYPE_CHECKING:
     from aggcal.assessment.titles import Titles
     from aggcal.data.base import AnyJudgments
-    from aggcal.report.report import Report
+    from aggcal.report.run import Run
 
 _ATTEMPTS = 5
 """How often results may change while their report is made before we give up."""
@@ -85,8 +85,9 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
-    from aggcal.report.comparison_page import RENDERERS
-    from aggcal.report.loading import fitting, load_report
+    from aggcal.report.report import RENDERERS
+    from aggcal.report.run import fitting, load_run
+    from aggcal.report.two_runs import two_runs
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
@@ -98,12 +99,13 @@ def compare(options: argparse.Namespace) -> int:
         inputs = [folder / name for folder in folders for name in RESULT_FILES]
         refuse_overwriting(target.parent, [target.name], inputs)
         refuse_existing(target, force=options.force)
-    a, b = (load_report(folder, force=options.force) for folder in folders)
+    a, b = (load_run(folder, force=options.force) for folder in folders)
     names = run_names(*folders)
     with fitting(" and ".join(map(str, folders))):
         found = Comparison(a, b, names, independent=options.independent)
-        page = RENDERERS[options.format](found).encode("utf-8", "replace")
-        verdict = " ".join(found.verdict).strip()
+        told = two_runs(found)
+        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+        verdict = told.data["verdict"]
     if options.output == "-":
         sys.stdout.buffer.write(page)
         return 0
@@ -129,9 +131,9 @@ def run_names(a: Path, b: Path) -> tuple[str, str]:
 def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, Any], bytes]:
     """Return the summary as it was read, and the page."""
     from aggcal.io.results import read_categories, read_comparisons, read_results
-    from aggcal.report.html import RENDERERS
-    from aggcal.report.loading import fitting
-    from aggcal.report.report import Report
+    from aggcal.report.report import RENDERERS
+    from aggcal.report.report import report as report_of
+    from aggcal.report.run import Run, fitting
 
     read, items, annotators = read_results(options.results, force=options.force)
     met, cells = read_comparisons(options.results, items), read_categories(options.results, items)
@@ -142,9 +144,9 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     if texts is not None and said:
         summary["texts"] = Path(texts.source).name
     with fitting(options.results):
-        contents = Report(summary, items, annotators, said, met, seen, cells)
+        document = report_of(Run(summary, items, annotators, said, met, seen, cells))
         # A text may hold half a character, which no file can.
-        return read, RENDERERS[options.format](contents).encode("utf-8", "replace")
+        return read, RENDERERS[options.format](document).encode("utf-8", "replace")
 
 
 def _write_inside(
@@ -183,36 +185,40 @@ def _write_inside(
 def explain(options: argparse.Namespace) -> int:
     """Explain, and print."""
     from aggcal.assessment.explaining import with_rows
-    from aggcal.report.explained import explained
-    from aggcal.report.loading import fitting, load_report
+    from aggcal.pages.markdown import markdown
+    from aggcal.report.item import item
+    from aggcal.report.run import fitting, load_run
 
     console = Console(quiet=options.quiet)
     reading.choices_from(options)
-    report, notes = load_report(options.results, force=options.force), list[str]()
+    run, notes = load_run(options.results, force=options.force), list[str]()
     if options.judgments:
-        report = with_rows(report, reading.judgments_from(options, console))
-    elif "pairs" not in report.comparisons:
-        report, note = _read_again(report)
+        run = with_rows(run, reading.judgments_from(options, console))
+    elif "pairs" not in run.comparisons:
+        run, note = _read_again(run)
         notes += [note] if note else []
     with fitting(options.results):
-        found = explained(report, options.item, tuple(notes))
+        found = item(run, options.item, notes)
     console.done()
-    show(found, options)
+    if options.json:
+        print_json(found.data)
+    else:
+        print(markdown(found), end="")
     return 0
 
 
-def _read_again(report: Report) -> tuple[Report, str]:
-    """Return the report with the judgments it was made from, or why they are not at hand."""
+def _read_again(run: Run) -> tuple[Run, str]:
+    """Return the run with the judgments it was made from, or why they are not at hand."""
     from aggcal.assessment.explaining import with_rows
 
     hint = "give the judgments with --judgments for its comparisons"
     try:
-        rows = _stated(report.summary)
+        rows = _stated(run.summary)
         if rows is None:
-            return report, f"DIR does not say where the judgments are; {hint}"
-        return with_rows(report, rows), ""
+            return run, f"DIR does not say where the judgments are; {hint}"
+        return with_rows(run, rows), ""
     except AggcalError as error:
-        return report, f"the judgments could not be read again ({printable(str(error))}); {hint}"
+        return run, f"the judgments could not be read again ({printable(str(error))}); {hint}"
 
 
 def _stated(summary: Mapping[str, Any]) -> AnyJudgments | None:

@@ -1,45 +1,40 @@
-"""Dots: from pictures, rankings and ratings to the paper's real-world tables."""
+"""Dots: from pictures, rankings and ratings to the paper's real-world tables and radar charts."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
-from math import sqrt
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
 from aggcal.calibration.atc import project
+from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.metrics import compare
-from aggcal.models.links import link
-from aggcal.paper import published
-from aggcal.paper.cells import REFITTED, Remark, table_cells
-from aggcal.paper.levels import ModelScores, against_ratings, at_every_level
-from aggcal.paper.optimum import penalised_optimum
-from aggcal.paper.pairs import read_pairs
+from aggcal.metrics import compare, kendall
+from aggcal.pages.document import Text
+from aggcal.paper import recipe
+from aggcal.paper.optimum import penalised_optimum, read_pairs
 from aggcal.paper.pictures import CLEAN, CORRUPTIONS, counts, examples, levels
-from aggcal.paper.ratings import judgments_from_ratings, mean_and_median, read_ratings
-from aggcal.paper.reading_level import recipe_scores, wins_of
-from aggcal.paper.recipe import (
-    Recipe,
-    Wins,
-    alternating_steps,
-    crowd_alternations,
-    homogeneous_optimum,
-)
-from aggcal.paper.result import Result
+from aggcal.paper.plots import radar
+from aggcal.paper.published import BASELINES, METHODS, NAMES, printed
+from aggcal.paper.recipe import read_wins, recipe_scores
+from aggcal.paper.result import METRICS, REFITTED, Result
 
-BASELINES = tuple(published.DOTS_BASELINES)
 UNCENTRED = "_uncentred"
 """What the name of a metric ends in when nothing was centred."""
+TRUTH = np.arange(50.0, 80.0)
+"""Item k has 49 + k dots."""
+IDS = as_text(range(1, 31))
 
-_HRA = Recipe(10.0, ridge=1.1, slope_ridge=1.1, step=1e-3, slope_rate=0.05, steps=10)
-_OTHERS = Recipe(1.0, ridge=1.0, slope_ridge=1.0)
 _SHIFTED = ("wasserstein", "ks", "mse")
 """The metrics that centring changes (KL too, but of samples so far apart it says nothing)."""
+_OF_LEVELS = ("tau_a", "tau_b", "spearman", "wasserstein", "mse")
+_LOWER_IS_BETTER = ("wasserstein", "mse")
 
 _KL = (
     "printed is a sum of p·log(p/q + 1e-5) over two different grids without their spacing, which "
@@ -56,74 +51,66 @@ _CROWD_TCV = (
     "unknown"
 )
 
-TRUTH = np.arange(50.0, 80.0)
-"""Item k has 49 + k dots."""
-
-Orders = dict[tuple[str, str], FloatArray]
-"""For each method and kind, the consensus."""
+ModelScores = dict[tuple[str, float], FloatArray]
+"""For each corruption and level, the model's score of each item."""
+Answer = tuple[str, str, int, float]
+"""Participant, question, item and estimate."""
 
 
 def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
     """Reproduce everything about Dots."""
-    result, ids = Result(), as_text(range(1, 31))
-    orders = _orders(folder, ids, result, say)
+    result = Result()
+    orders = _orders(folder, result, say)
     model = _model_scores(folder, result, quick=quick, say=say)
-    level = nearest(model) if model else None
-    result.facts["nearest_level"] = level
-    scores = None if level is None else model[level]
+    scores = None
+    if model:
+        corruption, level = nearest(model)
+        scores = model[corruption, level]
+        result.blocks.append(
+            Text(
+                f"The model scores of the tables of Dots are contours counted under {corruption} "
+                f"{level:g}, of all levels tried the nearest to the printed model scores."
+            )
+        )
     for (method, kind), consensus in orders.items():
-        result.consensus[f"dots-{method}-{kind}"] = (ids, consensus)
-        _tables(result, (method, kind), consensus, scores)
+        result.tables[f"consensus/dots-{method}-{kind}"] = {"item": IDS, "score": consensus}
+        _compare(result, method, kind, consensus, scores)
     say("dots: rankings against ratings")
     answers = read_ratings(folder / "ratings.csv")
-    mean, median = mean_and_median(answers, len(ids))
-    all_ratings = [rating for *_, rating in answers]
-    result.facts["ratings_range"] = (min(all_ratings), max(all_ratings))
-    as_judgments = penalised_optimum(judgments_from_ratings(answers), "hra-g")
-    ratings = {
+    mean, median = mean_and_median(answers, len(IDS))
+    orders_compared = {
+        "rankings": orders["hra-g", "fitted"],
         "ratings, mean": mean,
         "ratings, median": median,
-        "ratings as judgments": aligned(*as_judgments, ids),
+        "ratings as judgments": penalised_optimum(judgments_from_ratings(answers), "hra-g", IDS),
     }
-    against_ratings(result, TRUTH, orders["hra-g", "fitted"], ratings, model)
+    damaged = [scores for (corruption, _), scores in model.items() if corruption != CLEAN]
+    _against_ratings(result, orders_compared, damaged)
     if model:
-        recipe = {method: orders[method, "recipe"] for method in published.METHODS}
-        at_every_level(result, TRUTH, recipe, mean, model)
+        by_recipe = {method: orders[method, "recipe"] for method in METHODS}
+        _at_every_level(result, by_recipe, mean, model)
     return result
 
 
-def _recipe(method: str, wins: Wins) -> FloatArray:
-    normal, root = link("normal"), sqrt(2.0)
-    if method == "tcv":
-        slack = Recipe(_OTHERS.virtual / root, ridge=_OTHERS.ridge / root)
-        return homogeneous_optimum(wins, normal, slack, width=root)
-    if method == "crowd-bt":
-        return crowd_alternations(wins, link("logistic"), _OTHERS, rounds=10)[0]
-    if method == "crowd-tcv":
-        return crowd_alternations(wins, normal, _OTHERS, width=root, rounds=10)[0]
-    return recipe_scores(method, wins, _HRA)
-
-
-def _orders(folder: Path, ids: TextArray, result: Result, say: Callable[[str], None]) -> Orders:
+def _orders(
+    folder: Path, result: Result, say: Callable[[str], None]
+) -> dict[tuple[str, str], FloatArray]:
     """Fit every method: as the authors did, each answer an annotator, and properly."""
-    wins = wins_of(folder / "judgments.csv", ids, "entry")
+    wins = read_wins(folder / "judgments.csv", IDS, "entry")
     judgments = read_pairs(folder / "judgments.csv")
-    found: Orders = {}
-    for method in published.METHODS:
+    found: dict[tuple[str, str], FloatArray] = {}
+    for method in METHODS:
         say(f"dots: {method}")
-        found[method, "recipe"] = _recipe(method, wins)
-        found[method, "fitted"] = aligned(*penalised_optimum(judgments, method), ids)
+        found[method, "recipe"] = recipe_scores(method, wins, recipe.DOTS[method])
+        found[method, "fitted"] = penalised_optimum(judgments, method, IDS)
     for method in BASELINES:
         say(f"dots: {method}")
         try:
             fitted = aggregate(judgments, method, features="identity", warn=False)
         except OptionError as error:  # an extra is not installed: the page says so
-            result.facts.setdefault("no_baselines", {})[method] = str(error)
+            result.blocks.append(Text(f"{NAMES[method]} is not here: {error}", "caveat"))
             continue
-        found[method, "fitted"] = aligned(fitted.scores, fitted.item_ids, ids)
-    reliability = alternating_steps(wins, link("logistic"), _HRA)[1]
-    result.facts["recipe_reliability"] = (float(reliability.min()), float(reliability.max()))
-    result.facts["sizes"] = (wins.n_annotators, judgments.n_annotators, len(wins.winner))
+        found[method, "fitted"] = aligned(fitted.scores, fitted.item_ids, IDS)
     return found
 
 
@@ -141,14 +128,15 @@ def _model_scores(
                 say(f"dots: counting contours, {corruption} {level:g}")
                 found[corruption, level] = counts(folder, corruption, level)
     except OptionError as error:
-        result.facts["no_pictures"] = str(error)
+        said = f"Radar charts and the model's scores of Dots are not here: {error}"
+        result.blocks.append(Text(said, "caveat"))
     return found
 
 
 def nearest(model: ModelScores) -> tuple[str, float]:
     """Find the level whose scores are nearest to those that the paper must have had."""
     wanted = {
-        metric: published.printed(published.DOTS["hra-g"][metric])[1].value or 1.0
+        metric: float(printed("dots", "hra-g", metric, "model"))
         for metric in ("tau_b", "wasserstein", "mse")
     }
 
@@ -159,38 +147,19 @@ def nearest(model: ModelScores) -> tuple[str, float]:
     return min((key for key in model if key[0] != CLEAN), key=lambda key: off(model[key]))
 
 
-def _tables(
-    result: Result, row: tuple[str, str], consensus: FloatArray, scores: FloatArray | None
+def _compare(
+    result: Result, method: str, kind: str, consensus: FloatArray, scores: FloatArray | None
 ) -> None:
     """Fill a method's row of the table, all centred, and of the same table, nothing centred."""
-    method, kind = row
     vectors = {"consensus": consensus}
     if scores is not None:
         vectors |= {"model": scores, "calibrated": project(consensus, scores)[0]}
-    centred = {v: compare(values, TRUTH, centred=True) for v, values in vectors.items()}
-    raw = {v: compare(values, TRUTH) for v, values in vectors.items()}
-    uncentred = {
-        v: {metric + UNCENTRED: found[metric] for metric in _SHIFTED} for v, found in raw.items()
-    }
-    of_baseline = method in BASELINES
-    # What the paper prints of a baseline is its own output: our consensus.
-    vectors_shown = ("consensus",) if of_baseline else published.VECTORS
-    table = published.DOTS_BASELINES[method] if of_baseline else published.DOTS[method]
-    shifted = {metric + UNCENTRED: text for metric, text in table.items() if metric in _SHIFTED}
-    result.cells += table_cells(
-        ("dots", method, kind), centred, table, vectors=vectors_shown, remark=_remark(method, kind)
-    )
-    result.cells += table_cells(
-        ("dots", method, kind),
-        uncentred,
-        shifted if of_baseline else {},
-        vectors=vectors_shown,
-        remark=_remark(method, kind),
-        metrics=[metric + UNCENTRED for metric in _SHIFTED],
-    )
+    found = {}
+    for name, values in vectors.items():
+        uncentred = compare(values, TRUTH)
+        found[name] = compare(values, TRUTH, centred=True)
+        found[name] |= {metric + UNCENTRED: uncentred[metric] for metric in _SHIFTED}
 
-
-def _remark(method: str, kind: str) -> Remark:
     def remark(metric: str, vector: str) -> tuple[str, bool]:
         if metric.startswith("kl"):
             return _KL, False
@@ -204,4 +173,165 @@ def _remark(method: str, kind: str) -> Remark:
             return REFITTED, True
         return _CROWD_TCV if method == "crowd-tcv" else "", True
 
-    return remark
+    for metrics in (METRICS, [metric + UNCENTRED for metric in _SHIFTED]):
+        result.compare(("dots", method, kind), found, metrics, remark)
+
+
+def read_ratings(path: Path) -> list[Answer]:
+    """Read every estimate that a participant gave."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            (row["annotator"], row["entry"], int(row["item"]), float(row["rating"]))
+            for row in csv.DictReader(file)
+        ]
+
+
+def mean_and_median(answers: list[Answer], n_items: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the median estimate of each item.
+
+    Examples
+    --------
+    >>> mean_and_median([("u", "1", 1, 40.0), ("v", "2", 1, 60.0), ("w", "3", 1, 500.0)], 1)
+    (array([200.]), array([60.]))
+    """
+    of_item: list[list[float]] = [[] for _ in range(n_items)]
+    for _, _, item, rating in answers:
+        of_item[item - 1].append(rating)
+    return np.array([np.mean(r) for r in of_item]), np.array([np.median(r) for r in of_item])
+
+
+def judgments_from_ratings(answers: list[Answer]) -> Judgments:
+    """Compare the items of each question by their estimates, equal ones as a tie.
+
+    Only who was put above whom is kept: exactly what the rankings tell.
+
+    Examples
+    --------
+    >>> rows = [("u", "1", 1, 40.0), ("u", "1", 2, 60.0), ("u", "1", 3, 60.0), ("u", "2", 1, 9.0)]
+    >>> judgments_from_ratings(rows).n_judgments
+    3
+    """
+    questions: dict[str, list[Answer]] = {}
+    for answer in answers:
+        questions.setdefault(answer[1], []).append(answer)
+    rows = [
+        (who, str(left), str(right), "left" if a > b else "right" if b > a else "tie")
+        for question in questions.values()
+        for (who, _, left, a), (_, _, right, b) in combinations(question, 2)
+    ]
+    names = ("annotator", "left", "right", "outcome")
+    columns = zip(*rows, strict=True)
+    return read_pairs({n: np.array(c, dtype=object) for n, c in zip(names, columns, strict=True)})
+
+
+def _against_ratings(
+    result: Result, orders: dict[str, FloatArray], damaged: list[FloatArray]
+) -> None:
+    """Compare the rankings with the ratings, averaged and as judgments, fitted alike."""
+    taus = {
+        name: np.array([kendall(project(order, scores)[0], TRUTH)[1] for scores in damaged])
+        for name, order in orders.items()
+    }
+    own = {name: compare(order, TRUTH) for name, order in orders.items()}
+    rows: list[list[str | float]] = []
+    for name, found in own.items():
+        wins = f"at {np.sum(taus['rankings'] > taus[name])} of {len(damaged)} levels"
+        shown = "–" if name == "rankings" or not damaged else wins
+        rows.append([name, *(found[m] for m in ("tau_a", "tau_b", "spearman")), shown])
+    result.show(
+        "Rankings against ratings (Dots)",
+        "Rankings, and ratings in three ways; the rankings and the ratings as judgments are both "
+        "aggregated by HRA-G, fitted.",
+        ("order", "tau-a", "tau-b", "spearman", "calibration by rankings has the higher tau-b"),
+        rows,
+    )
+    rankings, mean, same = (
+        own[name]["tau_b"] for name in ("rankings", "ratings, mean", "ratings as judgments")
+    )
+    share = (same - mean) / (rankings - mean)
+    said = f"Of the difference in tau-b between rankings and mean ratings, {share:.0%} comes from "
+    result.blocks.append(Text(said + "how the ratings were averaged, not from asking for them."))
+
+
+def _at_every_level(
+    result: Result, orders: dict[str, FloatArray], rating: FloatArray, model: ModelScores
+) -> None:
+    """Calibrate by each ranking and by the mean rating, at every level; draw the radar charts."""
+
+    def measured(values: FloatArray) -> dict[str, float]:
+        return compare(values, TRUTH, centred=True)
+
+    by_model = {level: measured(scores) for level, scores in model.items()}
+    by_rate = {level: measured(project(rating, scores)[0]) for level, scores in model.items()}
+    found = {
+        (method, *level): {
+            "model": by_model[level],
+            "consensus": own,
+            "rank": measured(project(consensus, scores)[0]),
+            "rate": by_rate[level],
+        }
+        for method, consensus in orders.items()
+        for own in [measured(consensus)]
+        for level, scores in model.items()
+    }
+    names = ("method", "corruption", "level", "vector", *_OF_LEVELS)
+    rows = [
+        (*place, vector, *(values[metric] for metric in _OF_LEVELS))
+        for place, vectors in found.items()
+        for vector, values in vectors.items()
+    ]
+    result.tables["levels"] = {
+        name: np.array(column, dtype=object if isinstance(column[0], str) else np.float64)
+        for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    # What a radar chart shows: the paper's s_p, s*, ŝ (Rank) and ŝ (Rate).
+    series = {"model": "model", "consensus": "consensus", "rank": "by rank", "rate": "by rate"}
+    for method in orders:
+        for kind in CORRUPTIONS:
+            mine = {level: v for (m, c, level), v in found.items() if (m, c) == (method, kind)}
+            result.figures[f"radar-{method}-{kind.lower()}"] = radar(
+                f"{NAMES[method]}, {kind.lower().replace('_', ' ')}",
+                [f"{level:g}" for level in mine],
+                {
+                    label: [v[name]["tau_b"] for v in mine.values()]
+                    for name, label in series.items()
+                },
+            )
+    heads = tuple(metric.replace("_", "-") for metric in _OF_LEVELS)
+    damaged = [level for level in model if level[0] != CLEAN]
+    result.show(
+        "Calibration by rank, at how many levels it is better",
+        f"At how many of {len(damaged)} levels calibration by the rank of each method (recipe) is "
+        "better than calibration by the mean rating (the paper's Rate), and than the model itself. "
+        "The noise of LOCAL_NOISE is random: another seed moves a few levels.",
+        ("method", *(f"{head}: rate / model" for head in heads)),
+        [
+            [NAMES[m], *(_wins([found[m, *level] for level in damaged], x) for x in _OF_LEVELS)]
+            for m in orders
+        ],
+    )
+    result.show(
+        "Tau-b at every level",
+        "Of the model, calibrated by rate, and calibrated by the rank of each method (more metrics "
+        "in levels.csv).",
+        ("corruption", "level", "model", "rate", *(NAMES[method] for method in orders)),
+        [
+            [
+                *(corruption, f"{level:g}"),
+                by_model[corruption, level]["tau_b"],
+                by_rate[corruption, level]["tau_b"],
+                *(found[method, corruption, level]["rank"]["tau_b"] for method in orders),
+            ]
+            for corruption, level in model
+        ],
+    )
+
+
+def _wins(found: list[dict[str, dict[str, float]]], metric: str) -> str:
+    """Count where calibration by rank is better than by rate, and than the model."""
+    sign = -1.0 if metric in _LOWER_IS_BETTER else 1.0
+    by_rate, by_model = (
+        sum(sign * (each["rank"][metric] - each[than][metric]) > 0.0 for each in found)
+        for than in ("rate", "model")
+    )
+    return f"{by_rate} / {by_model}"

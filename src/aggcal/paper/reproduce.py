@@ -11,14 +11,20 @@ from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.pages.figures import standalone
+from aggcal.pages.html import page
+from aggcal.pages.markdown import markdown
 from aggcal.paper import dots, reading_level, rq3
-from aggcal.paper.cells import cell_columns
-from aggcal.paper.page import render
-from aggcal.paper.result import Result
-from aggcal.report.axes import standalone
+from aggcal.paper.page import document
+from aggcal.paper.result import Result, cell_columns
+from aggcal.registry.literals import DatasetName
 
-EXPERIMENTS = ("reading-level", "dots", "rq3")
-"""The experiments by name."""
+EXPERIMENTS: dict[str, tuple[DatasetName, Callable[..., Result]]] = {
+    "reading-level": ("reading-level", reading_level.run),
+    "dots": ("dots", dots.run),
+    "rq3": ("reading-level", rq3.run),
+}
+"""The experiments by name: the dataset that each takes, and what runs it."""
 
 
 def reproduce(
@@ -50,39 +56,26 @@ def reproduce(
     list of Path
         The files.
     """
-    names = EXPERIMENTS if what == "all" else (what,)
-    if unknown := [name for name in names if name not in EXPERIMENTS]:
-        near = did_you_mean(unknown[0], (*EXPERIMENTS, "all"))
-        raise OptionError(
-            f"experiment '{unknown[0]}' is unknown{near}; choose {', '.join(EXPERIMENTS)} or all."
-        )
+    if what not in (*EXPERIMENTS, "all"):
+        near = did_you_mean(what, (*EXPERIMENTS, "all"))
+        choices = f"{', '.join(EXPERIMENTS)} or all"
+        raise OptionError(f"experiment '{what}' is unknown{near}; choose {choices}.")
     root = Path(directory)
     manifest = Manifest("reproduction.json", {"version": __version__}, "reproduce")
     check_output(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
-    results: dict[str, Result] = {}
-    for name in names:
-        folder = datasets.find("dots" if name == "dots" else "reading-level", say=say)
-        module = {"reading-level": reading_level, "dots": dots, "rq3": rq3}[name]
-        results[name] = module.run(folder, quick=quick, say=say)
-    page, text = render(results, quick=quick)
-    cells = [cell for result in results.values() for cell in result.cells]
+    results = []
+    for name in EXPERIMENTS if what == "all" else [what]:
+        dataset, run = EXPERIMENTS[name]
+        results.append(run(datasets.find(dataset, say=say), quick=quick, say=say))
+    whole = document(results, quick=quick)
     files: dict[str, Writer | bytes] = {
-        "index.html": lambda file: file.write(page),
-        "index.md": lambda file: file.write(text),
-        "cells.csv": csv_writer(cell_columns(cells)),
+        "index.html": page(whole).encode(),
+        "index.md": markdown(whole).encode(),
+        "cells.csv": csv_writer(cell_columns(cell for each in results for cell in each.cells)),
     }
-    for result in results.values():
-        for name, columns in result.tables.items():
-            files[f"{name}.csv"] = csv_writer(columns)
-        for name, svg in result.figures.items():
-            files[f"figures/{name}.svg"] = _text_writer(standalone(svg))
-        for name, (ids, scores) in result.consensus.items():
-            files[f"consensus/{name}.csv"] = csv_writer({"item": ids, "score": scores})
-        for name, png in result.pictures.items():
-            files[f"figures/{name}.png"] = png
+    for result in results:
+        files |= {f"{name}.csv": csv_writer(table) for name, table in result.tables.items()}
+        files |= {f"figures/{k}.svg": standalone(svg).encode() for k, svg in result.figures.items()}
+        files |= {f"figures/{name}.png": png for name, png in result.pictures.items()}
     outdated = [name for name in manifest.listed(root) if name not in files]
     return write_files(root, files, manifest=manifest, outdated=outdated, force=force)
-
-
-def _text_writer(text: str) -> Writer:
-    return lambda file: file.write(text)

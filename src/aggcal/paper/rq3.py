@@ -17,10 +17,10 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal.calibration.atc import project
 from aggcal.metrics import kendall
-from aggcal.paper.cells import Cell
+from aggcal.pages.document import Text
 from aggcal.paper.plots import lines
 from aggcal.paper.reading_level import load, ridge_model
-from aggcal.paper.result import Result
+from aggcal.paper.result import Cell, Result
 
 _ITEMS, _SD, _TARGETS = 50, 5.0, 50
 _FLAT = 1e-3
@@ -54,15 +54,13 @@ def corrupted(order: FloatArray, target: int, random: np.random.Generator) -> Fl
     7
     """
     values: FloatArray = np.sort(order)
-    found = 0
-    while found < target:
+    for _ in range(target):
         # Only a swap of neighbours in order adds exactly one inversion.
         upward: IntArray = np.flatnonzero(values[:-1] < values[1:])
         if not len(upward):
             break
         k = int(upward[random.integers(len(upward))])
         values[k], values[k + 1] = values[k + 1], values[k]
-        found += 1
     return values
 
 
@@ -79,8 +77,7 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
 def _published(result: Result, *, repeats: int) -> None:
     most = _ITEMS * (_ITEMS - 1) // 2
     targets = np.linspace(0, most, _TARGETS).round().astype(np.int64)
-    names = ("mse", "blocks", "tau_b", "variance")
-    totals = {name: np.zeros(_TARGETS) for name in names}
+    totals = {name: np.zeros(_TARGETS) for name in ("mse", "blocks", "tau_b", "variance")}
     x = np.arange(float(_ITEMS))
     for seed in range(repeats):
         random = np.random.default_rng(seed)
@@ -92,33 +89,33 @@ def _published(result: Result, *, repeats: int) -> None:
             totals["tau_b"][k] += kendall(fit, y)[1] / repeats if np.ptp(fit) > 0.0 else 0.0
             totals["blocks"][k] += float(block.max()) / repeats
             totals["variance"][k] += float(fit.var()) / repeats
-    scaled = {
+    shares = {
         name.replace("_", "-"): values / (np.abs(values).max() or 1.0)
         for name, values in totals.items()
     }
     result.figures["rq3-published"] = lines(
-        "RQ3 as published",
-        targets.astype(float),
-        scaled,
-        ("inversions", "each over its largest"),
+        "RQ3 as published", targets.astype(float), shares, ("inversions", "each over its largest")
     )
     for name, values in totals.items():
-        for place in (0, _TARGETS // 2, _TARGETS - 1):
+        for k in (0, _TARGETS // 2, _TARGETS - 1):
             note = (
-                f"at {targets[place]} inversions; the paper prints a figure only, and measures "
+                f"at {targets[k]} inversions; the paper prints a figure only, and measures "
                 "against the corrupted input itself"
             )
-            result.cells.append(
-                Cell("rq3", "atc", name, "calibrated", "recipe", None, values[place], note=note)
-            )
-    gone = np.flatnonzero(totals["variance"] <= _FLAT * totals["variance"][0])
-    result.facts["published_flat"] = int(targets[gone[0]])
-    result.facts["published_lowest_tau"] = float(totals["tau_b"].min())
+            row = ("rq3", "atc", "recipe", name, "calibrated")
+            result.cells.append(Cell(*row, values[k], note=note))
+    flat = targets[totals["variance"] <= _FLAT * totals["variance"][0]][0]
+    lowest = totals["tau_b"].min()
+    said = (
+        f"The published experiment, run again: its fit is flat from {flat} of {most:,} inversions "
+    )
+    said += f"on, and the lowest mean tau-b of the fit with its own input is {lowest:.2f}."
+    result.blocks.append(Text(said))
 
 
 def _against_truth(result: Result, folder: Path, *, repeats: int) -> None:
     study = load(folder)
-    trained, known = ridge_model(study, split=0)
+    trained, known, _ = ridge_model(study, split=0)
     held = np.ones(len(study.ids), dtype=bool)
     held[known] = False
     truth = study.truth - study.truth.mean()
@@ -128,50 +125,45 @@ def _against_truth(result: Result, folder: Path, *, repeats: int) -> None:
         "trained": ("a trained model", study.truth[held], trained[held]),
         "good": ("a good model (simulated)", truth, truth + noise),
     }
-    for label, (name, right, model) in models.items():
-        _stops_helping(result, (label, name), right, model, repeats=repeats)
+    result.show(
+        "Errors of the ranking, against the truth (Reading Level)",
+        "MSE, centred, of the projection onto the true ranking with more and more of its pairs "
+        "inverted; and from which share on it is worse than the model, and than a constant.",
+        (
+            *("model scores", "model", "perfect ranking", "half inverted", "constant"),
+            *("worse than the model from", "worse than a constant from"),
+        ),
+        [_stops_helping(result, label, case, repeats) for label, case in models.items()],
+    )
 
 
 def _stops_helping(
-    result: Result, named: tuple[str, str], truth: FloatArray, model: FloatArray, *, repeats: int
-) -> None:
+    result: Result, label: str, case: tuple[str, FloatArray, FloatArray], repeats: int
+) -> list[str | float]:
     """Corrupt the true ranking more and more, and find where its projection stops helping."""
-    label, name = named
+    name, truth, model = case
     shares = np.linspace(0.0, 1.0, 21)
-    raw = _centred_mse(model, truth)
+    raw, constant = _centred_mse(model, truth), float(np.var(truth))
     errors = np.mean([_errors(truth, model, shares, seed) for seed in range(repeats)], axis=0)
-    variance = float(np.var(truth))
-
-    def first(limit: float) -> float | None:
-        beyond = np.flatnonzero(errors > limit)
-        return float(shares[beyond[0]]) if len(beyond) else None
-
-    stops = first(raw)
-    result.facts.setdefault("truth", {})[label] = {
-        "name": name,
-        "model": raw,
-        "perfect": float(errors[0]),
-        "half": float(errors[len(errors) // 2]),
-        "constant": variance,
-        "stops": stops,
-        "worse_than_constant": first(variance),
-    }
+    worse = {limit: shares[errors > limit][:1] for limit in (raw, constant)}
     result.figures[f"rq3-truth-{label}"] = lines(
         f"Error against the truth, {name}",
         100.0 * shares,
         {
             "calibrated": errors,
             "model": np.full(len(shares), raw),
-            "a constant": np.full(len(shares), variance),
+            "a constant": np.full(len(shares), constant),
         },
         ("pairs of the ranking that are inverted (per cent)", "MSE"),
-        mark=None if stops is None else 100.0 * stops,
+        mark=100.0 * float(worse[raw][0]) if len(worse[raw]) else None,
     )
-    for k in (0, len(shares) // 4, len(shares) // 2):
+    half = len(shares) // 2
+    for k in (0, half // 2, half):
         note = f"with {shares[k]:.0%} of all pairs inverted, against the truth"
-        result.cells.append(
-            Cell("rq3", f"atc-{label}", "mse", "calibrated", "fitted", None, errors[k], note=note)
-        )
+        row = ("rq3", f"atc-{label}", "fitted", "mse", "calibrated")
+        result.cells.append(Cell(*row, errors[k], note=note))
+    first = [f"{share[0]:.0%}" if len(share) else "never" for share in worse.values()]
+    return [name, raw, float(errors[0]), float(errors[half]), constant, *first]
 
 
 def _errors(truth: FloatArray, model: FloatArray, shares: FloatArray, seed: int) -> FloatArray:

@@ -1,134 +1,76 @@
-"""The rows of the annotators: verdict, reliability, agreement and sides, each with its interval."""
+"""Who judged: the verdict on each, how reliable they are, and which side they prefer."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import Columns, as_text
+from aggcal.advice.verdicts import (
+    GUESSING,
+    ONE_SIDED,
+    PERHAPS_GUESSING,
+    RELIABLE,
+    REVERSED,
+    TOO_FEW,
+    UNCLEAR,
+)
+from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count
-from aggcal.report.listing import STATIC_ROWS, Listing, Numbers, static_rows
-from aggcal.report.scale import Axis
+from aggcal.pages.document import Block, Column, Figure, Line, Listing, Section, Term, Text
+from aggcal.pages.figures import histogram
+from aggcal.pages.numbers import cut, number_text
+from aggcal.registry import BARCW
+from aggcal.report import terms
+from aggcal.report.run import Run
 
-KINDS = {
-    "reversed": "bad",
-    "guessing": "bad",
-    "one-sided": "bad",
-    "perhaps guessing": "care",
-    "unclear": "care",
-    "too few to tell": "none",
-    "reliable": "good",
+VERDICT_WORDS = {
+    REVERSED: "reversed",
+    GUESSING: "guessing",
+    ONE_SIDED: "one-sided",
+    PERHAPS_GUESSING: "perhaps guessing",
+    UNCLEAR: "unclear",
+    TOO_FEW: "too few to tell",
+    RELIABLE: "reliable",
 }
-"""The colour and the sign of each verdict."""
-CROWD = 40
+"""The verdicts on annotators for people, the worst first."""
+VERDICT_CHIPS = {
+    **dict.fromkeys((REVERSED, GUESSING, ONE_SIDED), "bad"),
+    **dict.fromkeys((PERHAPS_GUESSING, UNCLEAR), "care"),
+    TOO_FEW: "none",
+    RELIABLE: "good",
+}
+"""The sign of each verdict."""
+_REASON = 320
+"""Where the reason of a verdict is cut."""
+_CROWD = 40
 """Annotators above which a histogram says what rows no longer do."""
 
 
-@dataclass(frozen=True, eq=False)
-class AnnotatorRows:
-    """The annotators' table as a chart.
+def section(run: Run) -> Section | None:
+    """Return the section of the annotators; None without any.
 
     Examples
     --------
-    >>> from aggcal.report.contents import annotator_listing
-    >>> table = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
-    ...          "n_judgments": np.array([4]), "agreement": np.array([0.25])}
-    >>> rows = AnnotatorRows(annotator_listing({"method": "hra-g"}, table))
-    >>> rows.row(0)["kind"], rows.row(0)["agreement"]["text"], rows.row(0)["reliability"]["dot"]
-    ('care', '25%', '3.00')
+    >>> people = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
+    ...           "n_judgments": np.array([4]), "agreement": np.array([0.25])}
+    >>> run = Run({"method": "hra-g"}, {"item": np.zeros(0)}, people)
+    >>> section(run).heading
+    '0 of 1 annotator are reliable, 1 undetermined'
     """
-
-    listing: Listing
-    random: float = 0.0
-    """The reliability of random answers."""
-
-    @property
-    def n(self) -> int:
-        """How many annotators there are."""
-        return self.listing.n_rows
-
-    @cached_property
-    def charts(self) -> dict[str, tuple[Numbers, Axis]]:
-        """The columns that are drawn, each with its axis."""
-        found = {}
-        sides = "position" if self.listing.column("left_share") is None else "left_share"
-        for key in ("reliability", "agreement", sides):
-            column = self.listing.column(key)
-            if column is None:
-                continue
-            ends = Axis(0.0, 100.0)
-            if key == "reliability":
-                ends = Axis.of(column.values, column.low, column.high, np.array([self.random, 1.0]))
-            found[key] = (column, ends)
-        return found
-
-    @cached_property
-    def numbers(self) -> dict[str, Numbers]:
-        """The columns that are only written."""
-        found = (self.listing.column(key) for key in ("position", "tie_readiness"))
-        return {c.key: c for c in found if c is not None and c.key not in self.charts}
-
-    def _words(self, key: str) -> Sequence[str]:
-        found = self.listing.words(key)
-        return () if found is None else found.values
-
-    @cached_property
-    def has_reasons(self) -> bool:
-        """Whether some verdict says what it rests on."""
-        return any(self._words("reason"))
-
-    @property
-    def counts(self) -> list[tuple[str, str, int]]:
-        """The verdicts that somebody has: in words, their kind, how many."""
-        number = Counter(self._words("verdict"))
-        return [(w, kind, number[w]) for w, kind in KINDS.items() if w in number]
-
-    def row(self, k: int) -> dict[str, Any]:
-        """Return what a row shows."""
-        verdict = self._words("verdict")[k]
-        judged = self.listing.column("n_judgments")
-        return {
-            "k": k,
-            "name": self.listing.names.values[k],
-            "verdict": verdict,
-            "kind": KINDS.get(verdict, "none"),
-            "reason": self._words("reason")[k],
-            "judgments": "" if judged is None else judged.text(k),
-            **{key: _marks(column, axis, k) for key, (column, axis) in self.charts.items()},
-            **{
-                key: {"text": column.text(k), "interval": column.interval(k)}
-                for key, column in self.numbers.items()
-            },
-        }
-
-    @property
-    def static(self) -> list[dict[str, Any]]:
-        """The rows of the page itself, for a reader without scripts."""
-        return [self.row(k) for k in range(static_rows(self.n))]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What the script needs to know beyond the columns."""
-        return {
-            "axes": {key: [axis.low, axis.high] for key, (_, axis) in self.charts.items()},
-            "numbers": list(self.numbers),
-            "kinds": KINDS,
-            "static": STATIC_ROWS,
-        }
+    if not run.annotators:
+        return None
+    found = Counter(run.verdicts)
+    accused = sum(found[verdict] for verdict in (REVERSED, GUESSING, ONE_SIDED))
+    heading = _counts(len(run.verdicts), accused, found[RELIABLE])
+    blocks: list[Block] = [Text(_lede(run), "lede"), listing(run), *_histogram(run)]
+    return Section("annotators", "Annotators", heading, blocks, accused)
 
 
-def counts_said(n: int, bad: int, good: int) -> str:
-    """Say how many annotators are reliable and how many are not, for a heading.
-
-    Examples
-    --------
-    >>> counts_said(5, 1, 3)
-    '3 of 5 annotators are reliable, 1 has problems, 1 undetermined'
-    """
+def _counts(n: int, bad: int, good: int) -> str:
+    """Say how many annotators are reliable and how many are not."""
     said = f"{good:,} of {count(n, 'annotator')} {'is' if good == 1 else 'are'} reliable"
     if bad:
         said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
@@ -136,12 +78,154 @@ def counts_said(n: int, bad: int, good: int) -> str:
     return f"{said}, {rest:,} undetermined" if rest else said
 
 
-def _marks(column: Numbers, axis: Axis, k: int) -> dict[str, str]:
-    """Return what a number shows and where its marks are."""
-    return {
-        "text": column.text(k),
-        "interval": column.interval(k),
-        "dot": axis.place(column.values, k, column.digits),
-        "low": axis.place(column.low, k, column.digits),
-        "high": axis.place(column.high, k, column.digits),
-    }
+def _lede(run: Run) -> Line:
+    """Say what the numbers mean, and what annotators have in common."""
+    said: Line
+    random = run.summary.get("random_reliability")
+    if run.equal:
+        said = (
+            f"{run.summary['method']} takes every annotator to be equally reliable. ",
+            Term("agreement", "Agreement"),
+            " is the share of judgments that match the consensus order.",
+        )
+    elif run.summary["method"] == BARCW.name:
+        means = "the probability that the annotator judges at all; near 0 the answers hardly count"
+        said = (Term("reliability", "Reliability"), f" is {means}.")
+    else:
+        best, below = ("always honest", "below that") if random else ("typical", "negative")
+        means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random, {below}"
+        rest = "means reversed (such answers are inverted)"
+        said = (Term("reliability", "Reliability"), f": {means} {rest}.")
+    common = terms.annotators_said(run.summary)
+    unchecked = "The data were not checked, so these verdicts come from the intervals alone."
+    more = [common, "" if run.checked else unchecked]
+    return (*said, *(f" {each}" for each in more if each))
+
+
+def listing(run: Run) -> Listing:
+    """Return the table of the annotators: the worst verdict first, then the most judgments.
+
+    Examples
+    --------
+    >>> people = {"annotator": np.array(["u", "v"], dtype=object), "reliability": np.zeros(2),
+    ...           "n_judgments": np.array([4, 9]), "agreement": np.array([0.25, 0.5])}
+    >>> listing(Run({"method": "hra-g"}, {"item": np.zeros(0)}, people)).column("annotator").values
+    ['v', 'u']
+    """
+    given = np.asarray(run.annotators["n_judgments"], dtype=np.float64)
+    worst = {verdict: k for k, verdict in enumerate(VERDICT_WORDS)}
+    gravity = np.array([worst.get(verdict, len(worst)) for verdict in run.verdicts])
+    order = np.lexsort((-given, gravity))
+    table = {name: column[order] for name, column in run.annotators.items()}
+    verdicts = [run.verdicts[k] for k in order.tolist()]
+    columns = [
+        Column(
+            "annotator", "Annotator", "name", as_text(table["annotator"]).tolist(),
+            style="c-who", up=True,
+        ),
+        _verdicts(verdicts, table),
+        *_drawn(run, table),
+        Column("n_judgments", "Judgments", values=given[order], style="num c-n"),
+    ]  # fmt: skip
+    number = Counter(verdicts)
+    filters = [
+        {"label": f"{word.capitalize()} {number[verdict]:,}", "column": "verdict", "word": word}
+        for verdict, word in VERDICT_WORDS.items()
+        if number[verdict]
+    ]
+    return Listing(
+        "annotator-table",
+        "annotator",
+        "Annotators, the worst verdict first",
+        columns,
+        "verdict",
+        style="ann",
+        file="annotators.csv",
+        filters=filters,
+    )
+
+
+def _verdicts(verdicts: list[str], table: Columns) -> Column:
+    """Return the verdicts, each with its reason unless the annotator is reliable."""
+    reasons = as_text(table.get("reason", np.full(len(verdicts), "", dtype=object))).tolist()
+    both = zip(verdicts, reasons, strict=True)
+    return Column(
+        "verdict",
+        "Verdict",
+        "word",
+        [VERDICT_WORDS.get(verdict, verdict) for verdict in verdicts],
+        hint="verdict of the data check; without one, of the reliability's interval",
+        style="c-verdict",
+        up=True,
+        kinds={word: VERDICT_CHIPS[verdict] for verdict, word in VERDICT_WORDS.items()},
+        notes=["" if verdict == RELIABLE else cut(reason, _REASON) for verdict, reason in both],
+    )
+
+
+def _drawn(run: Run, table: Columns) -> list[Column]:
+    """Return reliability, agreement and sides, each as a number beside its chart."""
+    found = list[Column]()
+    if not run.equal:
+        level, random = run.score_interval[0], float(run.summary.get("random_reliability") or 0.0)
+        low, high = table.get("reliability_low"), table.get("reliability_high")
+        about = f", {level or '95%'} interval" if low is not None else ""
+        reliability = Column(
+            "reliability", "Reliability", values=_floats(table["reliability"]),
+            low=None if low is None else _floats(low), high=None if high is None else _floats(high),
+            decimals=2, hint="how strongly the answers follow the consensus",
+            style="num v-reliability",
+        )  # fmt: skip
+        found += _with_chart(reliability, "reliability", [random, 1.0], about)
+    given, agree = _floats(table["n_judgments"]), _floats(table["agreement"])
+    ends = share_interval(np.nan_to_num(agree) * given, given)
+    means = "share of judgments that match the consensus order; a tie counts one half"
+    found += _with_chart(_share("agreement", "Agrees", (agree, *ends), means), "agreement")
+    further = terms.annotator_columns(run.summary, table)
+    # Verdicts count answers, so the counted share stands beside a preference that was fitted.
+    if np.isfinite(_floats(table.get("left_share", np.zeros(0)))).any():
+        left = (_floats(table[f"left_share{end}"]) for end in ("", "_low", "_high"))
+        means = "how often the left item was chosen, of the decided judgments"
+        found += _with_chart(_share("left_share", "Left", tuple(left), means), "left share")
+    elif further and further[0].key == "position":
+        found += _with_chart(further.pop(0), "left of equal items")
+    return found + further
+
+
+def _with_chart(
+    number: Column, word: str, ends: list[float] | None = None, about: str = ""
+) -> list[Column]:
+    """Return a column of numbers after the chart that draws it; shares reach from 0 to 100."""
+    legend = [["", f"{word}{about}", word]]
+    marks = {"dot": number.key, "legend": legend, "ends": ends or [0, 100]}
+    style = f"c-chart {number.key}"
+    return [Column(f"{number.key}-chart", "", "chart", marks=marks, style=style), number]
+
+
+def _share(key: str, title: str, shares: tuple[FloatArray, ...], hint: str) -> Column:
+    value, low, high = (100.0 * each for each in shares)
+    style = f"num v-{key}"
+    return Column(key, title, values=value, low=low, high=high, unit="%", hint=hint, style=style)
+
+
+def _floats(column: np.ndarray) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)
+
+
+def _histogram(run: Run) -> list[Block]:
+    """Return how many annotators have which reliability, where there are many."""
+    if run.equal or len(run.verdicts) <= _CROWD:
+        return []
+    reversed_ = np.array(run.verdicts, dtype=object) == REVERSED
+    random = float(run.summary.get("random_reliability") or 0.0)
+    drawn = histogram(
+        _floats(run.annotators["reliability"]),
+        "How many annotators have which reliability",
+        f"reliability ({random:g} = random)",
+        line=random,
+        bars=24,
+        within=(0.0, 1.0),
+        marked=reversed_,
+    )
+    said = "Number of annotators by reliability. Dashed line: random answers."
+    said += " Red: reversed." if reversed_.any() else ""
+    return [Figure("reliability", drawn, said, "histogram", only="page")]

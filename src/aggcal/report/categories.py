@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
-from aggcal._core.tables import Columns
 from aggcal.errors import count
-from aggcal.registry import WIN, ScaleInfo
-from aggcal.report.control import move_words
-from aggcal.report.listing import cut
-from aggcal.report.numerals import DASH, decimals_of, number_text, span
-from aggcal.report.scale import Axis
+from aggcal.pages.document import (
+    Block,
+    Cell,
+    Column,
+    Group,
+    Heading,
+    Link,
+    Listing,
+    Only,
+    Strong,
+    Table,
+    Text,
+)
+from aggcal.pages.numbers import DASH, cut, decimals_of, number_text
+from aggcal.registry import WIN
+from aggcal.report.held_equal import move_words
+from aggcal.report.run import Run, known_scale
+from aggcal.report.terms import level_of
 
 MOST_CATEGORIES = 60
 """Categories to choose from: a longer list is read by a program, not by people."""
 MOST_ROWS, FEWEST_ROWS = 1200, 10
 """Rows of all categories together that a page holds, and of each at least: more make it heavy to
 open, and ``categories.csv`` has them all."""
-NAME = 120
-"""Where names are cut."""
 MOST_ACROSS, MOST_DOWN = 12, 100
 """Columns and rows of the table of all categories: more do not fit a screen."""
+_IN_SHORT = 12  # categories that Markdown shows, too
+_HEAD = 24  # where names are cut in the heads of columns
 
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """One category: which rows of the table are its own."""
+    """One category: which rows of ``categories.csv`` are its own."""
 
     column: str
     name: str
-    own: IntArray
-    judgments: float
+    rows: IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Categories:
-    """The table of ``categories.csv``, as far as a page shows it.
+def blocks(run: Run) -> list[Block]:
+    """Return the orders of all categories; nothing without any.
 
     Examples
     --------
@@ -50,182 +58,220 @@ class Categories:
     ...          "item": np.array(["a", "b"], dtype=object), "score": np.array([0.5, 0.1]),
     ...          "rank": np.array([1, 2]), "n_judgments": np.array([9, 9])}
     >>> items = {"item": np.array(["b", "a"], dtype=object), "rank": np.array([1, 2])}
-    >>> view = Categories(table, items).views[0]
-    >>> view["label"], [row["move"] for row in view["rows"]]
-    ('art', ['up 1', 'down 1'])
+    >>> order = blocks(Run({}, items, categories=table))[0].blocks[1]
+    >>> order.id, order.blocks[1].column("move").values
+    ('by=art', ['up 1', 'down 1'])
     """
+    if not run.categories:
+        return []
+    return [Group(_Orders(run).blocks, "sec", id="by-view")]
 
-    table: Columns
-    items: Columns
-    scale: ScaleInfo | None = None
-    """The scale that scores are told in; None for that of the fit."""
+
+def links(run: Run) -> list[Link]:
+    """Return what leads to the order of each category."""
+    if not run.categories:
+        return []
+    orders = _Orders(run)
+    if len(orders.shown) > MOST_ACROSS:
+        return [Link("the order of each category", "by-view")]
+    return [Link(cut(each.name, _HEAD), f"by={orders.key(each)}") for each in orders.shown]
+
+
+class _Orders:
+    """The rows of ``categories.csv``, put together by category."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._table = run, run.categories
+        self._scale = known_scale(self._table)
+        key = "score" if self._scale is None else self._scale.column
+        times = 100.0 if self._scale is not None and self._scale.name == WIN.name else 1.0
+        score, low, high = (
+            None if (column := self._numbers(name)) is None else times * column
+            for name in (
+                key,
+                *(("low", "high") if key == "score" else (f"{key}_low", f"{key}_high")),
+            )
+        )
+        assert score is not None  # noqa: S101  # the reader refuses a table without
+        self._score, self._low, self._high = score, low, high
+        ranks = np.asarray(run.items.get("rank", ()), dtype=np.float64).tolist()
+        self._overall = dict(zip(run.names, ranks, strict=False))
+
+    def _numbers(self, name: str) -> FloatArray | None:
+        column = self._table.get(name)
+        return None if column is None else np.asarray(column, dtype=np.float64)
 
     @cached_property
     def every(self) -> list[Category]:
         """The categories, in the order of the file."""
-        if not self.table:
-            return []
         pairs = list(
-            zip(map(str, self.table["column"]), map(str, self.table["category"]), strict=True)
+            zip(map(str, self._table["column"]), map(str, self._table["category"]), strict=True)
         )
         code = {pair: k for k, pair in enumerate(dict.fromkeys(pairs))}
         codes = np.array([code[pair] for pair in pairs], dtype=np.int64)
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(code) + 1))
-        given = self.table.get("n_judgments", np.zeros(len(pairs)))
-        return [
-            Category(*pair, order[ends[k] : ends[k + 1]], float(given[order[ends[k]]] or 0.0))
-            for pair, k in code.items()
-        ]
+        return [Category(*pair, order[ends[k] : ends[k + 1]]) for pair, k in code.items()]
 
-    @property
+    @cached_property
     def shown(self) -> list[Category]:
         """Those that a page shows: of too many, the ones with the most judgments."""
         if len(self.every) <= MOST_CATEGORIES:
             return self.every
-        kept = sorted(range(len(self.every)), key=lambda k: -self.every[k].judgments)
+        kept = sorted(range(len(self.every)), key=lambda k: -self._judgments(self.every[k]))
         return [self.every[k] for k in sorted(kept[:MOST_CATEGORIES])]
 
-    @property
-    def left_out(self) -> str:
-        """What a page does not show, in a sentence; nothing where it shows all."""
-        n, rows = len(self.every), max((len(each.own) for each in self.every), default=0)
-        said = []
-        if n > MOST_CATEGORIES:
-            said.append(f"the {MOST_CATEGORIES} of {n:,} categories with the most judgments")
-        if rows > self.limit:
-            said.append(f"the first {self.limit:,} items of each category")
-        return f"Shown: {' and '.join(said)}; categories.csv has all." if said else ""
+    def _judgments(self, category: Category) -> float:
+        given = self._table.get("n_judgments")
+        return 0.0 if given is None else float(given[category.rows[0]] or 0.0)
 
     @property
     def limit(self) -> int:
         """How many rows of each category are shown."""
         return max(FEWEST_ROWS, MOST_ROWS // max(len(self.shown), 1))
 
-    @cached_property
-    def _overall(self) -> Mapping[str, float]:
-        ranks = self.items.get("rank", np.full(len(self.items["item"]), np.nan))
-        return dict(zip(map(str, self.items["item"]), map(float, _numbers(ranks)), strict=True))
-
-    @cached_property
-    def _values(self) -> dict[str, FloatArray]:
-        own = {"score": "score", "low": "low", "high": "high"}
-        if self.scale is not None:
-            key = self.scale.column
-            own = {"score": key, "low": f"{key}_low", "high": f"{key}_high"}
-        known = {name: _numbers(self.table[key]) for name, key in own.items() if key in self.table}
-        times = 100.0 if self.scale is not None and self.scale.name == WIN.name else 1.0
-        scores = {name: times * column for name, column in known.items()}
-        ranks = ("rank", "rank_low", "rank_high")
-        return scores | {key: _numbers(self.table[key]) for key in ranks if key in self.table}
-
     @property
-    def title(self) -> str:
-        """What the scores are called."""
-        return "Score" if self.scale is None else self.scale.title
+    def blocks(self) -> list[Block]:
+        """A heading, the table of all categories, and each category's own table."""
+        found: list[Block] = [Heading("By category", 2)]
+        if 1 < len(self.shown) <= MOST_ACROSS:
+            found.append(self._across())
+        found += [self._order(k, each) for k, each in enumerate(self.shown)]
+        limits = []
+        if len(self.every) > MOST_CATEGORIES:
+            limits.append(
+                f"the {MOST_CATEGORIES} of {len(self.every):,} categories with the most judgments"
+            )
+        if max(len(each.rows) for each in self.every) > self.limit:
+            limits.append(f"the first {self.limit:,} items of each category")
+        if limits:
+            found.append(Text(f"Shown: {' and '.join(limits)}; categories.csv has all.", "note"))
+        return found
 
-    @cached_property
-    def digits(self) -> int | None:
-        """Decimals of the scores."""
-        known = self._values
-        return decimals_of(known["score"], known.get("low"), known.get("high"))
-
-    @cached_property
-    def axis(self) -> Axis:
-        """The axis that all categories share."""
-        return Axis.of(*(self._values.get(name) for name in ("score", "low", "high")))
-
-    @cached_property
-    def views(self) -> list[dict[str, Any]]:
-        """Each category that is shown: its name, its link and its rows."""
+    def key(self, category: Category) -> str:
+        """Return the link to a category: one name in two columns needs both."""
         names = [each.name for each in self.shown]
-        return [
-            {
-                "column": cut(each.column, NAME),
-                "label": cut(each.name, NAME),
-                # One name in two columns needs both in a link.
-                "key": each.name if names.count(each.name) == 1 else f"{each.column}={each.name}",
-                "rows": [self._row(int(k)) for k in each.own[: self.limit]],
-                "n": len(each.own),
-                "ranked": {"rank_low", "rank_high"} <= set(self._values),
-                "says": self._says(each),
-            }
-            for each in self.shown
-        ]
+        alone = names.count(category.name) == 1
+        return category.name if alone else f"{category.column}={category.name}"
 
-    @property
-    def all_key(self) -> str:
-        """The link to the table of all categories: a name that no category has."""
-        key = "all"
-        while any(view["key"] == key for view in self.views):
-            key += " categories"
-        return key
+    # All categories beside each other ------------------------------------------------------------
 
-    @cached_property
-    def overview(self) -> list[dict[str, Any]]:
-        """The rank of each item in every category; nothing where that is too wide for a page."""
-        if not 1 < len(self.shown) <= MOST_ACROSS:
-            return []
-        rows = [{str(self.table["item"][k]): int(k) for k in each.own} for each in self.shown]
+    def _across(self) -> Group:
+        """Return the rank of each item in every category."""
+        rows = [{str(self._table["item"][k]): int(k) for k in each.rows} for each in self.shown]
         order = sorted(self._overall, key=lambda name: self._overall[name])[:MOST_DOWN]
-        return [
-            {
-                "item": name,
-                "short": cut(name, NAME),
-                "overall": number_text(self._overall[name], 0),
-                "cells": [self._cell(own.get(name), self._overall[name]) for own in rows],
-            }
+        links = [Link(cut(each.name, _HEAD), f"by={self.key(each)}") for each in self.shown]
+        body = [
+            (
+                Link(cut(name), f"item={name}"),
+                Strong(number_text(self._overall[name], 0)),
+                *(self._cell(own.get(name), self._overall[name]) for own in rows),
+            )
             for name in order
         ]
+        said = (
+            "An arrow marks a rank whose interval excludes the overall rank: the item does better "
+            "(↑) or worse (↓) in that category."
+        )
+        key = "all"
+        while key in map(self.key, self.shown):
+            key += " categories"
+        numbers = frozenset(range(1, len(links) + 2))
+        table = Table(("Item", "Overall", *links), body, "grid ranks", numbers)
+        return Group(
+            [Text(said, "lede"), Group([table], "across")],
+            "fold", "All categories", f"by={key}", only="page",
+        )  # fmt: skip
 
-    def _cell(self, k: int | None, overall: float) -> dict[str, str]:
+    def _cell(self, k: int | None, overall: float) -> Cell:
         """Return a rank in a category, and whether its interval excludes the overall one."""
         if k is None:
-            return {"rank": DASH, "kind": ""}
-        known = self._values
-        kind = ""
-        if "rank_low" in known and "rank_high" in known:
-            better, worse = known["rank_high"][k] < overall, known["rank_low"][k] > overall
-            kind = "better" if better else "worse" if worse else ""
-        return {"rank": number_text(float(known["rank"][k]), 0), "kind": kind}
+            return DASH
+        rank = number_text(float(self._table["rank"][k]), 0)
+        low, high = self._table.get("rank_low"), self._table.get("rank_high")
+        if low is None or high is None or low[k] <= overall <= high[k]:
+            return rank
+        return Strong(f"{rank} {'↑' if high[k] < overall else '↓'}")
 
-    def _says(self, category: Category) -> str:
-        number = category.judgments
-        said = (
-            f"{count(int(number), 'judgment')}" if float(number).is_integer() else f"{number:,.1f}"
+    # One category --------------------------------------------------------------------------------
+
+    def _order(self, number: int, category: Category) -> Group:
+        """Return the order of a category, beside the overall ranks."""
+        own = category.rows[: self.limit]
+        ids = [str(each) for each in self._table["item"][own]]
+        table = Listing(
+            f"by-{number}",
+            "item",
+            f"Items in the order of {cut(category.name)}",
+            self._columns(own, ids),
+            "rank",
+            style="res by-table",
+            file="categories.csv",
+            tools=False,
         )
-        missing = len(self.items["item"]) - len(category.own)
-        rest = f"; {count(missing, 'item')} {'was' if missing == 1 else 'were'} not compared in it"
-        return said + (rest if missing > 0 else "")
+        found: list[Block] = [Text(self._said(category), "lede"), table]
+        if len(category.rows) > len(own):
+            said = f"The first {len(own):,} of {len(category.rows):,} items; all are in "
+            found.append(Text(f"{said}categories.csv.", "note"))
+        title = f"{cut(category.column)}: {cut(category.name)}"
+        only: Only = "page" if number >= _IN_SHORT else ""
+        return Group(found, "fold", title, f"by={self.key(category)}", only=only)
 
-    def _row(self, k: int) -> dict[str, str]:
-        known, name = self._values, str(self.table["item"][k])
-        rank, overall = float(known["rank"][k]), self._overall.get(name, float("nan"))
-        marks = {"dot": self.axis.at(float(known["score"][k]), self.digits), "low": "", "high": ""}
-        interval = ""
-        if "low" in known and "high" in known and np.isfinite(known["low"][k] + known["high"][k]):
-            low, high = float(known["low"][k]), float(known["high"][k])
-            marks |= {
-                "low": self.axis.at(low, self.digits),
-                "high": self.axis.at(high, self.digits),
-            }
-            interval = span(low, high, self.digits)
-        ranks = ""
-        if "rank_low" in known and "rank_high" in known:
-            first, last = float(known["rank_low"][k]), float(known["rank_high"][k])
-            ranks = span(first, last) if np.isfinite(first + last) else ""
-        return {
-            "item": name,
-            "short": cut(name, NAME),
-            "rank": number_text(rank, 0),
-            "ranks": ranks,
-            "score": number_text(float(known["score"][k]), self.digits),
-            "interval": interval,
-            "overall": number_text(overall, 0),
-            "move": "" if overall != overall else move_words(overall - rank),  # noqa: PLR0124
-            **marks,
-        }
+    def _columns(self, own: IntArray, ids: list[str]) -> list[Column]:
+        def of(column: FloatArray | None) -> FloatArray | None:
+            return None if column is None else column[own]
 
+        ranks, low, high = (of(self._numbers(f"rank{end}")) for end in ("", "_low", "_high"))
+        assert ranks is not None  # noqa: S101  # the reader refuses a table without
+        overall = np.array([self._overall.get(name, np.nan) for name in ids])
+        moved = [
+            "" if np.isnan(was) else move_words(was - now)
+            for was, now in zip(overall, ranks, strict=True)
+        ]
+        drawn = [each for each in (self._score, self._low, self._high) if each is not None]
+        every = np.concatenate(drawn)
+        every = every[np.isfinite(every)]
+        legend = [["dot", "score in this category", ""]]
+        if self._low is not None:
+            level = f"{100.0 * level_of(self._run.summary):g}%"
+            legend.append(["line", f"{level} interval", "interval"])
+        # All categories share an axis.
+        ends = [float(every.min()), float(every.max())] if every.size else None
+        marks = {"dot": "score", "legend": legend, "ends": ends}
+        digits = decimals_of(self._score, self._low, self._high)
+        return [
+            Column("rank", "Rank", values=ranks, style="c-rank", up=True),
+            *(
+                [
+                    Column(
+                        "ranks", "Likely ranks", "interval", ranks, low, high,
+                        word="likely ranks", style="c-ranks",
+                    )
+                ]
+                if low is not None
+                else []
+            ),
+            Column("item", "Item", "name", ids, style="c-item", up=True, to="item"),
+            Column("chart", "", "chart", marks=marks, style="c-chart"),
+            Column(
+                "score",
+                "Score" if self._scale is None else self._scale.title,
+                "number",
+                self._score[own], of(self._low), of(self._high),
+                decimals=digits,
+                style="num c-score",
+            ),
+            Column("overall", "Overall rank", values=overall, style="num c-n"),
+            Column("move", "Against overall", "word", moved, style="num c-against"),
+        ]  # fmt: skip
 
-def _numbers(column: np.ndarray) -> FloatArray:
-    return np.asarray(column, dtype=np.float64)
+    def _said(self, category: Category) -> str:
+        """Say how much was judged in a category."""
+        number = self._judgments(category)
+        whole = float(number).is_integer()
+        said = count(int(number), "judgment") if whole else f"{number:,.1f}"
+        missing = len(self._run.names) - len(category.rows)
+        if missing > 0:
+            verb = "was" if missing == 1 else "were"
+            said += f"; {count(missing, 'item')} {verb} not compared in it"
+        return f"{said}. An item with few judgments here is drawn towards its overall score."

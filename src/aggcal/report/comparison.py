@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.errors import OptionError, TableError, count, some
+from aggcal.errors import OptionError, TableError, some
 from aggcal.metrics import kendall, spearman
-from aggcal.report import compared, contents
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
-from aggcal.report.report import Report
+from aggcal.report.run import Run
+from aggcal.report.terms import level_of
 
 _SELDOM = 0.2
 """Of the items that stayed, how many are called moved where the runs may share judgments, as a
@@ -30,7 +29,7 @@ class Comparison:
     Parameters
     ----------
     a, b
-        The reports of the two runs.
+        The two runs.
     names
         What to call them.
     independent
@@ -42,15 +41,15 @@ class Comparison:
     ...     rank = np.arange(1, len(order) + 1)
     ...     items = {"item": np.array(order, dtype=object), "consensus": -1.0 * rank,
     ...              "rank": rank, "rank_low": rank, "rank_high": rank, "sure_low": rank}
-    ...     return Report({"method": "own", "n_items": len(order), "n_annotators": 1,
+    ...     return Run({"method": "own", "n_items": len(order), "n_annotators": 1,
     ...                    "n_judgments": 9, "warnings": [], "converged": True}, items)
     >>> found = Comparison(run("x", "y", "z"), run("y", "x", "z"))
-    >>> " ".join(found.verdict)
-    '2 of 3 items changed places beyond what the judgments leave open; x is the best in A, y is ...'
+    >>> found.items, found.direction
+    (['y', 'x', 'z'], array([ 1, -1,  0]))
     """
 
-    a: Report
-    b: Report
+    a: Run
+    b: Run
     names: tuple[str, str] = ("A", "B")
     independent: bool = False
 
@@ -70,7 +69,7 @@ class Comparison:
             )
 
     @property
-    def runs(self) -> tuple[Report, Report]:
+    def runs(self) -> tuple[Run, Run]:
         """Both."""
         return self.a, self.b
 
@@ -78,14 +77,7 @@ class Comparison:
     def _rows(self) -> tuple[dict[str, int], dict[str, int]]:
         """The row of each judged item, in both runs."""
         first, second = (
-            {
-                str(item): k
-                for k, (item, score) in enumerate(
-                    zip(each.items["item"], contents.numbers(each.items["consensus"]), strict=True)
-                )
-                if not np.isnan(score)
-            }
-            for each in self.runs
+            {run.names[k]: int(k) for k in np.flatnonzero(_judged(run))} for run in self.runs
         )
         return first, second
 
@@ -118,7 +110,7 @@ class Comparison:
         if not all(key in each.items for each in self.runs):
             return None
         first, second = (
-            contents.numbers(each.items[key])[rows]
+            _floats(each.items[key])[rows]
             for each, rows in zip(self.runs, self.positions, strict=True)
         )
         return first, second
@@ -212,20 +204,6 @@ class Comparison:
         return bool(bdtr(self.moved - 1, n, rate) < level)
 
     @cached_property
-    def verdict(self) -> tuple[str, str]:
-        """One sentence: how many items moved, and who leads."""
-        of, leads = count(len(self.items), "item"), compared.leader(self)
-        if self.withheld:
-            return "", f"Nothing can be claimed about moves: {self.withheld}; {leads}."
-        if not self.moved:
-            none = "No item changed places beyond what the judgments leave open"
-            return "", f"{none}; {leads}."
-        said = f"{self.moved:,} of {of}"
-        if self.by_chance:
-            return said, f"changed places, but chance alone could explain so few; {leads}."
-        return said, f"changed places beyond what the judgments leave open; {leads}."
-
-    @cached_property
     def order(self) -> dict[str, Any]:
         """How alike the two orders are."""
         a, b = (each.astype(np.float64) for each in self.ranks)
@@ -237,51 +215,98 @@ class Comparison:
             "tau_b": tau_b,
             "spearman": spearman(a, b) if n > 1 else np.nan,
             "pairs": pairs,
-            "changed": compared.changed_pairs(a, b, tau_a),
+            "changed": changed_pairs(a, b, tau_a),
         }
         first, second = (
             _certified(each, rows) for each, rows in zip(self.runs, self.positions, strict=True)
         )
         if first is not None and second is not None:
-            found |= compared.certified_changes(a, b, first, second)
+            found |= certified_changes(a, b, first, second)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return compared.to_dict(self)
 
-
-def _certified(report: Report, rows: IntArray) -> BoolArray | None:
+def _certified(run: Run, rows: IntArray) -> BoolArray | None:
     """Return which common items are certified above which; None where it is not known."""
-    claim = (report.summary.get("guarantees") or {}).get("certified_pairs") or {}
-    masks = report.comparisons.get("certified")
+    claim = (run.summary.get("guarantees") or {}).get("certified_pairs") or {}
+    masks = run.comparisons.get("certified")
     if masks is None or (claim.get("values") or {}).get("certified") is None:
         return None
-    if not _sorted(report):
+    if not _sorted(run):
         return None
-    found: BoolArray = compared.certified_matrix(masks)[np.ix_(rows, rows)]
+    found: BoolArray = certified_matrix(masks)[np.ix_(rows, rows)]
     return found
 
 
-def _sorted(report: Report) -> bool:
+def _sorted(run: Run) -> bool:
     """Whether the rows are in the order of ``comparisons.json``: nobody sorted the table."""
-    listed = [str(item) for item in report.comparisons.get("items") or ()]
-    return listed == [str(item) for item in report.items["item"][: len(listed)]]
+    listed = [str(item) for item in run.comparisons.get("items") or ()]
+    return listed == run.names[: len(listed)]
 
 
-def _beliefs(report: Report, rows: IntArray) -> RankBeliefs:
-    items = report.items
-    top = report.comparisons.get("top") if _sorted(report) else None
-    low, high = contents.numbers(items["rank_low"]), contents.numbers(items["rank_high"])
-    return RankBeliefs.of(rows, low, high, level_of(report.summary), top)
+def _beliefs(run: Run, rows: IntArray) -> RankBeliefs:
+    items = run.items
+    top = run.comparisons.get("top") if _sorted(run) else None
+    low, high = _floats(items["rank_low"]), _floats(items["rank_high"])
+    return RankBeliefs.of(rows, low, high, level_of(run.summary), top)
 
 
-def level_of(summary: Mapping[str, Any]) -> float:
-    """Return the level of a run's rank intervals.
+def _judged(run: Run) -> BoolArray:
+    return ~np.isnan(_floats(run.items["consensus"]))
+
+
+def _floats(column: np.ndarray) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)
+
+
+def changed_pairs(a: FloatArray, b: FloatArray, tau_a: float) -> int:
+    """Return how many pairs two rankings order in opposite ways, from their tau-a.
 
     Examples
     --------
-    >>> level_of({"uncertainty": {"level": 0.9}}), level_of({})
-    (0.9, 0.95)
+    >>> changed_pairs(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 3.0]), 1 / 3)
+    1
     """
-    return float((summary.get("uncertainty") or {}).get("level") or 0.95)
+    pairs = len(a) * (len(a) - 1) / 2.0
+    if not pairs:
+        return 0
+    tied = [_tied(np.unique(each, return_counts=True)[1]) for each in (a, b)]
+    both = _tied(np.unique(np.column_stack([a, b]), axis=0, return_counts=True)[1])
+    return round((pairs - sum(tied) + both - tau_a * pairs) / 2.0)
+
+
+def _tied(sizes: Any) -> float:
+    return float(np.sum(sizes * (sizes - 1.0) / 2.0))
+
+
+def certified_matrix(masks: list[str]) -> BoolArray:
+    """Return which item is certified above which, from ``certified`` of ``comparisons.json``.
+
+    Examples
+    --------
+    >>> certified_matrix(["0", "1", "1"]).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    """
+    found = np.zeros((len(masks), len(masks)), dtype=np.bool_)
+    for k, bits in enumerate(masks):
+        found[:, k] = [int(bits, 16) >> i & 1 for i in range(len(masks))]
+    return found
+
+
+def certified_changes(
+    a: FloatArray, b: FloatArray, in_a: BoolArray, in_b: BoolArray
+) -> dict[str, int]:
+    """Return how many of the pairs that changed order are certified in A, in B and in both.
+
+    Examples
+    --------
+    >>> above = np.array([[False, True], [False, False]])
+    >>> certified_changes(np.array([1.0, 2.0]), np.array([2.0, 1.0]), above, above.T)
+    {'certified_in_a': 1, 'certified_in_b': 1, 'certified_opposite': 1}
+    """
+    changed = np.triu(np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0)
+    first, second = in_a | in_a.T, in_b | in_b.T
+    return {
+        "certified_in_a": int((changed & first).sum()),
+        "certified_in_b": int((changed & second).sum()),
+        "certified_opposite": int((changed & first & second).sum()),
+    }

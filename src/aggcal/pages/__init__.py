@@ -1,0 +1,1 @@
+"""Pages as plain data, and their writers: HTML, Markdown and JSON."""
