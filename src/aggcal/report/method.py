@@ -119,7 +119,8 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
         for each in claim["conditions"]
     ]
     needs = needs or [(_STATES[True], " Computed from these data")]
-    return said, _ABOUT[claim["about"]], _KINDS[claim["kind"]][0], needs
+    about, kind = str(claim["about"]), str(claim["kind"])
+    return said, _ABOUT.get(about, about), _KINDS.get(kind, (kind,))[0], needs
 
 
 # How it was computed ------------------------------------------------------------------------------
