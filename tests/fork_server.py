@@ -34,7 +34,6 @@ PRELOADED = (
     "aggcal.assessment.comparisons",
     "aggcal.assessment.decisions",
     "aggcal.assessment.files",
-    "aggcal.assessment.rank_changes",
     "aggcal.assessment.result",
     "aggcal.assessment.tables",
     "aggcal.assessment.wishes",
