@@ -30,7 +30,7 @@ _FIRST = "annotator 1"
 
 def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
-    if options.anchors is not None:
+    if options.true_scores is not None:
         return _suggest_anchors(options)
     with modules_stay():
         from aggcal.advice.suggest import suggest_pairs
@@ -80,17 +80,17 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
     from aggcal.io.writing.write import csv_writer, write_file
 
     console = Console(quiet=options.quiet)
-    check_anchor_suggestion(options.anchors, options.method, options.seed)
+    check_anchor_suggestion(options.true_scores, options.method, options.seed)
     _refuse_for_anchors(options)
     reading.choices_from(options)
     _check_form(options)
     _refuse_output(options)
     if not reading.judgment_files(options):
-        raise OptionError("--anchors needs judgments; give their file.")
+        raise OptionError("--true-scores needs judgments; give their file.")
     judgments = reading.judgments_from(options, console)
     scores = reading.scores_from(options, console)
     found = suggest_anchors(
-        judgments, scores, n=options.anchors, method=options.method, seed=options.seed
+        judgments, scores, n=options.true_scores, method=options.method, seed=options.seed
     )
     console.warn(*found.consensus.warnings)
     console.say(
@@ -115,7 +115,9 @@ def _refuse_for_anchors(options: argparse.Namespace) -> None:
     rows = {option.dest: option for option in COMMANDS["suggest"].options}
     for name in _ONLY_FOR_PAIRS:
         if getattr(options, name) not in (rows[name].default, False, []):
-            raise OptionError(f"--{rows[name].key} is about pairs, not about --anchors; omit it.")
+            raise OptionError(
+                f"--{rows[name].key} is about pairs, not about --true-scores; omit it."
+            )
 
 
 def _check_form(options: argparse.Namespace) -> None:

@@ -230,7 +230,7 @@ def simulate(
     from aggcal.models.links import link as link_of  # waits for SciPy
 
     _check_numbers(2, items=items)
-    _check_numbers(1, annotators=annotators, judgments=judgments)
+    _check_numbers(1, annotators=annotators, number=judgments)
     _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd, latent_sd=latent_sd)
     off = {"location": location, "scale": scale, "model_bias": model_bias}
     _check_numbers(None, model_slope=model_slope, **off)

@@ -105,6 +105,12 @@ def test_columns_and_outcomes_are_tables_and_are_added_to(tmp_path: Path) -> Non
     assert parsed(tmp_path, named, "suggest", "--annotator", "cem")["annotator"] == ["cem"]
 
 
+def test_what_is_for_all_commands_means_the_same_to_all(tmp_path: Path) -> None:
+    common = 'judgments = "j.csv"\nscores = "s.csv"\nanchors = "a.csv"\n'
+    assert parsed(tmp_path, common, "run", "-o", "out")["anchors"] == f"{tmp_path}/a.csv"
+    assert parsed(tmp_path, common, "suggest")["true_scores"] is None
+
+
 def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
     for name, command in STUDY_COMMANDS.items():
         lines = [f"[{name}]"]

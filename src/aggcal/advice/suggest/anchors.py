@@ -98,7 +98,7 @@ class AnchorSuggestions:
 def check_anchor_suggestion(n: int, method: str = DEFAULT_METHOD, seed: int = 0) -> None:
     """Refuse options before anything is read."""
     if isinstance(n, bool) or n < 1:
-        raise OptionError(f"anchors is {n}; give how many items to suggest, 1 or more.")
+        raise OptionError(f"--true-scores is {n}; give how many items to suggest, 1 or more.")
     if method not in PREDICTABLE:
         raise OptionError(f"method '{method}' has no link; choose {', '.join(PREDICTABLE)}.")
     check_seed(seed)
