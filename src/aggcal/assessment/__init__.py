@@ -26,7 +26,6 @@ from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
-from aggcal.assessment.following import fitted
 from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
@@ -145,7 +144,6 @@ def assess(
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
-    fitted(judgments, consensus, seed or 0)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != ROBUST.name or consensus.quantifiable:
