@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import aggcal  # for the name of what is returned, which is loaded when it is asked for
 from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
@@ -48,7 +47,7 @@ from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
-from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST
+from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
 
 if TYPE_CHECKING:
@@ -195,11 +194,11 @@ def check_options(
     --------
     >>> check_options(level=95)
     Traceback (most recent call last):
-    aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
+    aggcal.errors.OptionError: level is 95; give a number between 0 and 1, such as 0.95.
     """
     check_method(method, prior, estimator, given_features=features is not None, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
-    check_seed(seed or 0)
+    limits.check(seed=seed)
     check_frame(frame)
     check_uncertainty(uncertainty, level=level, draws=draws)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)

@@ -34,8 +34,8 @@ from aggcal.errors import (
     AggcalWarning,
     AlikeIdsWarning,
     OptionError,
+    check_choice,
     count,
-    did_you_mean,
 )
 from aggcal.registry.limits import VERDICT_ERROR
 from aggcal.report.html import RENDERERS
@@ -306,9 +306,7 @@ class Assessment:
         >>> print(result.report("md").splitlines()[0])
         # 2 items compared by 2 annotators
         """
-        if format not in RENDERERS:
-            near = did_you_mean(format, RENDERERS)
-            raise OptionError(f"format '{format}' is unknown{near}; choose {', '.join(RENDERERS)}.")
+        check_choice("format", format, RENDERERS)
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
         result = self.with_advice() if check else self

@@ -8,6 +8,7 @@ from math import isfinite
 
 from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, count
+from aggcal.registry import limits
 from aggcal.registry.limits import VERDICT_ERROR
 
 
@@ -38,19 +39,13 @@ class Wishes:
         Traceback (most recent call last):
         aggcal.errors.OptionError: the grades 50, 40 do not rise; give the lowest boundary first.
         """
-        whole = top is None or (not isinstance(top, bool) and top == int(top) and top >= 1)
-        if not whole:
-            raise OptionError(f"top is {top}; give a whole number of items, 1 or more.")
-        if cut is not None and not isfinite(cut):
-            raise OptionError(f"the cut is {cut}; give a number.")
+        limits.check(top=top, cut=cut, error=error)
         ends = tuple(float(each) for each in grades or ())
         if not all(map(isfinite, ends)):
             raise OptionError("a grade boundary is not finite; give numbers.")
         if any(a >= b for a, b in pairwise(ends)):
             shown = ", ".join(f"{end:g}" for end in ends)
             raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
-        if not 0.0 < error < 0.5:  # noqa: PLR2004  # an item would be in and out
-            raise OptionError(f"the error is {error}; give a number between 0 and 0.5.")
         return cls(None if top is None else int(top), cut, ends, float(error))
 
     @property

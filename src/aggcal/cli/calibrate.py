@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
     with modules_stay():
-        from aggcal._core.machine import check_seed
         from aggcal.assessment import Assessment
         from aggcal.assessment.titles import checked_titles
         from aggcal.calibration import calibrate as project
@@ -38,7 +37,6 @@ def calibrate(options: argparse.Namespace) -> int:
         second_model=options.second_model or None,
         level=options.level,
     )
-    check_seed(options.seed)
     _check_model(options)
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)

@@ -110,7 +110,6 @@ _CONSENSUS = "the comparisons (consensus)"
 
 def demo(options: argparse.Namespace) -> int:
     """Run both stages on the dataset, name the report, and say how far off everybody is."""
-    from aggcal._core.machine import check_seed
     from aggcal.assessment import assess
     from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
@@ -118,7 +117,6 @@ def demo(options: argparse.Namespace) -> int:
     from aggcal.io.texts import read_texts
 
     console, folder = Console(quiet=options.quiet), Path(options.output)
-    check_seed(options.seed)
     refuse_output(options, [])
     story = STORIES[options.data]
     titles = checked_titles(options.title or story.title, options.question or story.question)

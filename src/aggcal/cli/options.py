@@ -10,7 +10,7 @@ from aggcal import registry
 from aggcal._core.records import replace
 from aggcal.cli.table import Group, Option
 from aggcal.errors import OptionError
-from aggcal.registry.limits import MOST_DIGITS, VERDICT_ERROR
+from aggcal.registry.limits import ABOVE_0, MOST_DIGITS, VERDICT_ERROR
 
 # How values of their own kinds are read ----------------------------------------------------------
 
@@ -280,7 +280,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
         "reliabilities jointly, as the paper does", choices=registry.ESTIMATORS),
     Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
     Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
-        "instead of an estimate"),
+        "instead of an estimate", numbers=ABOVE_0),
     Option("--uncertainty KIND", "how standard errors are computed: from the curvature of the "
         "fit, widened where answers depend on each other (robust), from the curvature alone "
         "(laplace), by refitting resampled annotators or contexts (bootstrap), or not at all "
@@ -311,7 +311,7 @@ STAGE_2 = Group("Stage 2 (calibrated scores)", (
         (*registry.CALIBRATORS, registry.AUTO_CALIBRATOR.name)),
     Option("--model-sd X", "standard deviation of the model's errors, such as its validation "
         "error. For fused, too large is better than too small; for safe, at most 1.4 times too "
-        "large; for atc, it adds an estimate of the error"),
+        "large; for atc, it adds an estimate of the error", numbers=ABOVE_0),
     Option("--anchors FILE", "table item,truth of at least 5 items drawn at random. They correct "
         "the level, tell fused the scale and how far to trust the model, and measure the gain. "
         "With 9 anchors (level 0.9) or 19 (0.95), intervals cover the truth"),

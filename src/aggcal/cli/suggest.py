@@ -76,11 +76,10 @@ def suggest(options: argparse.Namespace) -> int:
 
 def _suggest_anchors(options: argparse.Namespace) -> int:
     """Print the items whose true score is worth finding out, or write them."""
-    from aggcal.advice.suggest.anchors import check_anchor_suggestion, suggest_anchors
+    from aggcal.advice.suggest.anchors import suggest_anchors
     from aggcal.io.writing.write import csv_writer, write_file
 
     console = Console(quiet=options.quiet)
-    check_anchor_suggestion(options.true_scores, options.method, options.seed)
     _refuse_for_anchors(options)
     reading.choices_from(options)
     _check_form(options)

@@ -118,8 +118,8 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
             value: object = "x"
             if option.flag:
                 value = True
-            elif option.kind in (int, float):
-                value = 1
+            elif option.limit is not None:
+                value = 60 if option.kind is int else 0.4
             elif option.choices:
                 value = next(iter(option.choices))
             elif key in ("column", "outcome"):

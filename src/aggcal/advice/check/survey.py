@@ -11,7 +11,6 @@ import numpy as np
 from aggcal._core.arrays import IntArray
 from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
-from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
@@ -35,7 +34,7 @@ from aggcal.advice.check.findings import (
 from aggcal.advice.check.lapses import Lapses, lapse_findings
 from aggcal.advice.check.of_data import of_data
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
-from aggcal.advice.check.precision import Precision, precision, refuse_aim
+from aggcal.advice.check.precision import Precision, precision
 from aggcal.advice.check.presentation import BothOrders, both_orders
 from aggcal.advice.check.reliability import Strays, strays
 from aggcal.advice.check.sample import MANY, sample
@@ -50,7 +49,7 @@ from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
-from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry import DEFAULT_METHOD, limits
 from aggcal.registry.literals import FittedName
 
 Step = Callable[[str], None]
@@ -113,16 +112,16 @@ def check(
     >>> found.findings[0].details["joining_pairs"]
     [['c', 'a']]
     """
-    check_aims(method, wanted_error, seed)
+    limits.check(precision=wanted_error, seed=seed)
+    refuse_method(method)
     step: Step = on_step or (lambda _: None)
     study = Study.of(judgments)
     judgments = study.checked_judgments(MANY)
     scores, consensus = study.checked_scores(scores), study.checked_consensus(consensus, method)
-    many = len(judgments.count) > MANY
-    quick = many if quick is None else quick
+    quick = len(judgments.count) > MANY if quick is None else quick
     if on_step is not None:
         step = _Numbered(on_step, 3 + judgments.sided + 3 * (not quick) + with_precision)
-    part = sample(judgments, seed) if quick and many else None
+    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     chosen = judgments if part is None else part.judgments
     grouped = None if consensus is None else grouping(chosen)  # goes on beside what follows
     step("checking the comparisons")
@@ -165,20 +164,6 @@ def check(
     left_out = (*of_part, *looked.not_checked, *dependence_not_checked(uncertainty))
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
-
-
-def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
-    """Refuse options of `check` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_aims("hra-x", None, 0)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: a check cannot fit 'hra-x'; choose hra-g, ...
-    """
-    refuse_aim(wanted_error)
-    refuse_method(method)
-    check_seed(seed)
 
 
 def _precision_of(
