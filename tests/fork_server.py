@@ -36,7 +36,6 @@ PRELOADED = (
     "aggcal.assessment.files",
     "aggcal.assessment.result",
     "aggcal.assessment.tables",
-    "aggcal.assessment.wishes",
     "aggcal.cli",
     "aggcal.cli.report",
     "aggcal.cli.results",

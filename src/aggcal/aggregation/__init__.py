@@ -286,9 +286,8 @@ def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) ->
         raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
 
 
-def check_uncertainty(kind: str | None, *, level: float, draws: int) -> None:
+def check_uncertainty(kind: str | None, draws: int) -> None:
     """Refuse an uncertainty that is none."""
-    limits.check(level=level)
     if kind is None:
         return
     check_choice("uncertainty", kind, UNCERTAINTIES)

@@ -124,9 +124,12 @@ def assess(
         "uncertainty": uncertainty, "level": level, "draws": draws, "model_sd": model_sd,
         "seed": seed,
     }  # fmt: skip
-    others = {"calibrator": calibrator, "features": features, "second_model": second_model}
-    others |= {"terms": terms, "frame": frame}
-    check_options(**given, **others, engine=engine)
+    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
+    check_engine(method, engine, prior=prior, estimator=estimator)
+    check_uncertainty(uncertainty, draws)
+    limits.check(level=level, seed=seed)
+    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
+    check_frame(frame)
     titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
     scores, known = _read(scores, model_sd, anchors, second_model, scale)
@@ -168,40 +171,6 @@ def assess(
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
-
-
-def check_options(
-    *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
-    prior: PriorChoice = "default",
-    estimator: Estimator | None = None,
-    terms: Terms | None = None,
-    features: Any = None,
-    weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = ROBUST.name,
-    level: float = LEVEL,
-    draws: int = 200,
-    model_sd: float | None = None,
-    second_model: Any = None,
-    seed: int | None = None,
-    engine: str | Engine = LOCAL,
-    frame: Frame | None = None,
-) -> None:
-    """Refuse options of `assess` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_options(level=95)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: level is 95; give a number between 0 and 1, such as 0.95.
-    """
-    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
-    check_engine(method, engine, prior=prior, estimator=estimator)
-    limits.check(seed=seed)
-    check_frame(frame)
-    check_uncertainty(uncertainty, level=level, draws=draws)
-    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 
 
 def _read(

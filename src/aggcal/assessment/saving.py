@@ -10,7 +10,7 @@ from typing import IO, Any, ClassVar
 from aggcal._core.tables import Columns, as_frame
 from aggcal._version import __version__
 from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import csv_writer, write_files
+from aggcal.io.writing.write import Writer, csv_writer, write_files
 
 
 class Saved:
@@ -60,7 +60,10 @@ class Saved:
             Replace files of these names whoever wrote them.
         """
         table, figure = self.FILES
-        files = {table: csv_writer(self.columns), figure: partial(_write, self.figure())}
+        files: dict[str, Writer] = {
+            table: csv_writer(self.columns),
+            figure: partial(_write, self.figure()),
+        }
         return write_files(directory, files, manifest=self.manifest(self.to_dict()), force=force)
 
 

@@ -17,7 +17,7 @@ from aggcal.registry.limits import VERDICT_ERROR
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import PriorChoice
     from aggcal.assessment import Assessment
-    from aggcal.assessment.wishes import Wishes
+    from aggcal.assessment.decisions import Wishes
     from aggcal.data.control import Control
     from aggcal.models.general.terms import Terms
 
@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
     with modules_stay():
         from aggcal.aggregation.scales import check_anchor
         from aggcal.assessment import assess
+        from aggcal.assessment.decisions import check_top
         from aggcal.assessment.titles import checked_titles
-        from aggcal.assessment.wishes import check_top
         from aggcal.cli.results import finish, refuse_output
 
     console, both = Console(quiet=options.quiet), "scores" in options
@@ -62,22 +62,26 @@ def run(options: argparse.Namespace) -> int:
 
 def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     """Return the options of `aggcal.assess` that need no file, or refuse them."""
-    from aggcal.aggregation import check_control
-    from aggcal.assessment import check_options
+    from aggcal.aggregation import check_control, check_engine, check_method, check_uncertainty
+    from aggcal.calibration import check_calibration
 
     reading.check_engine(options)
     check_control(options.method, options.estimator, given=options.control is not None)
     stage_1 = STAGE_1.given(options)
-    how = {
-        name: stage_1[name] for name in ("method", "estimator", "uncertainty", "draws", "engine")
-    }
-    how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
-    known: dict[str, Any] = {"terms": terms_from(options), "features": options.features}
+    how = {name: stage_1[name] for name in ("method", "estimator")} | {"prior": prior_from(options)}
+    given_features = options.features is not None
+    check_method(**how, given_features=given_features, terms=terms_from(options))
+    check_engine(**how, engine=options.engine)
+    how |= {name: stage_1[name] for name in ("uncertainty", "draws")}
+    check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator
-        known |= {"model_sd": options.model_sd, "second_model": options.second_model or None}
-    check_options(**how, **known)
-    return how
+        known: dict[str, Any] = {
+            "model_sd": options.model_sd,
+            "second_model": options.second_model or None,
+        }
+        check_calibration(options.calibrator, **known)
+    return how | {"engine": options.engine, "level": options.level, "seed": options.seed}
 
 
 def prior_from(options: argparse.Namespace) -> PriorChoice:
@@ -150,13 +154,13 @@ def anchored_from(options: argparse.Namespace, console: Console) -> dict[str, An
 def wishes_from(options: argparse.Namespace) -> Wishes:
     """Return what is to be decided, or refuse it before anything is read."""
     from aggcal.aggregation.scales import check_scale, check_values
-    from aggcal.assessment.wishes import Wishes
+    from aggcal.assessment.decisions import Wishes
 
     fitted = "top" in options
     if fitted:
         check_scale(options.scale, options.elo_anchor, options.method)
     top = options.top if fitted else None
-    found = Wishes.of(top, options.cut, options.grades, options.error)
+    found = Wishes(top, options.cut, options.grades, options.error)
     if fitted and "scores" not in options and options.anchors is None:
         # Without a model or anchors it is the consensus that is cut and graded.
         cuts = () if found.cut is None else (found.cut,)
