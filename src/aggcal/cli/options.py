@@ -266,6 +266,16 @@ TERMS = Group("terms", (
         "(axis, also without a word after it), in camps, or whichever predicts others better "
         "(auto)", "off", registry.BRIDGES, alone=registry.BRIDGES[0]),
 ))
+PRIOR_SDS = (
+    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
+    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
+        "instead of an estimate", numbers=ABOVE_0),
+)
+CLUSTER = (
+    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
+        "without it, this machine does the work"),
+    Option("--workers N", "number of threads on this machine (without --scheduler)"),
+)
 STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--method", "aggregation method; see 'aggcal methods'. auto: the simplest that "
         "predicts held-out judgments well, as 'aggcal compare' finds it",
@@ -278,9 +288,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--estimator", "for methods with reliabilities: marginal integrates them out and "
         "allows for reversed annotators (the default); mode maximises over scores and "
         "reliabilities jointly, as the paper does", choices=registry.ESTIMATORS),
-    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
-    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
-        "instead of an estimate", numbers=ABOVE_0),
+    *PRIOR_SDS,
     Option("--uncertainty KIND", "how standard errors are computed: from the curvature of the "
         "fit, widened where answers depend on each other (robust), from the curvature alone "
         "(laplace), by refitting resampled annotators or contexts (bootstrap), or not at all "
@@ -291,9 +299,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--engine", "where the computation runs: on this machine (local), on its GPU (gpu), "
         "or on a Dask cluster (dask), which also reads the files (JUDGMENTS may then be a "
         "pattern, or any path that fsspec supports)", registry.LOCAL, registry.ENGINES),
-    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
-        "without it, this machine does the work"),
-    Option("--workers N", "number of threads on this machine (without --scheduler)"),
+    *CLUSTER,
 ))
 
 # Stage 2 -----------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.console import Console
-from aggcal.cli.options import STAGE_1, TERMS
+from aggcal.cli.options import CLUSTER, PRIOR_SDS, STAGE_1, TERMS
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_METHOD, LOCAL, LOGISTIC, METHODS
 from aggcal.registry.limits import VERDICT_ERROR
@@ -24,12 +23,11 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it, if there are any."""
-    with modules_stay():
-        from aggcal.aggregation.scales import check_anchor
-        from aggcal.assessment import assess
-        from aggcal.assessment.decisions import check_top
-        from aggcal.assessment.titles import checked_titles
-        from aggcal.cli.results import finish, refuse_output
+    from aggcal.aggregation.scales import check_anchor
+    from aggcal.assessment import assess
+    from aggcal.assessment.decisions import check_top
+    from aggcal.assessment.titles import checked_titles
+    from aggcal.cli.results import finish, refuse_output
 
     console, both = Console(quiet=options.quiet), "scores" in options
     how = check_stage_1(options, both=both)
@@ -37,7 +35,6 @@ def run(options: argparse.Namespace) -> int:
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)
     refuse_output(options, reading.input_files(options))
-    how["features"] = options.features
     if options.features != reading.IDENTITY:
         how["features"] = reading.features_from(options, console)
     texts, control = reading.texts_from(options, console), control_from(options, console)
@@ -67,21 +64,18 @@ def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
 
     reading.check_engine(options)
     check_control(options.method, options.estimator, given=options.control is not None)
-    stage_1 = STAGE_1.given(options)
-    how = {name: stage_1[name] for name in ("method", "estimator")} | {"prior": prior_from(options)}
-    given_features = options.features is not None
-    check_method(**how, given_features=given_features, terms=terms_from(options))
-    check_engine(**how, engine=options.engine)
-    how |= {name: stage_1[name] for name in ("uncertainty", "draws")}
+    rest = (*TERMS.options, *PRIOR_SDS, *CLUSTER)  # which are made into other arguments
+    how = {row.keyword: row.given(options) for row in STAGE_1.options if row not in rest}
+    how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
+    asked = {name: how[name] for name in ("method", "prior", "estimator")}
+    check_method(**asked, given_features=options.features is not None, terms=terms_from(options))
+    check_engine(**asked, engine=options.engine)
     check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator
-        known: dict[str, Any] = {
-            "model_sd": options.model_sd,
-            "second_model": options.second_model or None,
-        }
-        check_calibration(options.calibrator, **known)
-    return how | {"engine": options.engine, "level": options.level, "seed": options.seed}
+        others = options.second_model or None
+        check_calibration(options.calibrator, model_sd=options.model_sd, second_model=others)
+    return how
 
 
 def prior_from(options: argparse.Namespace) -> PriorChoice:

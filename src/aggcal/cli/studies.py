@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.commands import ASSUMPTIONS
 from aggcal.cli.console import Console, print_json, show
@@ -20,8 +19,7 @@ _COLUMNS = ("consensus", "model", "calibrated", "score")
 
 def check(options: argparse.Namespace) -> int:
     """Print what is wrong with the data."""
-    with modules_stay():
-        from aggcal.advice.check import check as look_over
+    from aggcal.advice.check import check as look_over
 
     console = Console(quiet=options.quiet)
     reading.choices_from(options)

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, refuse_two_documents
@@ -15,6 +14,7 @@ from aggcal.registry import ARGILLA, LABEL_STUDIO
 
 if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggestions
+    from aggcal.advice.suggest.anchors import AnchorSuggestions
     from aggcal.data.base import AnyJudgments
     from aggcal.io.texts import Texts
     from aggcal.io.writing.write import Writer
@@ -32,10 +32,8 @@ def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
     if options.true_scores is not None:
         return _suggest_anchors(options)
-    with modules_stay():
-        from aggcal.advice.suggest import suggest_pairs
-        from aggcal.advice.suggest.checking import check_suggestion
-        from aggcal.io.writing.write import write_file
+    from aggcal.advice.suggest import suggest_pairs
+    from aggcal.advice.suggest.checking import check_suggestion
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
@@ -61,14 +59,26 @@ def suggest(options: argparse.Namespace) -> int:
     console.say(str(found))
     if judgments is not None:
         console.say(f"information: {found.unit}")
+    only_json = options.json and options.output is None
+    write = None if only_json else _writer(found, options, console, judgments, texts)
+    return _finish(found, write, options, console)
+
+
+def _finish(
+    found: Suggestions | AnchorSuggestions,
+    write: Writer | None,
+    options: argparse.Namespace,
+    console: Console,
+) -> int:
+    """Write what is suggested into a file or to standard output, or print it as JSON."""
+    from aggcal.io.writing.write import write_file
+
     written = []
-    if options.output is not None or not options.json:
-        write = _writer(found, options, console, judgments, texts)
-        if options.output is None:
-            write(sys.stdout)
-        else:
-            written = [write_file(options.output, write, force=options.force)]
-            console.say(f"wrote {written[0]}")
+    if write is not None and options.output is not None:
+        written = [write_file(options.output, write, force=options.force)]
+        console.say(f"wrote {written[0]}")
+    elif write is not None and not options.json:
+        write(sys.stdout)
     if options.json:
         print_json(found.to_dict(), written)
     return 0
@@ -77,7 +87,7 @@ def suggest(options: argparse.Namespace) -> int:
 def _suggest_anchors(options: argparse.Namespace) -> int:
     """Print the items whose true score is worth finding out, or write them."""
     from aggcal.advice.suggest.anchors import suggest_anchors
-    from aggcal.io.writing.write import csv_writer, write_file
+    from aggcal.io.writing.write import csv_writer
 
     console = Console(quiet=options.quiet)
     _refuse_for_anchors(options)
@@ -97,16 +107,8 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
         "Fill in the column truth, and keep the column chosen_by: items that were chosen improve "
         "the scores, but cannot give intervals of the truth.",
     )
-    written = []
     write = csv_writer(found.item_columns(), spreadsheet_safe=options.spreadsheet_safe)
-    if options.output is not None:
-        written = [write_file(options.output, write, force=options.force)]
-        console.say(f"wrote {written[0]}")
-    elif not options.json:
-        write(sys.stdout)
-    if options.json:
-        print_json(found.to_dict(), written)
-    return 0
+    return _finish(found, write, options, console)
 
 
 def _refuse_for_anchors(options: argparse.Namespace) -> None:
