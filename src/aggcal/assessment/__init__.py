@@ -7,9 +7,8 @@ import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import aggcal  # for the name of what is returned, which is loaded when it is asked for
 from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.progress import report
@@ -25,6 +24,7 @@ from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
+from aggcal.assessment.result import Assessment as Assessment
 from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
@@ -49,18 +49,6 @@ from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
-
-if TYPE_CHECKING:
-    from aggcal.assessment.result import Assessment as Assessment
-else:
-
-    def __getattr__(name: str) -> Any:
-        # The class needs the checks and the reports; a fit can begin before they are loaded.
-        if name != "Assessment":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from aggcal.assessment.result import Assessment
-
-        return Assessment
 
 
 def assess(
@@ -90,7 +78,7 @@ def assess(
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
-) -> aggcal.Assessment:
+) -> Assessment:
     """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
 
     Parameters
@@ -162,8 +150,6 @@ def assess(
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
-    from aggcal.assessment.result import Assessment  # which the fit need not wait for
-
     result = Assessment(
         consensus, calibration, rows, seconds, judgments, scores, by_anchors, titles=titles
     )

@@ -18,7 +18,7 @@ from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
 from aggcal.aggregation.uncertainty.top import stated, top_chances
-from aggcal.assessment.tables import shown_score
+from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
 from aggcal.registry import limits
@@ -237,22 +237,20 @@ def _top(
     if consensus is None:
         raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
     check_top(k, len(consensus.item_ids))
+    ids, more = consensus.item_ids, dict[str, Any]()
     chance, verdict = np.full(len(items), np.nan), np.full(len(items), None, dtype=object)
-    more: dict[str, Any] = {}
     claims, known = consensus.claims(1.0 - error), consensus.uncertainty
     if claims is not None:
         more["surely"] = order_said.top(consensus, claims, k)
-        words = dict(zip(consensus.item_ids.tolist(), claims.verdicts(k).tolist(), strict=True))
-        verdict = np.array([words.get(item) for item in items], dtype=object)
+        verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
     found = None if why or known is None else top_chances(known, k)
     if found is None:
         unclaimed["top"] = why
     else:
-        chance = aligned(found, consensus.item_ids, items)
+        chance = aligned(found, ids, items)
         best = np.lexsort((-consensus.scores, -found))[:k]
-        more["best"] = tuple(str(item) for item in consensus.item_ids[best])
-        more["best_right"] = float(found[best].sum())
+        more |= {"best": tuple(map(str, ids[best])), "best_right": float(found[best].sum())}
     return chance, verdict, more
 
 

@@ -45,10 +45,10 @@ def score_columns(result: Assessment) -> Columns:
     more |= term_columns(consensus)
     if result.scale is not None:
         more |= result.scale.columns(consensus, np.arange(len(ids)))
-    columns |= _beside(more, ids, items)
+    columns |= beside(more, ids, items)
     hangs = None if result.advice is None else result.advice.influence
     if hangs is not None:
-        columns |= _beside(hangs.item_columns(), hangs.consensus.item_ids, items)
+        columns |= beside(hangs.item_columns(), hangs.consensus.item_ids, items)
     return columns
 
 
@@ -71,12 +71,12 @@ def annotator_columns(result: Assessment) -> Columns:
     return columns if hangs is None else columns | hangs.annotator_columns(order)
 
 
-def _beside(columns: Columns, ids: TextArray, items: TextArray) -> Columns:
+def beside(columns: Columns, ids: TextArray, items: TextArray) -> Columns:
     """Return columns about some ids beside other items; None for an item they do not know.
 
     Examples
     --------
-    >>> _beside({"rank": np.array([1, 2])}, np.array(["a", "b"]), np.array(["b", "c"]))
+    >>> beside({"rank": np.array([1, 2])}, np.array(["a", "b"]), np.array(["b", "c"]))
     {'rank': array([2, None], dtype=object)}
     """
     where = positions(items, ids)
