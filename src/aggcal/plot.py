@@ -282,12 +282,13 @@ def _dots(
     """Draw a dot for each id, the first on top, and a line from end to end of its interval."""
     n, at = len(ids), np.arange(len(ids))
     ax = _axes(ax, lines=min(n, MOST_LABELS))
-    if ends and n <= _MOST_WHISKERS:
-        width = 1.5 if n <= MOST_LABELS else 0.8
-        ax.hlines(at, *ends, colors=colours, linewidth=width, alpha=0.6)
-    elif ends:
-        # So many lines would run together and hide the dots.
-        ax.fill_betweenx(at, *ends, color=CONSENSUS, alpha=0.25, linewidth=0.0)
+    if ends:
+        low, high = ends
+        if n <= _MOST_WHISKERS:
+            width = 1.5 if n <= MOST_LABELS else 0.8
+            ax.hlines(at, low, high, colors=colours, linewidth=width, alpha=0.6)
+        else:  # so many lines would run together and hide the dots
+            ax.fill_betweenx(at, low, high, color=CONSENSUS, alpha=0.25, linewidth=0.0)
     ax.scatter(values, at, s=_dot_size(n), c=colours, zorder=3, linewidths=0.0)
     _label(ax.yaxis, ids)
     ax.set_ylim(n - 0.5, -0.5)
