@@ -19,6 +19,7 @@ from aggcal.cli.manual import page, script
 from aggcal.cli.study import STUDY_COMMANDS
 from aggcal.cli.table import FILES, Command, Option
 from aggcal.io.convert import convert_judgments
+from aggcal.registry.limits import LIMITS
 from aggcal.simulation.terms import SimulatedTerms
 from conftest import ROOT
 
@@ -111,6 +112,20 @@ def test_one_name_means_one_thing() -> None:
     assert {key: each for key, each in kinds.items() if len(each) > 1} == {
         "format": {"NAME", ""},  # of judgments; and of a report, which is one of three
     }
+
+
+def test_every_limit_is_that_of_an_option() -> None:
+    numbers = {
+        row.key.replace("-", "_")
+        for command in COMMANDS.values()
+        for row in command.options
+        if row.limit is not None
+    }
+    assert LIMITS.keys() - numbers == {"latent_sd"}  # which only Python takes
+    for command in COMMANDS.values():
+        for row in command.options:
+            if row.limit is not None and row.default is not None:
+                assert not row.limit.fault(row.default), row.usage
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 An `Option` is written once, a `Command` names what it takes. From these rows come the parser and
 its help, the manual page, the completion scripts, the tables of the documentation, the keys of the
 study file, and the keywords with which functions of the library are called. To add an option, write
-a row into `aggcal.cli.options`, or into its command in `aggcal.cli.commands`.
+a row into `aggcal.cli.options`, or into its command in `aggcal.cli.commands`; of a number, what it
+may not be goes into `aggcal.registry.limits`.
 """
 
 from __future__ import annotations
