@@ -89,7 +89,7 @@ result = aggcal.assess(
 print(result)
 
 # %%
-# How certain is it that one item is above another? Dark is certain, pale is open.
+# How certain is it where an item is? The lines are the intervals of the bootstrap.
 
 assert result.consensus is not None
-aggcal.plot.order_probabilities(result.consensus)
+aggcal.plot.consensus(result.consensus)

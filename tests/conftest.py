@@ -177,7 +177,7 @@ def table(path: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def study_folder(tmp_path: Path, made_once: MadeOnce, fork_server: ForkServer) -> Path:
     """The tables of a simulated study, in the folder where the command runs."""
-    words = "simulate -o data --items 25 --annotators 12 --judgments 1500 --reversed 0.1 --seed 3"
+    words = "simulate -o data --items 25 --annotators 12 --number 1500 --reversed 0.1 --seed 3"
 
     def make(folder: Path) -> None:
         done = fork_server.run(words.split(), folder)

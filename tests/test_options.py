@@ -171,38 +171,22 @@ def test_a_check_refuses_its_options_first(monkeypatch: pytest.MonkeyPatch) -> N
             check(judgments, **wrong)
 
 
-# For each option of the command line a value that is wrong, or None where any text will do.
+# For each option that is neither a number nor a choice a value that is wrong, or None where only
+# reading can tell whether a name or a file is there.
 WRONG_WORDS: dict[str, str | None] = {
-    "method": "best", "calibrator": "atcc", "uncertainty": "guess", "prior": "flat",
-    "estimator": "best",
-    "engine": "cloud", "level": "95", "seed": "-1", "draws": "few", "model_sd": "0",
-    "score_sd": "0", "reliability_sd": "-1", "workers": "2", "scheduler": "tcp://host:1",
-    "format": "excel", "ranking_weight": "all", "tie_within": "-1", "column": "annotator",
-    "outcome": "B", "precision": "0", "about": "all", "pairs": "0", "per_item": "0",
-    "per_annotator": "0", "explore": "2", "to": "excel", "link": "cubic", "items": None,
-    "annotators": "-1", "judgments": "-1", "reversed": "2", "location": "nan", "scale": "nan",
-    "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out",
-    "ties": "davidsen", "tie_readiness": "nan", "tie_readiness_sd": "-1", "position_sd": "-1",
-    "contexts": "-1", "context_sd": "-1", "tie_context_sd": "-1", "categories": "-1",
-    "category_sd": "-1", "category_shares": "0,1", "axis_sd": "-1", "second_camp": "1",
-    "grades": "4", "position": "nan", "context_effects": "all", "bridge": None,
-    "what": "everything", "shell": "tcsh",
-    "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
-    "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
-    "order": "A,B,a", "by": "topic,topic", "criteria": "some",
-    "control": "missing.csv", "criteria_weights": "content", "strength_scale": "nan",
-    "top": "0", "cut": "nan", "error": "0.7", "elo_anchor": "a",
-    # Names and files, of which only reading can tell whether they are there.
-    "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
-    "context": None,
-    "score_column": None, "item_column": None, "texts": None, "text_column": None, "anchors": None,
-    "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
-    "study": "missing.toml", "files": None,
-    "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
-    "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
-    "methods": "hra-g:tie", "folds": "1", "sample": "10", "hold_out": "all",
-    "other": None, "pictures": "missing",
-    "goal": "tau", "design": "odd", "studies": "1", "without": None, "item": None,
+    "scheduler": "tcp://host:1", "column": "annotator", "outcome": "B", "output": "file.txt/out",
+    "category_shares": "0,1", "features": "identity", "second_model": "missing.csv",
+    "alias": "missing.csv", "bounds": "5,1", "digits": "-1", "order": "A,B,a",
+    "by": "topic,topic", "control": "missing.csv", "criteria_weights": "content",
+    "strength_scale": "nan", "grades": "50,40", "elo_anchor": "a", "study": "missing.toml",
+    "title": "two\nlines", "question": "a bell\a", "methods": "hra-g:tie", "pictures": "missing",
+    "goal": "tau",
+    **dict.fromkeys((
+        "items", "judgments", "judged_by", "left_key", "right_key", "criterion", "memory",
+        "context", "score_column", "item_column", "texts", "text_column", "anchors",
+        "consensus_column", "annotator", "new_annotator", "truth_column", "files", "scores",
+        "consensus", "truth", "results", "inputs", "more_judgments", "other", "without", "item",
+    )),
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],
@@ -227,21 +211,22 @@ NEEDS = {
 }
 
 
-def options_of(command: str) -> list[Option]:
-    return [option for option in COMMANDS[command].options if not option.flag]
+def wrong_word(option: Option) -> str | None:
+    """Return what this option cannot be."""
+    if option.choices is not None:
+        return "no such name"
+    if option.limit is not None:
+        return "nan" if option.kind is float else "-1"
+    assert option.dest in WRONG_WORDS, "think of a wrong value for it"
+    return WRONG_WORDS[option.dest]
 
 
 CASES = [
     (command, option)
-    for command in COMMANDS
-    for option in options_of(command)
-    if option.names and WRONG_WORDS.get(option.dest, "") is not None
+    for command, row in COMMANDS.items()
+    for option in row.options
+    if option.names and not option.flag and wrong_word(option) is not None
 ]
-
-
-def test_every_option_was_thought_of() -> None:
-    named = {option.dest for command in COMMANDS for option in options_of(command)}
-    assert named - set(WRONG_WORDS) == set()
 
 
 @pytest.mark.parametrize(("command", "option"), CASES, ids=[f"{c}-{o.dest}" for c, o in CASES])
@@ -255,19 +240,12 @@ def test_a_wrong_word_is_refused_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.txt").write_text("")
-    wrong = WRONG_WORDS[option.dest]
-    if command == "simulate" and option.dest in ("items", "model_sd"):
-        wrong = "-1"
-    if command == "simulate" and option.dest == "control":
-        wrong = "nan"
-    if command != "simulate" and option.dest == "grades":
-        wrong = "50,40"
     if command == "report" and option.dest == "output":
         return  # renders what is there already
     needs = [w for w in NEEDS[command] if option.dest != "output" or w not in ("-o", "out.csv")]
     if option.dest == "output" and needs[-1:] == ["out"]:
         needs.pop()
-    words = [command, *needs, option.names[-1], str(wrong)]
+    words = [command, *needs, option.names[-1], str(wrong_word(option))]
     try:
         code = main(words)
     except SystemExit as left:

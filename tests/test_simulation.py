@@ -215,7 +215,7 @@ def test_copies_are_copies_of_everything() -> None:
     ("wrong", "says"),
     [
         ({"ties": "davidsen"}, "did you mean"),
-        ({"position_sd": -1.0}, "position_sd.* is -1.0; give at least 0"),
+        ({"position_sd": -1.0}, "position_sd.* is -1.0; give a number, 0 or more"),
         ({"contexts": -1}, "contexts.* is -1"),
         ({"grades": 4}, "grades.* is 4"),
         ({"second_camp": 1.0}, "second_camp.* is 1.0"),

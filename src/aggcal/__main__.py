@@ -18,11 +18,8 @@ def start() -> int:
     gc.set_threshold(_RARELY, 10, 10)
     from aggcal.cli import main
 
-    try:
-        code = main()
-        _end(code)
-    finally:
-        gc.unfreeze()  # Python takes everything apart after all, and DuckDB would complain
+    code = main()
+    _end(code)
     return code
 
 

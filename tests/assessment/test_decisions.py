@@ -224,7 +224,7 @@ def test_decisions_are_in_the_files_and_in_the_report(result: Any, tmp_path: Pat
         ({"top": 0}, "1 or more"),
         ({"top": 2.5}, "whole number"),
         ({"top": 12}, "only 12 items"),
-        ({"cut": float("inf")}, "the cut is inf"),
+        ({"cut": float("inf")}, "cut is inf"),
         ({"grades": [2, 1]}, "do not rise"),
         ({"top": 2, "error": 0.5}, "between 0 and 0.5"),
     ],

@@ -103,11 +103,11 @@ def test_the_reason_is_in_output_report_and_summary(
     assert why.split(":")[0] in (out / "report.md").read_text(encoding="utf-8")
     assert "Choice of calibrator" in (out / "report.html").read_text(encoding="utf-8")
     sheet = tmp_path / "sheet.csv"
-    assert main(["suggest", *files, "--anchors", "4", "-o", str(sheet), "--quiet"]) == 0
+    assert main(["suggest", *files, "--true-scores", "4", "-o", str(sheet), "--quiet"]) == 0
     lines = sheet.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "item,truth,score,gain,reason,chosen_by"
     assert len(lines) == 5
-    assert main(["suggest", *files, "--anchors", "4", "-n", "3"]) == 2
+    assert main(["suggest", *files, "--true-scores", "4", "-n", "3"]) == 2
     assert "--pairs is about pairs" in "".join(capsys.readouterr())
 
 

@@ -297,7 +297,7 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
         (("evaluate", "judgments.csv", "scores.csv"), "'item' missing"),
         (("calibrate", "judgments.csv", "scores.csv", "-o", "out"), "'item' missing"),
         (("simulate", "-o", "out", "--items", "1"), "items is 1"),
-        (("simulate", "-o", "out", "--seed", "-1"), "the seed is -1"),
+        (("simulate", "-o", "out", "--seed", "-1"), "--seed is -1"),
         (("simulate", "-o", "out", "--model-sd", "nan"), "--model-sd is nan"),
         (("check", "nowhere.csv"), "no such file"),
     ],

@@ -26,7 +26,7 @@ MADE = {
     "convert": (TABLES[0], "-o", "new.csv"),
     "formats": (),
     "evaluate": ("out/items.csv", "data/truth.csv"),
-    "simulate": ("-o", "new", "--items", "5", "--judgments", "20"),
+    "simulate": ("-o", "new", "--items", "5", "--number", "20"),
     "power": (
         *("--goal", "half-width=1.5", "--items", "4", "--annotators", "3", "--method", "btl"),
         *("--studies", "4", "-o", "new"),

@@ -101,7 +101,7 @@ sys.exit(start())
 @pytest.fixture
 def large_study(made_once: MadeOnce, fork_server: ForkServer) -> Path:
     """Judgments that take seconds to read and to fit."""
-    words = "simulate -o data --items 2000 --judgments 400000 --annotators 2000 -q"
+    words = "simulate -o data --items 2000 --number 400000 --annotators 2000 -q"
 
     def make(folder: Path) -> None:
         assert fork_server.run(words.split(), folder).returncode == 0

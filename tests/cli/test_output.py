@@ -19,7 +19,7 @@ from aggcal.cli import main
 from conftest import Command
 from fork_server import ForkServer
 
-SIZE = ("--items", "8", "--annotators", "4", "--judgments", "60", "-q")
+SIZE = ("--items", "8", "--annotators", "4", "--number", "60", "-q")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from aggcal.cli import main
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
-    size = ["--items", "15", "--annotators", "6", "--judgments", "200", "--seed", "1"]
+    size = ["--items", "15", "--annotators", "6", "--number", "200", "--seed", "1"]
     assert main(["simulate", "-o", str(folder), *size, "-q"]) == 0
     texts = "".join(f"item-{k:02},Text {k}\n" for k in range(1, 15))
     (folder / "texts.csv").write_text(f"item,text\n{texts}", encoding="utf-8")

@@ -44,8 +44,8 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
     ("arguments", "said"),
     [
         (["--calibrator", "safe"], "give --model-sd"),
-        (["--model-sd", "-1"], "the model sd is -1.0; give a number above 0."),
-        (["--level", "95"], "the level is 95.0; give a number between 0 and 1, such as 0.95."),
+        (["--model-sd", "-1"], "--model-sd is -1.0; give a number above 0"),
+        (["--level", "95"], "--level is 95.0; give a number between 0 and 1, such as 0.95"),
         (["--anchors", "none.csv"], "none.csv"),
         (["--second-model", "SCORES"], "only 'fused' can use"),
         (["--uncertainty", "sandwich"], "choose robust, laplace, bootstrap, none"),

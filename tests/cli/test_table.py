@@ -17,8 +17,9 @@ from aggcal.cli import main, options
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.manual import page, script
 from aggcal.cli.study import STUDY_COMMANDS
-from aggcal.cli.table import Command, Option
+from aggcal.cli.table import FILES, Command, Option
 from aggcal.io.convert import convert_judgments
+from aggcal.registry.limits import LIMITS
 from aggcal.simulation.terms import SimulatedTerms
 from conftest import ROOT
 
@@ -93,6 +94,38 @@ ELSEWHERE = {
     *(("calibrate", "method"), ("calibrate", "features"), ("convert", "to"), ("check", "quick")),
     *(("simulate", "terms"), ("aggregate", "seed"), ("run", "seed"), ("calibrate", "level")),
 }
+
+
+PLANNED = {"items", "control", "grades", "position", "scale", "ties"}
+"""Words for what a study has, and for how much of it `simulate` and `power` are to make up."""
+
+
+def test_one_name_means_one_thing() -> None:
+    """A word takes values of one kind, whichever command it is given to."""
+    kinds: dict[str, set[str]] = {}
+    for name, command in COMMANDS.items():
+        for row in command.options:
+            if row.key == "output" or (name in ("simulate", "power") and row.key in PLANNED):
+                continue
+            kind = "file" if row.value in FILES else "flag" if row.flag else row.value
+            kinds.setdefault(row.key, set()).add(kind)
+    assert {key: each for key, each in kinds.items() if len(each) > 1} == {
+        "format": {"NAME", ""},  # of judgments; and of a report, which is one of three
+    }
+
+
+def test_every_limit_is_that_of_an_option() -> None:
+    numbers = {
+        row.key.replace("-", "_")
+        for command in COMMANDS.values()
+        for row in command.options
+        if row.limit is not None
+    }
+    assert LIMITS.keys() - numbers == {"latent_sd"}  # which only Python takes
+    for command in COMMANDS.values():
+        for row in command.options:
+            if row.limit is not None and row.default is not None:
+                assert not row.limit.fault(row.default), row.usage
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_an_engine_that_is_not_there(
     assert not (tmp_path / "out").exists()
     with pytest.raises(EngineError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         Dask("tcp://127.0.0.1:9")
-    with pytest.raises(OptionError, match="number of workers is 0"):
+    with pytest.raises(OptionError, match="workers is 0"):
         Dask(workers=0)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineError, match=r"pip install '\.\[dask\]'"):

@@ -121,7 +121,7 @@ class Results:
     def __init__(self, folder: Path, dice: random.Random) -> None:
         self._folder, self._dice = folder, dice
         study = folder / "study"
-        size = ("--items", "4", "--annotators", "3", "--judgments", "15", "-q")
+        size = ("--items", "4", "--annotators", "3", "--number", "15", "-q")
         assert call("simulate", "-o", str(study), *size)[0] == 0
         inputs = (str(study / "judgments.csv"), str(study / "scores.csv"))
         made = ("-o", str(folder / "results"), "--method", "btl", "-q")

@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[int, int, bool]] = {
     "ENOSPC": (errno.ENOSPC, 0, True),
     "none": (0, 0, False),
 }
-SIZE = ["--items", "5", "--annotators", "3", "--judgments", "20", "-q"]
+SIZE = ["--items", "5", "--annotators", "3", "--number", "20", "-q"]
 OWN = {"target/notes.txt": "mine", "target/mine/kept.csv": "a,b\n"}
 """What the user keeps in the output folder."""
 INPUTS = ["study/judgments.csv", "study/scores.csv"]

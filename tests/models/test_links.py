@@ -86,5 +86,5 @@ def test_laplace_derivatives_agree_from_both_sides_of_zero() -> None:
 
 
 def test_unknown_link_lists_the_known_ones() -> None:
-    with pytest.raises(OptionError, match="logistic, normal or laplace"):
+    with pytest.raises(OptionError, match="logistic, normal, laplace"):
         link("cauchit")

@@ -19,7 +19,7 @@ import aggcal
 from aggcal import plot
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
-from aggcal.plot.style import MOST_LABELS
+from aggcal.plot import MOST_LABELS
 from aggcal.simulation import simulate
 
 mpl.use("Agg")
@@ -105,8 +105,6 @@ def test_without_uncertainty_there_are_only_dots() -> None:
     _, assessment = studied(8, uncertainty=None)
     ax = plot.consensus(of(assessment)[0])
     assert not drawn(ax, LineCollection)
-    with pytest.raises(OptionError, match="no uncertainty"):
-        plot.order_probabilities(of(assessment)[0])
 
 
 def test_reliabilities_have_their_intervals_and_reversed_ones_are_red(
@@ -168,43 +166,9 @@ def test_calibrators_that_do_not_pool_have_dots(
     np.testing.assert_array_equal(fused.get_offsets()[:, 1], found.calibrated)
 
 
-def test_violins_reach_as_far_as_their_scores(
-    small: tuple[aggcal.Judgments, aggcal.Assessment],
-) -> None:
-    _, calibration = of(small[1])
-    model = calibration.model
-    bodies = drawn(plot.distributions(calibration), FillBetweenPolyCollection)
-    scaled, *own = [b.get_paths()[0].vertices[:, 1] for b in bodies]
-    for heights, values in zip(own, (model, calibration.calibrated), strict=True):
-        assert [heights.min(), heights.max()] == pytest.approx([values.min(), values.max()])
-    standard = (calibration.consensus - calibration.consensus.mean()) / calibration.consensus.std()
-    assert scaled.max() == pytest.approx(model.mean() + model.std() * standard.max())
-
-
-def test_distributions_of_equal_scores_and_of_none() -> None:
-    same = aggcal.calibrate({"a": 1.0, "b": 1.0}, {"a": 1, "b": 1}, warn=False)
-    assert len(drawn(plot.distributions(same), FillBetweenPolyCollection)) == 3
-    alone = aggcal.assess([("ann", "a", "b")], warn=False)
+def test_without_scores_there_is_no_calibration_to_draw() -> None:
     with pytest.raises(OptionError, match="nothing was calibrated"):
-        plot.distributions(alone)
-
-
-def test_the_graph_has_a_node_an_item_and_a_line_a_pair(
-    small: tuple[aggcal.Judgments, aggcal.Assessment],
-) -> None:
-    judgments, _ = small
-    pairs = {frozenset(p) for p in zip(judgments.left, judgments.right, strict=True)}
-    ax = plot.comparisons(judgments)
-    (nodes,) = drawn(ax, PathCollection)
-    assert len(nodes.get_offsets()) == len(ax.texts) == judgments.n_items
-    assert len(segments(ax)) == len(pairs)
-    assert f"{len(pairs)} pairs" in ax.get_title()
-
-
-def test_pieces_of_the_graph_differ_in_colour() -> None:
-    judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "c", "d"), ("ann", "d", "e")])
-    (nodes,) = drawn(plot.comparisons(judgments), PathCollection)
-    assert len(np.unique(nodes.get_facecolors(), axis=0)) == 2
+        plot.calibration(aggcal.assess([("ann", "a", "b")], warn=False))
 
 
 @pytest.mark.parametrize("size", ["exact", "grouped"])
@@ -220,36 +184,6 @@ def test_the_matrix_counts_every_judgment_from_both_sides(
     assert whole.sum() == 2 * judgments.n_judgments
 
 
-def test_order_probabilities_are_those_of_the_consensus(
-    small: tuple[aggcal.Judgments, aggcal.Assessment],
-) -> None:
-    consensus, _ = of(small[1])
-    ids = consensus.item_ids[consensus.order]
-    shown = plot.order_probabilities(consensus).images[0].get_array()
-    assert shown is not None
-    chance = np.asarray(shown)
-    np.testing.assert_allclose(chance + chance.T, 1.0)
-    for a in range(12):
-        for b in range(12):
-            if a != b:
-                assert chance[a, b] == pytest.approx(consensus.order_probability(ids[a], ids[b]))
-    assert (chance[np.triu_indices(12, 1)] >= 0.5).all()
-
-
-def test_of_many_items_some_probabilities_are_shown(
-    large: tuple[aggcal.Judgments, aggcal.Assessment],
-) -> None:
-    consensus, _ = of(large[1])
-    ax = plot.order_probabilities(consensus, most=5)
-    assert texts(ax.get_yticklabels())[0] == consensus.item_ids[consensus.order[0]]
-    shown = ax.images[0].get_array()
-    assert shown is not None
-    assert shown.shape == (5, 5)
-    assert "5 of 700 items" in ax.get_title()
-    with pytest.raises(OptionError, match="most is 0"):
-        plot.order_probabilities(consensus, most=0)
-
-
 FIGURES: dict[str, Callable[..., Axes]] = {name: getattr(plot, name) for name in plot.__all__}
 
 
@@ -258,10 +192,10 @@ def subject(name: str, judgments: aggcal.Judgments, result: aggcal.Assessment) -
         return judgments
     if name == "methods":
         return aggcal.compare_methods(judgments, ["btl"], folds=2)
-    return result if name in ("calibration", "distributions") else result.consensus
+    return result if name == "calibration" else result.consensus
 
 
-NEEDS = {"comparisons": "judgments", "calibration": "calibration", "distributions": "calibration"}
+NEEDS = {"comparisons": "judgments", "calibration": "calibration"}
 
 
 def test_every_figure_takes_every_result_that_has_its_part(

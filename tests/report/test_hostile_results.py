@@ -24,7 +24,7 @@ LEAVES: list[Any] = [
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    size = ["--items", "8", "--annotators", "5", "--judgments", "80", "-q"]
+    size = ["--items", "8", "--annotators", "5", "--number", "80", "-q"]
     assert main(["simulate", "-o", str(folder / "s"), *size]) == 0
     inputs = [str(folder / "s" / "judgments.csv"), str(folder / "s" / "scores.csv")]
     assert main(["run", *inputs, "-o", str(folder / "out"), "-q"]) == 0

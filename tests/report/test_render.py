@@ -310,7 +310,7 @@ def test_the_page_names_a_command_that_makes_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    size = ["--items", "15", "--annotators", "5", "--judgments", "150"]
+    size = ["--items", "15", "--annotators", "5", "--number", "150"]
     assert main(["simulate", "-o", ".", *size, "-q"]) == 0
     Path("judgments.csv").rename("my answers.csv")
     options = ["--method", "btl", "--uncertainty", "bootstrap", "--draws", "20", "--level", "0.9",

@@ -6,7 +6,6 @@
 - `positions`: where the ids of one table are in another.
 - `text`: numbers and names as people read them.
 - `records`: dataclasses that load quickly.
-- `garbage`: modules that stay are not looked through for garbage.
 - `database`: a DuckDB database, begun before it is needed.
 - `lapack`: LAPACK beside other threads.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.

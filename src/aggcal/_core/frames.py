@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, check_choice
 
 Frame: TypeAlias = Literal["pandas", "polars", "pyarrow", "columns"]
 """A data frame library, or a dictionary of NumPy arrays."""
@@ -90,9 +90,7 @@ def check_frame(frame: Frame | None) -> None:
 
 
 def _check(frame: str, known: tuple[str, ...]) -> None:
-    if frame not in known:
-        near = did_you_mean(str(frame), known)
-        raise OptionError(f"frame '{frame}' is unknown{near}; choose {', '.join(known)}.")
+    check_choice("frame", frame, known)
     if frame != PLAIN and find_spec(frame) is None:
         raise OptionError(f"frame '{frame}' needs {frame}: pip install {frame}, or choose another.")
 

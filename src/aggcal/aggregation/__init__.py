@@ -17,17 +17,15 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.machine import check_seed
 from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import check_estimator, refuse_auto
-from aggcal.aggregation.uncertainty.summary import check_level
+from aggcal.aggregation.start import refuse_auto
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, check_choice
 from aggcal.io import read_features
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.priors import Prior
@@ -37,11 +35,13 @@ from aggcal.registry import (
     DASK,
     DEFAULT_METHOD,
     ENGINES,
+    ESTIMATORS,
     GPU,
     LOCAL,
     MARGINAL,
     METHODS,
     UNCERTAINTIES,
+    limits,
 )
 from aggcal.registry.literals import EngineName, MethodName
 
@@ -134,9 +134,8 @@ def check_engine(
     estimator: Estimator | None = None,
 ) -> None:
     """Refuse an engine that is none, and what only works on one machine."""
-    if isinstance(engine, str) and engine not in ENGINES:
-        near = did_you_mean(engine, ENGINES)
-        raise OptionError(f"engine '{engine}' is unknown{near}; choose {', '.join(ENGINES)}.")
+    if isinstance(engine, str):
+        check_choice("engine", engine, ENGINES)
     if engine == LOCAL:
         return
     if engine == GPU or not getattr(engine, "integrates", True):
@@ -198,7 +197,7 @@ def aggregator_of(
 ) -> FullAggregator:
     """Make the method that a name and its options stand for, or check the one that was given."""
     check_method(method, prior, estimator, given_features=features is not None, terms=terms)
-    check_seed(seed or 0)
+    limits.check(seed=seed)
     if not isinstance(method, str):
         return adapted(method if seed is None else _seeded(method, seed))
     info = METHODS.find(method)
@@ -230,7 +229,7 @@ def check_method(
     if not (given is None or isinstance(given, Prior) or given in ("default", "auto")):
         raise OptionError(f"prior {given!r} is unknown; give default, auto, None or a Prior.")
     if estimator is not None:
-        check_estimator(estimator)
+        check_choice("estimator", estimator, ESTIMATORS)
     if not isinstance(method, str):
         if prior != "default" or given_features or estimator is not None or terms is not None:
             raise OptionError(
@@ -287,16 +286,11 @@ def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) ->
         raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
 
 
-def check_uncertainty(kind: str | None, *, level: float, draws: int) -> None:
+def check_uncertainty(kind: str | None, draws: int) -> None:
     """Refuse an uncertainty that is none."""
-    check_level(level)
     if kind is None:
         return
-    if kind not in UNCERTAINTIES:
-        near = did_you_mean(kind, UNCERTAINTIES)
-        raise OptionError(
-            f"uncertainty '{kind}' is unknown{near}; choose {', '.join(UNCERTAINTIES)}."
-        )
+    check_choice("uncertainty", kind, UNCERTAINTIES)
     if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
         raise OptionError(
             f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
-from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal._core.records import asdict, dataclass, field, replace
 from aggcal._core.tables import Columns, as_frame
@@ -21,13 +20,12 @@ from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
 from aggcal.aggregation.uncertainty.claims import claims_of
-from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
-from aggcal.registry import ROBUST
+from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 
 LEVEL = 0.95
@@ -163,7 +161,7 @@ class Consensus:
         >>> found.uncertainty.se.round(2)
         array([0.5 , 0.48, 0.48])
         """
-        check_seed(seed)
+        limits.check(seed=seed)
         work_out = self._known_fit(
             "gave scores without a way to compute their uncertainty; aggregate the judgments with "
             "aggcal.aggregate"
@@ -301,7 +299,7 @@ class Consensus:
         if known is None or self.quantifier is None or (record and not record.converged):
             return None
         level = known.level if level is None else level
-        check_level(level)
+        limits.check(level=level)
         if level not in self._claims:
             scores, covariance, freedom = self.quantifier.unshrunk(self, known)
             self._claims[level] = claims_of(

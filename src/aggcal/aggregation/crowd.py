@@ -27,7 +27,6 @@ from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
     Progress,
     Start,
-    check_estimator,
     not_converged,
     refuse_auto,
     start_reliabilities,
@@ -37,7 +36,7 @@ from aggcal.aggregation.thurstone import PriorChoice
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, check_choice
 from aggcal.models.crowd import MARGIN, Crowd, crowd
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal_crowd import integrated_crowd
@@ -77,7 +76,7 @@ class CrowdAggregator:
             raise OptionError(
                 f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
             )
-        check_estimator(self.estimator)
+        check_choice("estimator", self.estimator, registry.ESTIMATORS)
         for name, value, least in (
             ("alpha", self.alpha, 1.0),
             ("beta", self.beta, 1.0),

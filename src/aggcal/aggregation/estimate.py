@@ -46,7 +46,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.gathering import gathered
-from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError
+from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, check_choice
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.priors import default_prior
@@ -120,9 +120,7 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Return the uncertainty of a kind at a level."""
-        if kind not in registry.UNCERTAINTIES:
-            known = ", ".join(registry.UNCERTAINTIES)
-            raise OptionError(f"uncertainty '{kind}' is unknown; choose {known}.")
+        check_choice("uncertainty", kind, registry.UNCERTAINTIES)
         if kind == registry.BOOTSTRAP.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
             return self._bootstrap(consensus, level, draws, seed, on_draw)

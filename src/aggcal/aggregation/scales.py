@@ -15,7 +15,7 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.aggregation.uncertainty.components import members
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, check_choice, did_you_mean
 from aggcal.models.links import link as link_of
 from aggcal.registry import ELO, METHODS, SCALES, WIN, ScaleInfo
 
@@ -118,9 +118,7 @@ def check_scale(
         if anchor is not None:
             raise OptionError("--elo-anchor is for --scale elo; give both, or leave it out.")
         return
-    if name not in SCALES:
-        near = did_you_mean(str(name), SCALES)
-        raise OptionError(f"scale '{name}' is unknown{near}; choose {', '.join(SCALES)}.")
+    check_choice("scale", name, SCALES)
     if anchor is not None and name != ELO.name:
         raise OptionError(f"--elo-anchor is for --scale {ELO.name}; leave it out, or choose that.")
     if anchor is not None and not isfinite(anchor[1]):

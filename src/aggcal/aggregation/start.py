@@ -20,7 +20,7 @@ from aggcal.errors import (
     OptionError,
     some,
 )
-from aggcal.registry import DASK, ESTIMATORS, GPU, LOCAL
+from aggcal.registry import DASK, GPU, LOCAL
 
 Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
@@ -166,10 +166,3 @@ def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
     """
     found = float(np.abs(reliabilities) @ given / given.sum())
     return found if found > 0.0 else 1.0
-
-
-def check_estimator(estimator: str) -> None:
-    """Refuse an estimator that is none."""
-    if estimator not in ESTIMATORS:
-        known = " or ".join(ESTIMATORS)
-        raise OptionError(f"estimator '{estimator}' is unknown; choose {known}.")

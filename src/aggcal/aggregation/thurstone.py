@@ -38,7 +38,6 @@ from aggcal.aggregation.solve.prior_sd import estimate_sd
 from aggcal.aggregation.start import (
     Progress,
     Start,
-    check_estimator,
     divided,
     many_against,
     not_converged,
@@ -51,7 +50,7 @@ from aggcal.aggregation.without_terms import WithoutTerms, marginal_problem
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import AggcalWarning, OptionError, check_choice
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
@@ -351,7 +350,7 @@ class HRA(ThurstoneAggregator):
     terms: Terms = DEFAULT
 
     def __post_init__(self) -> None:
-        check_estimator(self.estimator)
+        check_choice("estimator", self.estimator, registry.ESTIMATORS)
         if self.link != registry.LOGISTIC.name:
             if self.terms not in (DEFAULT, PLAIN):
                 raise OptionError(

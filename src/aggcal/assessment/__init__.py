@@ -7,12 +7,10 @@ import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import aggcal  # for the name of what is returned, which is loaded when it is asked for
 from aggcal._core.arrays import TextArray
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
@@ -26,7 +24,7 @@ from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
-from aggcal.assessment.following import fitted
+from aggcal.assessment.result import Assessment as Assessment
 from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
@@ -49,20 +47,8 @@ from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
-from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST
+from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
-
-if TYPE_CHECKING:
-    from aggcal.assessment.result import Assessment as Assessment
-else:
-
-    def __getattr__(name: str) -> Any:
-        # The class needs the checks and the reports; a fit can begin before they are loaded.
-        if name != "Assessment":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from aggcal.assessment.result import Assessment
-
-        return Assessment
 
 
 def assess(
@@ -92,7 +78,7 @@ def assess(
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
-) -> aggcal.Assessment:
+) -> Assessment:
     """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
 
     Parameters
@@ -126,9 +112,12 @@ def assess(
         "uncertainty": uncertainty, "level": level, "draws": draws, "model_sd": model_sd,
         "seed": seed,
     }  # fmt: skip
-    others = {"calibrator": calibrator, "features": features, "second_model": second_model}
-    others |= {"terms": terms, "frame": frame}
-    check_options(**given, **others, engine=engine)
+    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
+    check_engine(method, engine, prior=prior, estimator=estimator)
+    check_uncertainty(uncertainty, draws)
+    limits.check(level=level, seed=seed)
+    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
+    check_frame(frame)
     titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
     scores, known = _read(scores, model_sd, anchors, second_model, scale)
@@ -145,7 +134,6 @@ def assess(
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
-    fitted(judgments, consensus, seed or 0)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != ROBUST.name or consensus.quantifiable:
@@ -162,8 +150,6 @@ def assess(
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
-    from aggcal.assessment.result import Assessment  # which the fit need not wait for
-
     result = Assessment(
         consensus, calibration, rows, seconds, judgments, scores, by_anchors, titles=titles
     )
@@ -171,40 +157,6 @@ def assess(
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
-
-
-def check_options(
-    *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
-    prior: PriorChoice = "default",
-    estimator: Estimator | None = None,
-    terms: Terms | None = None,
-    features: Any = None,
-    weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = ROBUST.name,
-    level: float = LEVEL,
-    draws: int = 200,
-    model_sd: float | None = None,
-    second_model: Any = None,
-    seed: int | None = None,
-    engine: str | Engine = LOCAL,
-    frame: Frame | None = None,
-) -> None:
-    """Refuse options of `assess` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_options(level=95)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
-    """
-    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
-    check_engine(method, engine, prior=prior, estimator=estimator)
-    check_seed(seed or 0)
-    check_frame(frame)
-    check_uncertainty(uncertainty, level=level, draws=draws)
-    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 
 
 def _read(

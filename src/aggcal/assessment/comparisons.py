@@ -7,6 +7,7 @@ the report of an earlier run has no judgments any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
-from aggcal.assessment.rank_changes import rank_changes
+from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.models.links import link
 
 DETAILED = 200
 """Items, the highest first, whose comparisons are kept: more make the page heavy."""
@@ -29,6 +32,8 @@ ANNOTATORS = 100
 MOST_ROWS = 20_000_000
 """Rows up to which comparisons are counted: beyond, it would take longer than the fit."""
 
+_MOST_ANSWERS = 10_000  # more answers in a row than anybody gives
+_MARGIN = 1.01  # answers that bring two items level do not put one above the other
 _DIGITS = 12  # of a win rate: what follows is rounding
 _UPSETS, _DISAGREED = 3, 4  # a row that opens shows the plainest, not all
 _EVERY_K = 200  # items up to which there is a probability for every k
@@ -96,7 +101,7 @@ def comparisons(
     names = consensus.item_ids[order]
     found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])
-    swaps = rank_changes(whole, consensus, order, shown)
+    swaps = _rank_changes(consensus, order, shown)
     found |= {} if swaps is None else {"swaps": swaps}
     if len(order) <= DETAILED and judgments.n_annotators <= ANNOTATORS:
         found["judged"] = rows.judged(judgments.annotator_ids)
@@ -215,6 +220,40 @@ def _foremost(order: IntArray, item: IntArray, most: int) -> IntArray:
     """Return the first few rows of each item, of rows that are ordered by item."""
     own = item[order]
     return order[np.arange(len(order)) - np.searchsorted(own, own) < most]
+
+
+def _rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[list[Any]] | None:
+    """Return how many answers would change each rank: against whom, which way, how many.
+
+    One answer between items at equal scores, by a typical annotator, moves their gap by its
+    variance times the pull of that answer: the number is gap / variance / pull. None where the
+    fit does not know its uncertainty or what a judgment does.
+    """
+    known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
+    if known is None or not isinstance(own, Curved):
+        return None
+    names, score = consensus.item_ids, consensus.scores[order]
+    label = np.zeros(len(order)) if known.component is None else known.component[order]
+    pull = link(own.link).pull_at_zero
+
+    # A tie is not passed by one answer more: the next item is that with another score.
+    first = np.searchsorted(-score, -score, side="left")
+    after = np.searchsorted(-score, -score, side="right")
+    found: list[list[Any]] = [[] for _ in range(shown)]
+    for way, neighbour in (("up", first - 1), ("down", after)):
+        item = np.flatnonzero((neighbour[:shown] >= 0) & (neighbour[:shown] < len(order)))
+        item = item[label[item] == label[neighbour[item]]]
+        other = neighbour[item]
+        if isinstance(known.covariance, MatrixFreeCovariance):  # where a pair costs a linear system
+            variance = known.covariance.variances[order]
+            variance = variance[item] + variance[other]
+        else:
+            variance = known.covariance.gap_variance(order[item], order[other])
+        answers = np.abs(score[item] - score[other]) / np.maximum(variance, 1e-12) / pull
+        for k, j, number in zip(item, order[other], answers, strict=True):
+            if number < _MOST_ANSWERS:
+                found[k].append([str(names[j]), way, floor(_MARGIN * number) + 1])
+    return found
 
 
 def _claimed(

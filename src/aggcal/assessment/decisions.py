@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,16 +18,66 @@ from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
 from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
 from aggcal.aggregation.uncertainty.top import stated, top_chances
-from aggcal.assessment.tables import shown_score
-from aggcal.assessment.wishes import Wishes, check_top
+from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
+from aggcal.registry import limits
+from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
 _MOST_NAMED = 12  # items that a sentence names: the table has all
 _ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be decided, checked before anything is fitted: see `Assessment.decide`.
+
+    Examples
+    --------
+    >>> Wishes(top=3).any, Wishes().any
+    (True, False)
+    >>> Wishes(grades=(50, 40))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the grades 50, 40 do not rise; give the lowest boundary first.
+    """
+
+    top: int | None = None
+    cut: float | None = None
+    grades: tuple[float, ...] = ()
+    error: float = VERDICT_ERROR
+
+    def __post_init__(self) -> None:
+        limits.check(top=self.top, cut=self.cut, error=self.error)
+        ends = tuple(map(float, self.grades or ()))
+        if not all(map(isfinite, ends)):
+            raise OptionError("a grade boundary is not finite; give numbers.")
+        if any(a >= b for a, b in pairwise(ends)):
+            shown = ", ".join(f"{end:g}" for end in ends)
+            raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
+        object.__setattr__(self, "grades", ends)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is to be decided."""
+        return not (self.top is self.cut is None) or bool(self.grades)
+
+
+def check_top(top: int | None, items: int) -> None:
+    """Refuse as many places as there are items, or more: nothing is to be decided then.
+
+    Examples
+    --------
+    >>> check_top(3, 3)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: top is 3, and there are only 3 items; give fewer than that.
+    """
+    if top is not None and top >= items:
+        raise OptionError(
+            f"top is {top:,}, and there are only {count(items, 'item')}; give fewer than that."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,22 +237,20 @@ def _top(
     if consensus is None:
         raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
     check_top(k, len(consensus.item_ids))
+    ids, more = consensus.item_ids, dict[str, Any]()
     chance, verdict = np.full(len(items), np.nan), np.full(len(items), None, dtype=object)
-    more: dict[str, Any] = {}
     claims, known = consensus.claims(1.0 - error), consensus.uncertainty
     if claims is not None:
         more["surely"] = order_said.top(consensus, claims, k)
-        words = dict(zip(consensus.item_ids.tolist(), claims.verdicts(k).tolist(), strict=True))
-        verdict = np.array([words.get(item) for item in items], dtype=object)
+        verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
     found = None if why or known is None else top_chances(known, k)
     if found is None:
         unclaimed["top"] = why
     else:
-        chance = aligned(found, consensus.item_ids, items)
+        chance = aligned(found, ids, items)
         best = np.lexsort((-consensus.scores, -found))[:k]
-        more["best"] = tuple(str(item) for item in consensus.item_ids[best])
-        more["best_right"] = float(found[best].sum())
+        more |= {"best": tuple(map(str, ids[best])), "best_right": float(found[best].sum())}
     return chance, verdict, more
 
 

@@ -5,34 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from functools import partial
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from aggcal._core.frames import Frame, check_frame
-from aggcal._core.machine import check_seed
 from aggcal._core.progress import listening
-from aggcal._core.tables import as_frame
-from aggcal._version import __version__
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection import SAMPLE, compared
 from aggcal.aggregation.selection.candidates import check_methods
 from aggcal.aggregation.selection.comparison import Comparison
-from aggcal.aggregation.selection.folds import FEWEST, FOLDS, HoldOut, check_folds, check_hold_out
+from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, HoldOut
 from aggcal.aggregation.selection.measures import LEVEL
+from aggcal.assessment.saving import Saved
 from aggcal.engines import prepare
-from aggcal.errors import OptionError
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.errors import check_choice
 from aggcal.pages.figures import Dot, dots
-from aggcal.registry import LOCAL
+from aggcal.registry import LOCAL, limits
 from aggcal.registry.literals import FittedName
 
-COMPARISON_FILES = ("comparison.csv", "comparison.svg")
-"""What a comparison writes, besides ``summary.json``, which lists it."""
 
-
-class MethodComparison(Comparison):
+class MethodComparison(Comparison, Saved):
     """Methods and terms by how well they predict judgments that were held out.
 
     ``measured`` has the methods, the lowest log-loss first, with ``values`` and ``differences``
@@ -50,45 +41,19 @@ class MethodComparison(Comparison):
     ('hra-g', {'method': 'hra-g'})
     """
 
-    @property
-    def table(self) -> Any:
-        """A row for each method, as in ``comparison.csv``."""
-        return as_frame(self.columns, self.backend)
+    FILES = ("comparison.csv", "comparison.svg")
+    COMMAND = "compare"
 
     def figure(self) -> str:
         """Return the differences in log-loss from plain Bradley-Terry, drawn as SVG."""
-        rows = []
-        for one in self.measured:
-            found = one.differences["log_loss"]
-            rows.append(
-                Dot(one.label, found.value, found.low, found.high, chosen=one is self.choice)
-            )
+        gaps = [(one, one.differences["log_loss"]) for one in self.measured]
+        rows = [
+            Dot(one.label, gap.value, gap.low, gap.high, chosen=one is self.choice)
+            for one, gap in gaps
+        ]
         title = f"Held-out log-loss of each method, compared with {self.reference}"
         name = f"held-out log-loss minus that of {self.reference} ({LEVEL:.0%} intervals; "
         return dots(rows, title, f"{name}lower is better)")
-
-    def save(self, directory: str | Path, *, force: bool = False) -> list[Path]:
-        """Write ``comparison.csv``, ``comparison.svg`` and ``summary.json``, all or none.
-
-        Parameters
-        ----------
-        directory
-            Made if it is not there.
-        force
-            Replace files of these names whoever wrote them.
-        """
-        table, figure = COMPARISON_FILES
-        files: dict[str, Writer] = {
-            table: csv_writer(self.columns),
-            figure: partial(_write, self.figure()),
-        }
-        manifest = comparison_manifest(self.to_dict())
-        return write_files(directory, files, manifest=manifest, force=force)
-
-
-def comparison_manifest(found: dict[str, Any] | None = None) -> Manifest:
-    """Return the list of the files of a comparison."""
-    return Manifest("summary.json", {"version": __version__, **(found or {})}, "compare")
 
 
 def compare_methods(
@@ -142,39 +107,13 @@ def compare_methods(
     >>> [one.label for one in found.measured]
     ['hra-g:plain', 'btl']
     """
-    how: dict[str, Any] = {"folds": folds, "seed": seed, "sample": sample, "hold_out": hold_out}
-    check_comparison(methods, **how)
+    check_methods(methods)
+    limits.check(folds=folds, sample=sample, seed=seed)
+    check_choice("hold_out", hold_out, HOLD_OUT)
     check_frame(frame)
+    how: dict[str, Any] = {"folds": folds, "seed": seed, "sample": sample, "hold_out": hold_out}
     here = prepare(judgments, LOCAL).on_one_machine("comparing methods")
     with nullcontext() if on_step is None else listening(on_step):
         found = compared(here, methods, **how)
     parts = {part.name: getattr(found, part.name) for part in fields(found)}
     return MethodComparison(**parts | {"judgments": here, "backend": frame or here.backend})
-
-
-def check_comparison(
-    methods: Sequence[str | Aggregator] | None,
-    *,
-    folds: int = FOLDS,
-    seed: int = 0,
-    sample: int | None = SAMPLE,
-    hold_out: str = "auto",
-) -> None:
-    """Refuse options of `compare_methods` that are none, before anything is read.
-
-    Examples
-    --------
-    >>> check_comparison(["btl"], sample=10)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: a sample of 10 judgments is too small; give at least 50.
-    """
-    check_methods(methods)
-    check_folds(folds)
-    check_hold_out(hold_out)
-    check_seed(seed)
-    if sample is not None and not sample >= FEWEST:
-        raise OptionError(f"a sample of {sample} judgments is too small; give at least {FEWEST}.")
-
-
-def _write(text: str, file: IO[str]) -> None:
-    file.write(text)

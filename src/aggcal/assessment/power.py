@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from functools import partial
-from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from aggcal._core.progress import listening
-from aggcal._core.tables import as_frame
-from aggcal._version import __version__
 from aggcal.advice.power import (
     Assumptions,
     Continued,
@@ -22,22 +18,16 @@ from aggcal.advice.power import (
     found_power,
 )
 from aggcal.aggregation import aggregate
+from aggcal.assessment.saving import Saved
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
-from aggcal.errors import OptionError, did_you_mean
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.errors import OptionError, check_choice
 from aggcal.pages.figures import growth
-from aggcal.registry import DEFAULT_METHOD, LOCAL
+from aggcal.registry import DEFAULT_METHOD, LOCAL, limits
 from aggcal.simulation import DESIGNS
 
-POWER_FILES = ("power.csv", "power.svg")
-"""What is written, besides ``summary.json``, which lists it."""
-_LEAST = {"items": 2, "annotators": 1, "per_annotator": 1}
-_SHARES = ("reversed_share", "ties")
 
-
-class Power(PowerCurve):
+class Power(PowerCurve, Saved):
     """How many judgments reach a goal.
 
     ``needed`` is the number with which simulated studies reach it on average (with judgments given:
@@ -53,10 +43,8 @@ class Power(PowerCurve):
     True
     """
 
-    @property
-    def table(self) -> Any:
-        """A row for each number of judgments that was simulated, as in ``power.csv``."""
-        return as_frame(self.columns, None)
+    FILES = ("power.csv", "power.svg")
+    COMMAND = "power"
 
     def figure(self) -> str:
         """Return what studies reach by their number of judgments, drawn as SVG."""
@@ -70,28 +58,6 @@ class Power(PowerCurve):
             measure=self.goal.name,
             what="more judgments" if more else "judgments",
         )
-
-    def save(self, directory: str | Path, *, force: bool = False) -> list[Path]:
-        """Write ``power.csv``, ``power.svg`` and ``summary.json``, all or none.
-
-        Parameters
-        ----------
-        directory
-            Made if it is not there.
-        force
-            Replace files of these names whoever wrote them.
-        """
-        table, figure = POWER_FILES
-        files: dict[str, Writer] = {
-            table: csv_writer(self.columns),
-            figure: partial(_write, self.figure()),
-        }
-        return write_files(directory, files, manifest=power_manifest(self.to_dict()), force=force)
-
-
-def power_manifest(found: dict[str, Any] | None = None) -> Manifest:
-    """Return the list of the files of a power analysis."""
-    return Manifest("summary.json", {"version": __version__, **(found or {})}, "power")
 
 
 def power(
@@ -188,44 +154,20 @@ def check_options(
     """
     wanted = Goal.of(goal, level)
     check_power(method, studies, seed)
-    known = checked_assumptions({name: v for name, v in given.items() if v is not None})
+    known = {name: value for name, value in given.items() if value is not None}
+    options = {name.removesuffix("_share"): value for name, value in known.items()}
+    if "design" in known:
+        check_choice("design", options.pop("design"), DESIGNS)
+    limits.check(**options)
     if new and pilot:
         raise OptionError("a pilot is a file of judgments; give one, or leave --pilot out.")
     if known and not new and not pilot:
+        option = next(iter(options), "design").replace("_", "-")
         raise OptionError(
-            f"{_option(next(iter(known)))} is for a new study, but judgments are given; leave it "
-            "out for how many more they need, or give --pilot to plan a new study from them."
+            f"--{option} is for a new study, but judgments are given; leave it out for how many "
+            "more they need, or give --pilot to plan a new study from them."
         )
     return wanted, known
-
-
-def checked_assumptions(known: dict[str, Any]) -> dict[str, Any]:
-    """Refuse assumptions that cannot be.
-
-    Examples
-    --------
-    >>> checked_assumptions({"ties": 1.5})
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: ties is 1.5; give a number from 0 to below 1.
-    """
-    for name, value in known.items():
-        option = _option(name)
-        if name in _LEAST and value < _LEAST[name]:
-            raise OptionError(f"{option} is {value}; give at least {_LEAST[name]}.")
-        if name in _SHARES and not 0.0 <= value < 1.0:
-            raise OptionError(f"{option} is {value}; give a number from 0 to below 1.")
-        if name == "score_sd" and not 0.0 < value < float("inf"):
-            raise OptionError(f"{option} is {value}; give a number above 0.")
-        if name == "reliability_sd" and not 0.0 <= value < float("inf"):
-            raise OptionError(f"{option} is {value}; give 0 or more.")
-        if name == "design" and value not in DESIGNS:
-            near = did_you_mean(value, DESIGNS)
-            raise OptionError(f"design '{value}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
-    return known
-
-
-def _option(name: str) -> str:
-    return "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
 
 
 def _from_judgments(
@@ -247,7 +189,3 @@ def _from_judgments(
             f"method '{how['method']}' does not tell how sure it is; choose {DEFAULT_METHOD}."
         )
     return found_power(Continued(plain, consensus), goal, **how, start=consensus, notes=notes)
-
-
-def _write(text: str, file: IO[str]) -> None:
-    file.write(text)

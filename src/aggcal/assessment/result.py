@@ -18,11 +18,10 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.aggregation.uncertainty.dependence import dependence, widest
 from aggcal.assessment.comparisons import comparisons
-from aggcal.assessment.decisions import Decisions, decided
+from aggcal.assessment.decisions import Decisions, Wishes, decided
 from aggcal.assessment.files import run_of, save
 from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
-from aggcal.assessment.wishes import Wishes
 from aggcal.calibration import (
     SHOWN,
     Anchored,
@@ -34,8 +33,8 @@ from aggcal.errors import (
     AggcalWarning,
     AlikeIdsWarning,
     OptionError,
+    check_choice,
     count,
-    did_you_mean,
 )
 from aggcal.registry.limits import VERDICT_ERROR
 from aggcal.report.report import RENDERERS, report
@@ -188,12 +187,11 @@ class Assessment:
         >>> result.decide(top=1).items["verdict"].tolist()
         ['in', 'out']
         """
-        wishes = Wishes.of(top, cut, grades, error)
-        return decided(self, self._scores, wishes)
+        return decided(self, self._scores, Wishes(top, cut, tuple(grades or ()), error))
 
     def with_decisions(self, **wishes: Any) -> Assessment:
         """Return the same with decisions in its tables and reports; see ``decide``."""
-        return replace(self, wishes=Wishes.of(**wishes))
+        return replace(self, wishes=Wishes(**wishes))
 
     @cached_property
     def decisions(self) -> Decisions | None:
@@ -306,9 +304,7 @@ class Assessment:
         >>> print(result.report("md").splitlines()[0])
         # 2 items compared by 2 annotators
         """
-        if format not in RENDERERS:
-            near = did_you_mean(format, RENDERERS)
-            raise OptionError(f"format '{format}' is unknown{near}; choose {', '.join(RENDERERS)}.")
+        check_choice("format", format, RENDERERS)
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
         result = self.with_advice() if check else self

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.positions import positions
 from aggcal._core.tables import Columns, aligned
-from aggcal.advice.influence import Influence
 from aggcal.advice.verdicts import left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
 from aggcal.aggregation.tables import annotator_order, term_columns
 from aggcal.aggregation.tables import category_columns as cells_of
 from aggcal.assessment.comparisons import win_rates
-from aggcal.data.base import AnyJudgments
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
@@ -37,16 +35,21 @@ def score_columns(result: Assessment) -> Columns:
         return {}
     if consensus is None:
         return columns
-    items = columns["item"]
+    items, ids, known = columns["item"], consensus.item_ids, consensus.uncertainty
+    if result.judgments is not None:
+        rates = win_rates(result.judgments)
+        columns |= {"win_rate": aligned(rates, result.judgments.item_ids, items)}
+    more: Columns = {}
+    if known is not None and known.component is not None:
+        more["component"] = known.component + 1  # 1 is the largest
+    more |= term_columns(consensus)
+    if result.scale is not None:
+        more |= result.scale.columns(consensus, np.arange(len(ids)))
+    columns |= beside(more, ids, items)
     hangs = None if result.advice is None else result.advice.influence
-    return (
-        columns
-        | _win_rate(result.judgments, items)
-        | _component(consensus, items)
-        | item_terms(consensus, items)
-        | scaled_columns(consensus, result.scale, items)
-        | item_influence(hangs, items)
-    )
+    if hangs is not None:
+        columns |= beside(hangs.item_columns(), hangs.consensus.item_ids, items)
+    return columns
 
 
 def annotator_columns(result: Assessment) -> Columns:
@@ -68,30 +71,20 @@ def annotator_columns(result: Assessment) -> Columns:
     return columns if hangs is None else columns | hangs.annotator_columns(order)
 
 
-def _win_rate(judgments: AnyJudgments | None, items: TextArray) -> Columns:
-    """Return the share of its comparisons that each item won; nothing without judgments."""
-    if judgments is None:
-        return {}
-    return {"win_rate": aligned(win_rates(judgments), judgments.item_ids, items)}
+def beside(columns: Columns, ids: TextArray, items: TextArray) -> Columns:
+    """Return columns about some ids beside other items; None for an item they do not know.
 
-
-def _component(consensus: Consensus, items: TextArray) -> Columns:
-    """Return the connected component of each item, 1 the largest, where there are several."""
-    known = consensus.uncertainty
-    if known is None or known.component is None:
-        return {}
-    label = dict(zip(consensus.item_ids, known.component.tolist(), strict=True))
-    places = {item: place + 1 for item, place in label.items()}
-    return {"component": aligned_or_none(places, items)}
-
-
-def item_terms(consensus: Consensus, items: TextArray) -> Columns:
-    """Return the scores with nothing held equal and the common ground, where they were fitted."""
-    ids = consensus.item_ids.tolist()
-    return {
-        name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
-        for name, column in term_columns(consensus).items()
-    }
+    Examples
+    --------
+    >>> beside({"rank": np.array([1, 2])}, np.array(["a", "b"]), np.array(["b", "c"]))
+    {'rank': array([2, None], dtype=object)}
+    """
+    where = positions(items, ids)
+    if (where >= 0).all():
+        return {name: column[where] for name, column in columns.items()}
+    # What is not known is at -1: the last.
+    listed = {name: np.array([*column.tolist(), None], object) for name, column in columns.items()}
+    return {name: column[where] for name, column in listed.items()}
 
 
 def category_columns(consensus: Consensus | None, scale: ScoreScale | None) -> Columns:
@@ -111,38 +104,3 @@ def shown_score(result: Assessment) -> str:
     if result.calibration is not None or result.anchored is not None:
         return "calibrated"
     return "consensus" if result.scale is None else result.scale.info.column
-
-
-def scaled_columns(consensus: Consensus, scale: ScoreScale | None, items: TextArray) -> Columns:
-    """Return the consensus on a scale, beside these items; nothing without a scale."""
-    if scale is None:
-        return {}
-    ids = consensus.item_ids.tolist()
-    return {
-        name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
-        for name, column in scale.columns(consensus, np.arange(len(ids))).items()
-    }
-
-
-def item_influence(known: Influence | None, items: TextArray) -> Columns:
-    """Return how much hangs on each item, and on whom it hangs itself; nothing where unknown."""
-    if known is None:
-        return {}
-    ids = known.consensus.item_ids.tolist()
-    return {
-        name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
-        for name, column in known.item_columns().items()
-    }
-
-
-def aligned_or_none(known: Mapping[Any, Any], items: TextArray) -> np.ndarray:
-    """Return what is known of each item; None for an item of which nothing is.
-
-    Examples
-    --------
-    >>> aligned_or_none({"a": 1, "b": 2}, np.array(["b", "a"], dtype=object))
-    array([2, 1])
-    """
-    found = [known.get(item) for item in items]
-    words = None in found or any(isinstance(each, str) for each in found[:1])
-    return np.array(found, dtype=object if words else None)

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.calibration.alignment import Given, Order, Weights, check_tables, inputs_of
 from aggcal.calibration.anchored import Anchored, anchored, check_anchors
 from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
@@ -27,7 +25,7 @@ from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
-from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR, limits
 from aggcal.registry.literals import CalibratorName
 
 __all__ = [
@@ -115,7 +113,7 @@ def calibrate(
     check_calibration(
         method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
     )
-    check_seed(seed)
+    limits.check(seed=seed)
     check_frame(frame)
     scale = scale_of(bounds, digits)
     calibrator = find(method)
@@ -209,7 +207,7 @@ def recommend_calibrator(
     """
     auto = find(AUTO_CALIBRATOR.name)
     check_calibration(auto, weights=weights, model_sd=model_sd, second_model=second_model)
-    check_seed(seed)
+    limits.check(seed=seed)
     given, order = _tables(scores, consensus, weights, model_sd, anchors, second_model)
     return recommend(inputs_of(auto, given, order, LEVEL, seed).inputs)
 
@@ -259,17 +257,17 @@ def check_calibration(
     --------
     >>> check_calibration("safe", model_sd=-1)
     Traceback (most recent call last):
-    aggcal.errors.OptionError: the model sd is -1; give a number above 0.
+    aggcal.errors.OptionError: model_sd is -1; give a number above 0.
     """
     calibrator = find(method)
     if not isinstance(weights, Mapping) and weights not in ("sd", None):
         raise OptionError(f"weights {weights!r} is unknown; give 'sd', a mapping, or None.")
     if model_sd is not None and not _SMALLEST_SD <= model_sd <= 1.0 / _SMALLEST_SD:
-        raise OptionError(f"the model sd is {model_sd}; give a number above 0.")
+        raise OptionError(f"--model-sd is {model_sd}; give a number above 0.")
     if second_model is not None and not calibrator.takes_second_model:
         those = [f"'{k}'" for k, info in CALIBRATORS.items() if info.make().takes_second_model]
         raise OptionError(
             f"only {', '.join(those)} can use a second model; leave it out for '{calibrator.name}'."
         )
     if level is not None:
-        check_level(level)
+        limits.check(level=level)

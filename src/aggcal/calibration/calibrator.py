@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
-from aggcal.errors import AggcalWarning, OptionError, did_you_mean
+from aggcal.errors import AggcalWarning, OptionError, check_choice
 from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS
 
 if TYPE_CHECKING:
@@ -151,12 +151,7 @@ def find(method: str | Calibrator) -> FullCalibrator:
         if method == AUTO_CALIBRATOR.name:
             chooser: FullCalibrator = AUTO_CALIBRATOR.make()
             return chooser
-        if method not in CALIBRATORS:
-            near = did_you_mean(method, CALIBRATORS)
-            raise OptionError(
-                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)} or "
-                f"{AUTO_CALIBRATOR.name}."
-            )
+        check_choice("calibrator", method, (*CALIBRATORS, AUTO_CALIBRATOR.name))
         made: FullCalibrator = CALIBRATORS[method].make()
         return made
     if isinstance(method, type) or not isinstance(method, Calibrator):

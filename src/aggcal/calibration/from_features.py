@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration.alignment import Order
 from aggcal.calibration.within import deviations
@@ -15,6 +14,7 @@ from aggcal.data.features import Features
 from aggcal.data.scores import Scores
 from aggcal.errors import TooLittleDataError, count
 from aggcal.io import read_features, read_scores
+from aggcal.registry import limits
 
 _FOLDS = 10
 """Parts of the items that are predicted in turn from the others: more leave more to learn from, and
@@ -54,7 +54,7 @@ def model_from_features(features: Any, consensus: Any, *, seed: int = 0) -> Scor
     >>> abs(found["i17"] - 17.0) < 0.5
     True
     """
-    check_seed(seed)
+    limits.check(seed=seed)
     if not isinstance(features, Features):
         features = read_features(features)
     if not isinstance(consensus, Consensus | Scores):

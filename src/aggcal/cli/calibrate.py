@@ -6,7 +6,6 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from aggcal._core.garbage import modules_stay
 from aggcal._core.unmasked import distinct
 from aggcal.cli import reading
 from aggcal.cli.console import Console
@@ -20,15 +19,13 @@ if TYPE_CHECKING:
 
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
-    with modules_stay():
-        from aggcal._core.machine import check_seed
-        from aggcal.assessment import Assessment
-        from aggcal.assessment.titles import checked_titles
-        from aggcal.calibration import calibrate as project
-        from aggcal.calibration import check_calibration
-        from aggcal.cli.results import finish, refuse_output
-        from aggcal.io.respelling import read_spelling
-        from aggcal.io.results import unmixed
+    from aggcal.assessment import Assessment
+    from aggcal.assessment.titles import checked_titles
+    from aggcal.calibration import calibrate as project
+    from aggcal.calibration import check_calibration
+    from aggcal.cli.results import finish, refuse_output
+    from aggcal.io.respelling import read_spelling
+    from aggcal.io.results import unmixed
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
@@ -38,7 +35,6 @@ def calibrate(options: argparse.Namespace) -> int:
         second_model=options.second_model or None,
         level=options.level,
     )
-    check_seed(options.seed)
     _check_model(options)
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)

@@ -37,9 +37,9 @@ ASSUMPTIONS = Group("assumptions about a new study", (
 SIMULATED = Group("", (
     Option("--items N", "number of items", 100),
     Option("--annotators N", "number of annotators", 30),
-    Option("--judgments N", "number of judgments", 3000),
+    Option("--number N", "number of judgments", 3000),
     Option("--reliability-sd X", "sd of log reliability; the mean reliability is 1", 0.5),
-    Option("--reversed X", "share of reversed annotators", 0.0),
+    Option("--reversed P", "share of annotators who answer the other way round", 0.0),
     Option("--location X", "location in truth = location + scale * latent score", 50.0),
     Option("--scale X", "scale in truth = location + scale * latent score", 10.0),
     Option("--model-sd X", "sd of the model's error", 10.0),
@@ -242,7 +242,7 @@ _ROWS = (
         o.as_json("the metrics"),
     ), study=True),
     Command("simulate", "simulate a study with a known truth",
-        "aggcal simulate -o study --items 50 --judgments 2000",
+        "aggcal simulate -o study --items 50 --number 2000",
         "Writes judgments.csv, scores.csv, truth.csv, annotators.csv and simulation.json (the "
         "settings) into DIR, and further tables with further terms.",
         "tables:simulate", (
@@ -285,8 +285,8 @@ _ROWS = (
         Option("scores [SCORES]", f"{o.WHAT_SCORES_ARE}; items without judgments are included"),
         Option("-n --pairs N", "number of pairs (default: 20, or as many as --per-annotator "
             "allows; without judgments, at least as many as there are items)"),
-        Option("--anchors N", "suggest N items whose true score would help most, not pairs: a "
-            "sheet for 'aggcal run --anchors', but no random sample (no intervals of the truth)"),
+        Option("--true-scores N", "suggest N items whose true score would help most, not pairs: "
+            "a sheet for 'aggcal run --anchors', but no random sample (no intervals of the truth)"),
         o.output("file to write, instead of standard output", "FILE"),
         Option("--to", "csv: the sheet; otherwise tasks for that tool, whose exports aggcal reads",
             "csv", ("csv", registry.LABEL_STUDIO.name, registry.ARGILLA.name)),

@@ -16,7 +16,6 @@ from aggcal.registry import FUSED
 from aggcal.registry.datasets import DATASETS, DOTS, LLMFAO, READING_LEVEL, SIMULATED
 
 if TYPE_CHECKING:
-    from aggcal._core.tables import Columns
     from aggcal.assessment import Assessment
     from aggcal.assessment.titles import Titles
     from aggcal.datasets.tables import Tables
@@ -39,8 +38,8 @@ class Story:
 
     introduction: str
     """Who judged what, what the model did, what the truth is: a line or a few."""
-    model: str
-    calibrated: str
+    model: str = "the model's scores"
+    calibrated: str = "calibrated scores"
     unit: str = ""
     """What model and truth are counted in; without one only their orders can be compared."""
     truths: str = ""
@@ -72,8 +71,6 @@ STORIES = {
     READING_LEVEL.name: Story(
         "624 crowd workers said which of two texts is harder: 12,726 judgments of 490 texts.\n"
         "The model is the paper's: the true grade, 1 to 12, with noise, moved to mean 0.",
-        model="the model's scores",
-        calibrated="calibrated scores",
         unit="grades",
         truths="true grades",
         anchors=20,
@@ -86,7 +83,6 @@ STORIES = {
         "LMArena's scores of 18 models serve as the truth. Their unit differs, so only orders are "
         "compared.",
         model="GPT-3.5's scores",
-        calibrated="calibrated scores",
         others={"gpt-4": "GPT-4's scores, to compare"},
         title="Answers of 59 language models",
         question="Which answer is better?",
@@ -95,8 +91,6 @@ STORIES = {
         "40 simulated annotators, two of them reversed, gave 3,000 judgments of "
         "60 items.\n"
         "The model's scores are the truth with noise of 8 points.",
-        model="the model's scores",
-        calibrated="calibrated scores",
         unit="points",
         truths="true scores",
         anchors=12,
@@ -110,7 +104,6 @@ _CONSENSUS = "the comparisons (consensus)"
 
 def demo(options: argparse.Namespace) -> int:
     """Run both stages on the dataset, name the report, and say how far off everybody is."""
-    from aggcal._core.machine import check_seed
     from aggcal.assessment import assess
     from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
@@ -118,7 +111,6 @@ def demo(options: argparse.Namespace) -> int:
     from aggcal.io.texts import read_texts
 
     console, folder = Console(quiet=options.quiet), Path(options.output)
-    check_seed(options.seed)
     refuse_output(options, [])
     story = STORIES[options.data]
     titles = checked_titles(options.title or story.title, options.question or story.question)
@@ -137,7 +129,7 @@ def demo(options: argparse.Namespace) -> int:
     texts = None if typed.texts is None else read_texts(typed.texts)
     written += result.save(folder, texts=texts, force=options.force)
     console.done()
-    truth = {} if tables.truth is None else _by_item(tables.truth, "truth")
+    truth = {} if tables.truth is None else _paired(*tables.truth.values())
     rows = _rows(story, result, tables, data) if truth else {}
     compared = _compared(rows, truth, story)
     if options.json:
@@ -220,7 +212,7 @@ def _rows(story: Story, result: Assessment, tables: Tables, data: Path) -> dict[
     if calibration is None or consensus is None:
         return {}
     others = (story.others or {}).items()
-    rows = {label: _by_item(tables.others[name], "score") for name, label in others}
+    rows = {label: _paired(*tables.others[name].values()) for name, label in others}
     rows[_CONSENSUS] = _paired(consensus.item_ids, consensus.scores)
     rows[story.model] = _paired(calibration.item_ids, calibration.model)
     rows[story.calibrated] = _paired(calibration.item_ids, calibration.calibrated)
@@ -279,9 +271,6 @@ def _lines(
         yield f"{label:36}{numbers}{found['tau_a']:15.2f}{one:>16}".rstrip()
 
 
-def _by_item(columns: Columns, name: str) -> Values:
-    return _paired(columns["item"], columns[name])
-
-
-def _paired(ids: Iterable[Any], values: Iterable[Any]) -> Values:
+def _paired(ids: Iterable[Any], values: Iterable[Any], *_: object) -> Values:
+    """Return values by their ids, the first two columns of a table."""
     return dict(zip(map(str, ids), map(float, values), strict=True))

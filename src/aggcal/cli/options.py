@@ -10,7 +10,7 @@ from aggcal import registry
 from aggcal._core.records import replace
 from aggcal.cli.table import Group, Option
 from aggcal.errors import OptionError
-from aggcal.registry.limits import MOST_DIGITS, VERDICT_ERROR
+from aggcal.registry.limits import ABOVE_0, MOST_DIGITS, VERDICT_ERROR
 
 # How values of their own kinds are read ----------------------------------------------------------
 
@@ -266,6 +266,16 @@ TERMS = Group("terms", (
         "(axis, also without a word after it), in camps, or whichever predicts others better "
         "(auto)", "off", registry.BRIDGES, alone=registry.BRIDGES[0]),
 ))
+PRIOR_SDS = (
+    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
+    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
+        "instead of an estimate", numbers=ABOVE_0),
+)
+CLUSTER = (
+    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
+        "without it, this machine does the work"),
+    Option("--workers N", "number of threads on this machine (without --scheduler)"),
+)
 STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--method", "aggregation method; see 'aggcal methods'. auto: the simplest that "
         "predicts held-out judgments well, as 'aggcal compare' finds it",
@@ -278,9 +288,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--estimator", "for methods with reliabilities: marginal integrates them out and "
         "allows for reversed annotators (the default); mode maximises over scores and "
         "reliabilities jointly, as the paper does", choices=registry.ESTIMATORS),
-    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
-    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
-        "instead of an estimate"),
+    *PRIOR_SDS,
     Option("--uncertainty KIND", "how standard errors are computed: from the curvature of the "
         "fit, widened where answers depend on each other (robust), from the curvature alone "
         "(laplace), by refitting resampled annotators or contexts (bootstrap), or not at all "
@@ -291,9 +299,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
     Option("--engine", "where the computation runs: on this machine (local), on its GPU (gpu), "
         "or on a Dask cluster (dask), which also reads the files (JUDGMENTS may then be a "
         "pattern, or any path that fsspec supports)", registry.LOCAL, registry.ENGINES),
-    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
-        "without it, this machine does the work"),
-    Option("--workers N", "number of threads on this machine (without --scheduler)"),
+    *CLUSTER,
 ))
 
 # Stage 2 -----------------------------------------------------------------------------------------
@@ -311,7 +317,7 @@ STAGE_2 = Group("Stage 2 (calibrated scores)", (
         (*registry.CALIBRATORS, registry.AUTO_CALIBRATOR.name)),
     Option("--model-sd X", "standard deviation of the model's errors, such as its validation "
         "error. For fused, too large is better than too small; for safe, at most 1.4 times too "
-        "large; for atc, it adds an estimate of the error"),
+        "large; for atc, it adds an estimate of the error", numbers=ABOVE_0),
     Option("--anchors FILE", "table item,truth of at least 5 items drawn at random. They correct "
         "the level, tell fused the scale and how far to trust the model, and measure the gain. "
         "With 9 anchors (level 0.9) or 19 (0.95), intervals cover the truth"),

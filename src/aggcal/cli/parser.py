@@ -11,7 +11,7 @@ from typing import Any
 from aggcal._version import __version__
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.study import Setting, Study, study_path
-from aggcal.cli.table import FILES, Command
+from aggcal.cli.table import FILES, Command, Option
 from aggcal.errors import did_you_mean, printable
 from aggcal.registry import BRIDGES
 
@@ -128,12 +128,14 @@ class Parser(argparse.ArgumentParser):
     hint = ""
     """What else to do where something that must be given is missing."""
     usage_line = example = about = ""
+    rows: Mapping[str, Option] = {}
 
     def take(self, command: Command, settings: Mapping[str, Setting]) -> None:
         """Declare what a command takes; what a study file sets may be left out."""
         self.usage_line, self.example, self.about = command.usage, command.example, command.about
         self.hint = ", or ".join(filter(None, (_HINT, command.hint))) if command.study else ""
         self.set_defaults(command=command.name)
+        self.rows = {option.dest: option for option in command.options}
         groups: list[Any] = [self._positionals, self._optionals]
         for heading, about, options in command.sections():
             group = groups.pop(0) if groups else self.add_argument_group(heading, about or None)
@@ -178,6 +180,9 @@ class Parser(argparse.ArgumentParser):
             texts = value if isinstance(value, list) else [value]
             if action.metavar not in FILES and any(map(_is_not_text, texts)):
                 self.error(f"the value of {_called(action)} is not UTF-8 text")
+            limit = self.rows[action.dest].limit if action.dest in self.rows else None
+            if limit is not None and value is not None and (fault := limit.fault(value)):
+                self.error(f"{action.option_strings[-1]} {fault}")
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             hint = did_you_mean(rest[0].split("=")[0], known)

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aggcal.cli.commands import COMMANDS
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from aggcal.io.texts import Texts
 
 _Table = TypeVar("_Table", "Scores", "Features")
-_AS_GIVEN = (
-    *("outcomes", "columns", "annotator", "left_key", "right_key", "drafts", "tie_within"),
-    *("ranking_weight", "blank", "context"),
-)
 IDENTITY = "identity"
 """What may stand in place of a file of features: each item resembles only itself."""
 
@@ -72,13 +68,13 @@ def choices_from(options: argparse.Namespace, *, converting: bool = False) -> Ch
     from aggcal.io.respelling import read_spelling
 
     how = (CONVERTING if converting else READING).given(options)
-    return Choices(
-        **{name: how[name] for name in _AS_GIVEN},
-        spelling=read_spelling(how["aliases"], normalize=how["normalize_ids"]),
-        order=stated_order(how["order"]),
-        by=categories_of(how["by"], how["criterion"], how.get("criteria")),
-        strength_scale=stated_scale(how["strength_scale"]),
-    )
+    how |= {
+        "spelling": read_spelling(how["aliases"], normalize=how["normalize_ids"]),
+        "order": stated_order(how["order"]),
+        "by": categories_of(how["by"], how["criterion"], how.get("criteria")),
+        "strength_scale": stated_scale(how["strength_scale"]),
+    }
+    return Choices(**{each.name: how[each.name] for each in fields(Choices) if each.name in how})
 
 
 def judgments_from(

@@ -26,6 +26,7 @@ from aggcal.io.writing.write import refuse_overwriting
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice
     from aggcal.assessment import Assessment
+    from aggcal.assessment.saving import Saved
 
 _MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json
 _STAGE_2 = ("items.csv", "summary.json")
@@ -55,12 +56,11 @@ def refuse_output(
     )
 
 
-def refuse_folder(
-    options: argparse.Namespace, names: Iterable[str], manifest: Manifest, inputs: Iterable[str]
-) -> None:
-    """Refuse, before any work, a folder for tables and figures, if one is wanted."""
+def refuse_folder(options: argparse.Namespace, kind: type[Saved], inputs: Iterable[str]) -> None:
+    """Refuse, before any work, a folder for a table and a figure, if one is wanted."""
     if options.output is not None:
-        every = (*names, manifest.name)
+        manifest = kind.manifest()
+        every = (*kind.FILES, manifest.name)
         refuse_unwritable(options.output)
         refuse_overwriting(options.output, every, inputs)
         check_output(options.output, every, manifest, force=options.force)

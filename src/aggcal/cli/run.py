@@ -6,10 +6,9 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.console import Console
-from aggcal.cli.options import STAGE_1, TERMS
+from aggcal.cli.options import CLUSTER, PRIOR_SDS, STAGE_1, TERMS
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_METHOD, LOCAL, LOGISTIC, METHODS
 from aggcal.registry.limits import VERDICT_ERROR
@@ -17,19 +16,18 @@ from aggcal.registry.limits import VERDICT_ERROR
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import PriorChoice
     from aggcal.assessment import Assessment
-    from aggcal.assessment.wishes import Wishes
+    from aggcal.assessment.decisions import Wishes
     from aggcal.data.control import Control
     from aggcal.models.general.terms import Terms
 
 
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it, if there are any."""
-    with modules_stay():
-        from aggcal.aggregation.scales import check_anchor
-        from aggcal.assessment import assess
-        from aggcal.assessment.titles import checked_titles
-        from aggcal.assessment.wishes import check_top
-        from aggcal.cli.results import finish, refuse_output
+    from aggcal.aggregation.scales import check_anchor
+    from aggcal.assessment import assess
+    from aggcal.assessment.decisions import check_top
+    from aggcal.assessment.titles import checked_titles
+    from aggcal.cli.results import finish, refuse_output
 
     console, both = Console(quiet=options.quiet), "scores" in options
     how = check_stage_1(options, both=both)
@@ -37,7 +35,6 @@ def run(options: argparse.Namespace) -> int:
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)
     refuse_output(options, reading.input_files(options))
-    how["features"] = options.features
     if options.features != reading.IDENTITY:
         how["features"] = reading.features_from(options, console)
     texts, control = reading.texts_from(options, console), control_from(options, console)
@@ -62,21 +59,22 @@ def run(options: argparse.Namespace) -> int:
 
 def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     """Return the options of `aggcal.assess` that need no file, or refuse them."""
-    from aggcal.aggregation import check_control
-    from aggcal.assessment import check_options
+    from aggcal.aggregation import check_control, check_engine, check_method, check_uncertainty
+    from aggcal.calibration import check_calibration
 
     reading.check_engine(options)
     check_control(options.method, options.estimator, given=options.control is not None)
-    stage_1 = STAGE_1.given(options)
-    how = {
-        name: stage_1[name] for name in ("method", "estimator", "uncertainty", "draws", "engine")
-    }
+    rest = (*TERMS.options, *PRIOR_SDS, *CLUSTER)  # which are made into other arguments
+    how = {row.keyword: row.given(options) for row in STAGE_1.options if row not in rest}
     how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
-    known: dict[str, Any] = {"terms": terms_from(options), "features": options.features}
+    asked = {name: how[name] for name in ("method", "prior", "estimator")}
+    check_method(**asked, given_features=options.features is not None, terms=terms_from(options))
+    check_engine(**asked, engine=options.engine)
+    check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator
-        known |= {"model_sd": options.model_sd, "second_model": options.second_model or None}
-    check_options(**how, **known)
+        others = options.second_model or None
+        check_calibration(options.calibrator, model_sd=options.model_sd, second_model=others)
     return how
 
 
@@ -150,13 +148,13 @@ def anchored_from(options: argparse.Namespace, console: Console) -> dict[str, An
 def wishes_from(options: argparse.Namespace) -> Wishes:
     """Return what is to be decided, or refuse it before anything is read."""
     from aggcal.aggregation.scales import check_scale, check_values
-    from aggcal.assessment.wishes import Wishes
+    from aggcal.assessment.decisions import Wishes
 
     fitted = "top" in options
     if fitted:
         check_scale(options.scale, options.elo_anchor, options.method)
     top = options.top if fitted else None
-    found = Wishes.of(top, options.cut, options.grades, options.error)
+    found = Wishes(top, options.cut, options.grades, options.error)
     if fitted and "scores" not in options and options.anchors is None:
         # Without a model or anchors it is the consensus that is cut and graded.
         cuts = () if found.cut is None else (found.cut,)

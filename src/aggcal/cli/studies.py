@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.commands import ASSUMPTIONS
 from aggcal.cli.console import Console, print_json, show
@@ -20,12 +19,9 @@ _COLUMNS = ("consensus", "model", "calibrated", "score")
 
 def check(options: argparse.Namespace) -> int:
     """Print what is wrong with the data."""
-    with modules_stay():
-        from aggcal.advice.check import check as look_over
-        from aggcal.advice.check.survey import check_aims
+    from aggcal.advice.check import check as look_over
 
     console = Console(quiet=options.quiet)
-    check_aims(options.method, options.precision, options.seed)
     reading.choices_from(options)
     scores = reading.scores_from(options, console)
     found = look_over(
@@ -45,27 +41,23 @@ def check(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Print which method predicts these judgments best, and write it where that is wanted."""
-    from aggcal.assessment.methods import (
-        COMPARISON_FILES,
-        check_comparison,
-        compare_methods,
-        comparison_manifest,
-    )
+    from aggcal.aggregation.selection.candidates import check_methods
+    from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.cli.results import finish_study, refuse_folder
 
     console = Console(quiet=options.quiet)
     methods = options.methods and [name.strip() for name in options.methods.split(",")]
     how = {name: getattr(options, name) for name in ("folds", "seed", "sample", "hold_out")}
-    check_comparison(methods, **how)
+    check_methods(methods)
     reading.choices_from(options)
-    refuse_folder(options, COMPARISON_FILES, comparison_manifest(), reading.judgment_files(options))
+    refuse_folder(options, MethodComparison, reading.judgment_files(options))
     found = compare_methods(reading.judgments_from(options, console), methods, **how)
     return finish_study(found, options, console)
 
 
 def power(options: argparse.Namespace) -> int:
     """Print how many judgments reach a goal, and write it where that is wanted."""
-    from aggcal.assessment.power import POWER_FILES, check_options, power_manifest
+    from aggcal.assessment.power import Power, check_options
     from aggcal.assessment.power import power as look
     from aggcal.cli.results import finish_study, refuse_folder
 
@@ -74,7 +66,7 @@ def power(options: argparse.Namespace) -> int:
     how = {name: getattr(options, name) for name in ("method", "level", "studies", "seed", "pilot")}
     check_options(options.goal, given, **how, new=not files)
     reading.choices_from(options)
-    refuse_folder(options, POWER_FILES, power_manifest(), files)
+    refuse_folder(options, Power, files)
     found = look(
         options.goal,
         reading.judgments_from(options, console) if files else None,

@@ -216,6 +216,8 @@ class Study:
         if option.choices is not None and value not in option.choices:
             near, listed = did_you_mean(value, option.choices), ", ".join(map(str, option.choices))
             raise self._refuse(where, f"'{value}' is unknown{near}; choose {listed}")
+        if option.limit is not None and (fault := option.limit.fault(value)):
+            raise self._refuse(where, fault)
         kept = self._located(value) if option.value in FILES else kind(value)
         return kept, str(kept)
 

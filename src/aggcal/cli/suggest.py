@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from aggcal._core.garbage import modules_stay
 from aggcal.cli import reading
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, refuse_two_documents
@@ -15,6 +14,7 @@ from aggcal.registry import ARGILLA, LABEL_STUDIO
 
 if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggestions
+    from aggcal.advice.suggest.anchors import AnchorSuggestions
     from aggcal.data.base import AnyJudgments
     from aggcal.io.texts import Texts
     from aggcal.io.writing.write import Writer
@@ -30,12 +30,10 @@ _FIRST = "annotator 1"
 
 def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
-    if options.anchors is not None:
+    if options.true_scores is not None:
         return _suggest_anchors(options)
-    with modules_stay():
-        from aggcal.advice.suggest import suggest_pairs
-        from aggcal.advice.suggest.checking import check_suggestion
-        from aggcal.io.writing.write import write_file
+    from aggcal.advice.suggest import suggest_pairs
+    from aggcal.advice.suggest.checking import check_suggestion
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
@@ -61,14 +59,26 @@ def suggest(options: argparse.Namespace) -> int:
     console.say(str(found))
     if judgments is not None:
         console.say(f"information: {found.unit}")
+    only_json = options.json and options.output is None
+    write = None if only_json else _writer(found, options, console, judgments, texts)
+    return _finish(found, write, options, console)
+
+
+def _finish(
+    found: Suggestions | AnchorSuggestions,
+    write: Writer | None,
+    options: argparse.Namespace,
+    console: Console,
+) -> int:
+    """Write what is suggested into a file or to standard output, or print it as JSON."""
+    from aggcal.io.writing.write import write_file
+
     written = []
-    if options.output is not None or not options.json:
-        write = _writer(found, options, console, judgments, texts)
-        if options.output is None:
-            write(sys.stdout)
-        else:
-            written = [write_file(options.output, write, force=options.force)]
-            console.say(f"wrote {written[0]}")
+    if write is not None and options.output is not None:
+        written = [write_file(options.output, write, force=options.force)]
+        console.say(f"wrote {written[0]}")
+    elif write is not None and not options.json:
+        write(sys.stdout)
     if options.json:
         print_json(found.to_dict(), written)
     return 0
@@ -76,21 +86,20 @@ def suggest(options: argparse.Namespace) -> int:
 
 def _suggest_anchors(options: argparse.Namespace) -> int:
     """Print the items whose true score is worth finding out, or write them."""
-    from aggcal.advice.suggest.anchors import check_anchor_suggestion, suggest_anchors
-    from aggcal.io.writing.write import csv_writer, write_file
+    from aggcal.advice.suggest.anchors import suggest_anchors
+    from aggcal.io.writing.write import csv_writer
 
     console = Console(quiet=options.quiet)
-    check_anchor_suggestion(options.anchors, options.method, options.seed)
     _refuse_for_anchors(options)
     reading.choices_from(options)
     _check_form(options)
     _refuse_output(options)
     if not reading.judgment_files(options):
-        raise OptionError("--anchors needs judgments; give their file.")
+        raise OptionError("--true-scores needs judgments; give their file.")
     judgments = reading.judgments_from(options, console)
     scores = reading.scores_from(options, console)
     found = suggest_anchors(
-        judgments, scores, n=options.anchors, method=options.method, seed=options.seed
+        judgments, scores, n=options.true_scores, method=options.method, seed=options.seed
     )
     console.warn(*found.consensus.warnings)
     console.say(
@@ -98,16 +107,8 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
         "Fill in the column truth, and keep the column chosen_by: items that were chosen improve "
         "the scores, but cannot give intervals of the truth.",
     )
-    written = []
     write = csv_writer(found.item_columns(), spreadsheet_safe=options.spreadsheet_safe)
-    if options.output is not None:
-        written = [write_file(options.output, write, force=options.force)]
-        console.say(f"wrote {written[0]}")
-    elif not options.json:
-        write(sys.stdout)
-    if options.json:
-        print_json(found.to_dict(), written)
-    return 0
+    return _finish(found, write, options, console)
 
 
 def _refuse_for_anchors(options: argparse.Namespace) -> None:
@@ -115,7 +116,9 @@ def _refuse_for_anchors(options: argparse.Namespace) -> None:
     rows = {option.dest: option for option in COMMANDS["suggest"].options}
     for name in _ONLY_FOR_PAIRS:
         if getattr(options, name) not in (rows[name].default, False, []):
-            raise OptionError(f"--{rows[name].key} is about pairs, not about --anchors; omit it.")
+            raise OptionError(
+                f"--{rows[name].key} is about pairs, not about --true-scores; omit it."
+            )
 
 
 def _check_form(options: argparse.Namespace) -> None:

@@ -3,7 +3,8 @@
 An `Option` is written once, a `Command` names what it takes. From these rows come the parser and
 its help, the manual page, the completion scripts, the tables of the documentation, the keys of the
 study file, and the keywords with which functions of the library are called. To add an option, write
-a row into `aggcal.cli.options`, or into its command in `aggcal.cli.commands`.
+a row into `aggcal.cli.options`, or into its command in `aggcal.cli.commands`; of a number, what it
+may not be goes into `aggcal.registry.limits`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from typing import Any
 
 from aggcal._core.records import dataclass, replace
 from aggcal.errors.voice import argument_of
+from aggcal.registry.limits import COUNT, LIMITS, NUMBER, POSITIVE, SHARE, Limit
 
 FOLDER = "DIR"
 FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", FOLDER}
 """Values that are names of files, which may hold any bytes."""
-_NUMBERS: dict[str, type] = {"N": int, "K": int, "X": float, "P": float}
-"""Values that are numbers: whole ones, and others."""
+_NUMBERS: dict[str, tuple[type, Limit]] = {
+    "N": (int, COUNT),
+    "K": (int, POSITIVE),
+    "X": (float, NUMBER),
+    "P": (float, SHARE),
+}
+"""Values that are numbers: what reads them, and which they may be if no limit says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class Option:
     """Its value where none follows it."""
     read: Callable[[str], Any] | None = None
     """What reads a value that is neither a number nor a plain text."""
+    numbers: Limit | None = None
+    """Which numbers it may be, where that is not what `LIMITS` has under its name."""
     python: Callable[[Any], Any] | None = None
     """What makes of its value the argument that Python takes."""
     study: tuple[str, ...] | None = None
@@ -104,7 +113,15 @@ class Option:
     @property
     def kind(self) -> Callable[[str], Any]:
         """What reads its value."""
-        return self.read or _NUMBERS.get(self.value, str)
+        return self.read or (_NUMBERS[self.value][0] if self.value in _NUMBERS else str)
+
+    @property
+    def limit(self) -> Limit | None:
+        """Which numbers it may be; None for what is none."""
+        if self.read is not None or self.value not in _NUMBERS:
+            return None
+        usual = LIMITS.get(self.key.replace("-", "_"), _NUMBERS[self.value][1])
+        return self.numbers or usual
 
     @property
     def described(self) -> str:

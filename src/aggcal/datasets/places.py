@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from aggcal.errors import FileError, OptionError, did_you_mean
+from aggcal.errors import FileError, check_choice
 from aggcal.registry.datasets import DATASETS, DatasetInfo
 
 HOME = "AGGCAL_DATA"
@@ -23,14 +23,9 @@ def information(name: str) -> DatasetInfo:
     >>> information("iris")
     Traceback (most recent call last):
     aggcal.errors.OptionError: dataset 'iris' is unknown; choose dots, reading-level, llmfao,
-    judgemark, country-population or sushi.
+    judgemark, country-population, sushi.
     """
-    if name not in DATASETS:
-        *others, last = DATASETS
-        near = did_you_mean(name, DATASETS)
-        raise OptionError(
-            f"dataset '{name}' is unknown{near}; choose {', '.join(others)} or {last}."
-        )
+    check_choice("dataset", name, DATASETS)
     return DATASETS[name]
 
 

@@ -14,7 +14,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
 from aggcal.engines.remote import RemoteJudgments
-from aggcal.errors import NoGpuWarning, OptionError, did_you_mean
+from aggcal.errors import NoGpuWarning, check_choice
 from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
@@ -34,8 +34,7 @@ def named(name: str) -> Engine | None:
     >>> named("local") is None
     True
     """
-    if name == LOCAL:
-        return None
+    check_choice("engine", name, ENGINES)
     if name == DASK:
         from aggcal.engines.sharded.dask import Dask
 
@@ -47,10 +46,7 @@ def named(name: str) -> Engine | None:
         if reason is None:
             return GpuEngine()
         warnings.warn(NoGpuWarning(*reason), stacklevel=2)
-        return None
-    raise OptionError(
-        f"engine '{name}' is unknown{did_you_mean(name, ENGINES)}; choose {', '.join(ENGINES)}."
-    )
+    return None
 
 
 def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:

@@ -46,7 +46,8 @@ The tree::
 A message says what is wrong, where, and what to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from aggcal.errors.nearest import nearest
 from aggcal.errors.texts import cut as cut
@@ -115,6 +116,20 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     near = [f"'{printable(cut(each, _LONGEST))}'" for each in nearest(str(name), map(str, known))]
     listed = " or ".join((", ".join(near[:-1]), near[-1]) if near[1:] else near)
     return f" (did you mean {listed}?)" if near else ""
+
+
+def check_choice(what: str, name: Any, choices: Collection[str]) -> None:
+    """Refuse a name that is none of the choices.
+
+    Examples
+    --------
+    >>> check_choice("engine", "gpus", ("local", "gpu"))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: engine 'gpus' is unknown (did you mean 'gpu'?); choose local, gpu.
+    """
+    if name not in choices:
+        near = did_you_mean(name, choices)
+        raise OptionError(f"{what} '{name}' is unknown{near}; choose {', '.join(choices)}.")
 
 
 class AggcalError(Exception):

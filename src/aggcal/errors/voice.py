@@ -12,7 +12,8 @@ _ARGUMENTS = {
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
     "precision": "wanted_error", "score-column": "column", "truth-column": "column",
     "text-column": "column", "consensus-column": "column", "item-column": "item",
-    "elo-anchor": "anchor", "reversed": "reversed_share",
+    "elo-anchor": "anchor", "reversed": "reversed_share", "number": "judgments",
+    "true-scores": "n",
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {

@@ -21,7 +21,7 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray, elementwise
 from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
 from aggcal._core.records import dataclass
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import check_choice
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -146,13 +146,7 @@ def link(name: str) -> Link:
     array([0.5])
     >>> link("probit")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal or laplace.
+    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal, laplace.
     """
-    try:
-        return _LINKS[name]
-    except KeyError:
-        *first, last = _LINKS
-        near = did_you_mean(name, _LINKS)
-        raise OptionError(
-            f"link '{name}' is unknown{near}; choose {', '.join(first)} or {last}."
-        ) from None
+    check_choice("link", name, _LINKS)
+    return _LINKS[name]

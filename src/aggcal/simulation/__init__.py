@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, inf, isfinite
+from math import ceil
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
-from aggcal._core.machine import check_seed
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
-from aggcal.errors import OptionError, did_you_mean
-from aggcal.registry import LOGISTIC
+from aggcal.errors import OptionError, check_choice
+from aggcal.registry import LOGISTIC, limits
 from aggcal.registry.literals import LinkName
 from aggcal.simulation.terms import Drawn, SimulatedTerms, draw
 
@@ -229,12 +228,9 @@ def simulate(
     """
     from aggcal.models.links import link as link_of  # waits for SciPy
 
-    _check_numbers(2, items=items)
-    _check_numbers(1, annotators=annotators, judgments=judgments)
-    _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd, latent_sd=latent_sd)
-    off = {"location": location, "scale": scale, "model_bias": model_bias}
-    _check_numbers(None, model_slope=model_slope, **off)
-    check_seed(seed)
+    limits.check(items=items, annotators=annotators, number=judgments, seed=seed)
+    limits.check(reliability_sd=reliability_sd, latent_sd=latent_sd, location=location, scale=scale)
+    limits.check(model_sd=model_sd, model_bias=model_bias, model_slope=model_slope)
     kinds = {
         "reversed": reversed_share, "guesses": guessing_share, "left": left_share,
         "copies": copied_share, "camp": camp_share,
@@ -297,15 +293,6 @@ def _asked(
     return annotator, first, second
 
 
-def _check_numbers(least: int | None, **numbers: float) -> None:
-    """Refuse numbers that are not finite, or below the least there may be."""
-    for name, number in ((f"--{k.replace('_', '-')}", number) for k, number in numbers.items()):
-        if least is None and not isfinite(number):
-            raise OptionError(f"{name} is {number}; give a finite number.")
-        if least is not None and not least <= number < inf:
-            raise OptionError(f"{name} is {number}; give at least {least}.")
-
-
 def _check_shares(kinds: dict[str, float], camp_correlation: float) -> None:
     """Refuse shares of annotators, and a correlation, that cannot be."""
     for name, share in kinds.items():
@@ -319,9 +306,7 @@ def _check_shares(kinds: dict[str, float], camp_correlation: float) -> None:
 
 def _check_link(link: str, terms: SimulatedTerms, design: str) -> None:
     """Refuse further terms with another link than theirs, and a design that is none."""
-    if design not in DESIGNS:
-        near = did_you_mean(design, DESIGNS)
-        raise OptionError(f"design '{design}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
+    check_choice("design", design, DESIGNS)
     if not terms.plain and link != LOGISTIC.name:
         raise OptionError(
             f"ties, sides, contexts and categories are simulated with --link {LOGISTIC.name} only; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from math import inf, isfinite
+from math import isfinite
 from typing import get_args
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.errors import OptionError, did_you_mean
-from aggcal.registry import TIES
+from aggcal.errors import OptionError, check_choice
+from aggcal.registry import TIES, limits
 from aggcal.registry.literals import SimulatedTies
 
 TIE_MODELS: tuple[SimulatedTies, ...] = get_args(SimulatedTies)
@@ -72,26 +72,14 @@ class SimulatedTerms:
     grades: int = 1
 
     def __post_init__(self) -> None:
-        if self.ties not in TIE_MODELS:
-            near = did_you_mean(self.ties, TIE_MODELS)
-            raise OptionError(
-                f"ties '{self.ties}' is unknown{near}; choose {', '.join(TIE_MODELS)}."
-            )
-        for each in fields(self):
-            value, option = getattr(self, each.name), f"--{each.name.replace('_', '-')}"
-            least = 0 if each.name.endswith("sd") or each.type == "int" else None
-            if isinstance(value, int | float) and not isfinite(value):
-                raise OptionError(f"{option} is {value}; give a finite number.")
-            if least is not None and not least <= value < inf:
-                raise OptionError(f"{option} is {value}; give at least {least}.")
+        check_choice("ties", self.ties, TIE_MODELS)
+        others = {"ties", "category_shares", "grades"}
+        numbers = [each.name for each in fields(self) if each.name not in others]
+        limits.check(**{name: getattr(self, name) for name in numbers})
         if not 1 <= self.grades <= len(_GRADES):
             raise OptionError(f"--grades is {self.grades}; give 1, 2 or 3.")
         if self.grades > 1 and self.ties == TIES[2]:
             raise OptionError(f"--ties {TIES[2]} has one grade only; choose {TIES[1]}.")
-        if not 0.0 <= self.second_camp < 1.0:
-            raise OptionError(
-                f"--second-camp is {self.second_camp}; give a number from 0 to 1 (not 1 itself)."
-            )
         self._check_categories()
 
     def _check_categories(self) -> None:

@@ -4,8 +4,7 @@
 - `AggregateCalibrator` learns calibrated scores of items from a model's scores and judgments; it is
   a regressor.
 
-Both can be cloned, searched over and put into pipelines. ``EXPECTED_FAILED_CHECKS`` of each says
-which of scikit-learn's own checks do not apply, and why.
+Both can be cloned, searched over and put into pipelines.
 """
 
 try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -15,7 +15,6 @@ from sklearn.utils.validation import (
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
@@ -27,8 +26,7 @@ from aggcal.errors import OptionError
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD
 from aggcal.registry.literals import CalibratorName, Estimator, MethodName
-from aggcal.sklearn.checks import CALIBRATOR
-from aggcal.sklearn.tables import columns_of, numbers, refuse_blank, seed_of
+from aggcal.sklearn.tables import columns_of, consensus_of, numbers, seed_of
 
 _SHAPES = (("item", "score", "sd"), ("item", "score"))
 
@@ -73,8 +71,6 @@ class AggregateCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc] 
     >>> found.fit([("a", 2.0), ("b", 3.0), ("c", 1.0)]).predict([("a", 2.0), ("c", 1.0)])
     array([2.5, 1. ])
     """
-
-    EXPECTED_FAILED_CHECKS: ClassVar[dict[str, str]] = CALIBRATOR
 
     def __init__(
         self,
@@ -128,8 +124,9 @@ class AggregateCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc] 
             kept = weight > 0.0
             weights = dict(zip(ids[kept].tolist(), weight[kept].tolist(), strict=True))
         scores = Scores(ids[kept], model[kept], None if sd is None else sd[kept], "X")
-        seed = seed_of(self.random_state)
-        self.consensus_: Consensus = self._consensus(seed)
+        given = self.judgments
+        whole = given if isinstance(given, Consensus) else consensus_of(self, given)
+        self.consensus_: Consensus = whole
         self.calibration_: Calibration = calibrate(
             scores,
             self.consensus_,
@@ -138,24 +135,10 @@ class AggregateCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc] 
             model_sd=self.model_sd,
             anchors=anchors if self.anchors else None,
             bounds=self.bounds,
-            seed=seed or 0,
+            seed=seed_of(self.random_state) or 0,
             warn=self.warn,
         )
         return self
-
-    def _consensus(self, seed: int | None) -> Consensus:
-        if isinstance(self.judgments, Consensus):
-            return self.judgments
-        return aggregate(
-            self.judgments,
-            self.method,
-            prior=self.prior,
-            estimator=self.estimator,
-            features=self.features,
-            terms=self.terms,
-            seed=seed,
-            warn=self.warn,
-        )
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803
         """Return the calibrated score of each item.
@@ -181,14 +164,8 @@ class AggregateCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc] 
             found[new] = done.scale.scores(made.predicted)
         return found
 
-    def _items(
-        self,
-        X: Any,  # noqa: N803
-        *,
-        reset: bool,
-    ) -> tuple[TextArray, FloatArray, FloatArray | None]:
-        rows = columns_of(self, X, _SHAPES, reset=reset)
-        refuse_blank(rows)
+    def _items(self, given: Any, *, reset: bool) -> tuple[TextArray, FloatArray, FloatArray | None]:
+        rows = columns_of(self, given, _SHAPES, reset=reset)
         sd = numbers(rows["sd"], "sd") if "sd" in rows else None
         return rows["item"], numbers(rows["score"], "score"), sd
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,7 +16,6 @@ from sklearn.utils.validation import (
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
@@ -26,8 +25,7 @@ from aggcal.io import read_judgments
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import Estimator, MethodName
-from aggcal.sklearn.checks import RANKER
-from aggcal.sklearn.tables import columns_of, refuse_blank, seed_of
+from aggcal.sklearn.tables import columns_of, consensus_of
 
 LEFT, RIGHT, TIE = "left", "right", "tie"
 _ORDER = (LEFT, RIGHT, TIE)  # of the columns of Consensus.outcome_probabilities
@@ -79,8 +77,6 @@ class PairwiseRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
     array([[0.2, 0.8]])
     """
 
-    EXPECTED_FAILED_CHECKS: ClassVar[dict[str, str]] = RANKER
-
     def __init__(
         self,
         method: MethodName | str | Aggregator = DEFAULT_METHOD,
@@ -115,7 +111,6 @@ class PairwiseRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             How often each row counts; rows of weight 0 are left out.
         """
         rows = columns_of(self, X, _SHAPES, reset=True)
-        refuse_blank(rows)
         if y is None:
             raise OptionError("requires y to be passed, but the target y is None: the outcomes.")
         given = column_or_1d(y, warn=True)
@@ -133,16 +128,7 @@ class PairwiseRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
             columns["weight"] = _check_sample_weight(
                 sample_weight, columns["outcome"][:, None], dtype=np.float64
             )
-        self.consensus_: Consensus = aggregate(
-            read_judgments(columns),
-            self.method,
-            prior=self.prior,
-            estimator=self.estimator,
-            features=self.features,
-            terms=self.terms,
-            seed=seed_of(self.random_state),
-            warn=self.warn,
-        )
+        self.consensus_: Consensus = consensus_of(self, read_judgments(columns))
         order = self.consensus_.order
         self.item_ids_: TextArray = self.consensus_.item_ids[order]
         self.scores_: FloatArray = self.consensus_.scores[order]
@@ -161,7 +147,6 @@ class PairwiseRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         check_is_fitted(self)
         rows = columns_of(self, X, _SHAPES, reset=False)
-        refuse_blank(rows)
         apart = np.flatnonzero(rows[LEFT] != rows[RIGHT])
         chances = np.tile([0.5, 0.5, 0.0], (len(rows[LEFT]), 1))  # an item against itself
         if len(apart):

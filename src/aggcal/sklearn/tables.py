@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_random_state, validate_data
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import as_texts, frame_columns
+from aggcal.aggregation import aggregate
+from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import OptionError, TableError
 
-_FEWEST = 2  # columns: two items, or an item and its score
 _MOST_SEEDS = 2**31 - 1  # what a random state can draw
 
 
@@ -27,6 +28,13 @@ def seed_of(random_state: Any) -> int | None:
     if random_state is None or isinstance(random_state, int | np.integer):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(_MOST_SEEDS))
+
+
+def consensus_of(estimator: Any, judgments: Any) -> Consensus:
+    """Aggregate judgments as the parameters of an estimator say."""
+    names = ("prior", "estimator", "features", "terms", "warn")
+    how = {name: getattr(estimator, name) for name in names}
+    return aggregate(judgments, estimator.method, seed=seed_of(estimator.random_state), **how)
 
 
 def columns_of(
@@ -51,45 +59,26 @@ def columns_of(
         columns, _, found = framed
         for shape in shapes:
             if set(shape) <= set(columns):
-                return {name: as_texts(columns[name].tolist()) for name in shape}
+                return _filled({name: as_texts(columns[name].tolist()) for name in shape})
         known = " or ".join(", ".join(shape) for shape in shapes)
         raise TableError(
             f"X is a data frame with the columns {', '.join(found) or 'none'}; name its columns "
             f"{known}."
         )
-    rows = _rows(given)
-    validate_data(estimator, rows, reset=reset, skip_check_array=True)
+    # A list of ids and numbers must not all be turned into texts by NumPy.
+    rows = given if hasattr(given, "dtype") else np.asarray(given, dtype=object)
+    least = min(map(len, shapes))
+    how: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_features": least}
+    rows = validate_data(estimator, rows, reset=reset, dtype=None, **how)
     for shape in shapes:
         if rows.shape[1] == len(shape):
-            return {name: as_texts(rows[:, k].tolist()) for k, name in enumerate(shape)}
+            return _filled({n: as_texts(rows[:, k].tolist()) for k, n in enumerate(shape)})
     known = " or ".join(f"({', '.join(shape)})" for shape in shapes)
-    if rows.shape[1] < _FEWEST:
-        raise TableError(
-            f"Found array with {rows.shape[1]} feature(s) (shape={rows.shape}) while a minimum of "
-            f"{_FEWEST} is required; give rows of {known}, or a data frame."
-        )
     raise TableError(f"X has {rows.shape[1]} columns; give rows of {known}, or a data frame.")
 
 
-def _rows(given: Any) -> np.ndarray:
-    if hasattr(given, "toarray"):
-        raise TypeError("X is a sparse matrix; give rows, an array or a data frame.")
-    # Rows of ids and numbers must not all be turned into texts by NumPy.
-    rows = np.asarray(given, dtype=None if isinstance(given, np.ndarray) else object)
-    if rows.dtype.kind == "c":
-        raise TableError("Complex data not supported: X holds ids and real numbers.")
-    if rows.ndim != 2:  # noqa: PLR2004  # rows and columns
-        raise TableError(
-            f"Expected 2D array, got {rows.ndim}D array instead; give a row for each sample. "
-            "Reshape your data."
-        )
-    if not len(rows):
-        raise TableError("Found array with 0 sample(s): X has no row to read.")
-    return rows
-
-
-def refuse_blank(columns: dict[str, TextArray]) -> None:
-    """Refuse cells with nothing in them."""
+def _filled(columns: dict[str, TextArray]) -> dict[str, TextArray]:
+    """Return the columns; refuse cells with nothing in them."""
     for name, column in columns.items():
         blank = [k for k, cell in enumerate(column, 1) if cell is None or not str(cell).strip()]
         if blank:
@@ -97,6 +86,7 @@ def refuse_blank(columns: dict[str, TextArray]) -> None:
                 f"row {blank[0]} of X has no {name} (it is blank or NaN); fill it in, or leave the "
                 "row out."
             )
+    return columns
 
 
 def numbers(cells: TextArray, name: str) -> FloatArray:

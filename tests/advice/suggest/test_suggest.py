@@ -286,14 +286,14 @@ def test_every_method_with_a_known_information_suggests(method: PredictableName)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"n": 0}, "at least 1"),
+        ({"n": 0}, "1 or more"),
         ({"n": 67}, "12 items allow only 66"),
         ({"n": 10, "per_item": 1}, "allow only 6"),
-        ({"per_item": 0}, "at least 1"),
-        ({"per_annotator": 0}, "at least 1"),
+        ({"per_item": 0}, "1 or more"),
+        ({"per_annotator": 0}, "1 or more"),
         ({"explore": 1.5}, "from 0 to 1"),
         ({"seed": -1}, "seed"),
-        ({"about": "fun"}, "choose order or scores"),
+        ({"about": "fun"}, "choose order, scores"),
         ({"about": "scores"}, "need the model's scores"),
         ({"scores": {"zz": 1.0}, "about": "scores"}, "same ids"),
         ({"method": "crowd-bt"}, "choose hra-g"),
@@ -374,7 +374,7 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
     [
         (("--annotator", "nobody"), "'nobody'"),
         (("-n", "1000"), "allow only 105"),
-        (("-n", "0"), "at least 1"),
+        (("-n", "0"), "1 or more"),
         (("--about", "scores"), "need the model's scores"),
         (("--items", "missing.csv"), "missing.csv"),
         (("-o", "data/judgments.csv"), "already exists"),

@@ -253,7 +253,7 @@ def test_probabilities_of_judgments_are_averaged_and_calibrated() -> None:
 
 def test_an_unknown_estimator_is_refused_and_so_is_one_without_use() -> None:
     rows = [("ann", "a", "b")]
-    with pytest.raises(aggcal.errors.OptionError, match="marginal or mode"):
+    with pytest.raises(aggcal.errors.OptionError, match="marginal, mode"):
         aggcal.aggregate(rows, estimator="map")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(aggcal.errors.OptionError, match="no reliabilities"):
         aggcal.aggregate(rows, "btl", estimator="mode")

@@ -105,6 +105,12 @@ def test_columns_and_outcomes_are_tables_and_are_added_to(tmp_path: Path) -> Non
     assert parsed(tmp_path, named, "suggest", "--annotator", "cem")["annotator"] == ["cem"]
 
 
+def test_what_is_for_all_commands_means_the_same_to_all(tmp_path: Path) -> None:
+    common = 'judgments = "j.csv"\nscores = "s.csv"\nanchors = "a.csv"\n'
+    assert parsed(tmp_path, common, "run", "-o", "out")["anchors"] == f"{tmp_path}/a.csv"
+    assert parsed(tmp_path, common, "suggest")["true_scores"] is None
+
+
 def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
     for name, command in STUDY_COMMANDS.items():
         lines = [f"[{name}]"]
@@ -112,8 +118,8 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
             value: object = "x"
             if option.flag:
                 value = True
-            elif option.kind in (int, float):
-                value = 1
+            elif option.limit is not None:
+                value = 60 if option.kind is int else 0.4
             elif option.choices:
                 value = next(iter(option.choices))
             elif key in ("column", "outcome"):

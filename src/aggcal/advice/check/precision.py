@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from aggcal.advice.check.foretold import Pairs, items_differ
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
-from aggcal.errors import OptionError
+from aggcal.registry import limits
 
 if TYPE_CHECKING:
     from aggcal.advice.check.context import Fitted
@@ -101,19 +101,6 @@ class Precision:
         return f"target {wanted}: about {_two_digits(self.more):,} more {more}"
 
 
-def refuse_aim(wanted_error: float | None) -> None:
-    """Refuse a standard error that cannot be reached.
-
-    Examples
-    --------
-    >>> refuse_aim(0.0)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: the wanted standard error is 0.0; give a number above 0.
-    """
-    if wanted_error is not None and not 0.0 < wanted_error < inf:
-        raise OptionError(f"the wanted standard error is {wanted_error}; give a number above 0.")
-
-
 def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | None:
     """Estimate how many judgments like these the wanted precision takes.
 
@@ -141,7 +128,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     >>> 0.7 < found.right_order < 0.9 and found.needed > 300
     True
     """
-    refuse_aim(wanted_error)
+    limits.check(precision=wanted_error)
     known = fitted.consensus.uncertainty
     if known is None:
         return None

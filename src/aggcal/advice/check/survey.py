@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,15 +11,13 @@ import numpy as np
 from aggcal._core.arrays import IntArray
 from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
-from aggcal._core.machine import check_seed
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
-from aggcal.advice.check.ahead import check_begun
 from aggcal.advice.check.camp_findings import camp_findings, possible_camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import camps
-from aggcal.advice.check.context import Fitted, refuse_method
+from aggcal.advice.check.context import Fitted, grouping, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.counts import range_of, scored
 from aggcal.advice.check.cycles import cycle_findings, cycles
@@ -35,11 +32,12 @@ from aggcal.advice.check.findings import (
     Passed,
 )
 from aggcal.advice.check.lapses import Lapses, lapse_findings
+from aggcal.advice.check.of_data import of_data
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
-from aggcal.advice.check.precision import Precision, precision, refuse_aim
+from aggcal.advice.check.precision import Precision, precision
 from aggcal.advice.check.presentation import BothOrders, both_orders
 from aggcal.advice.check.reliability import Strays, strays
-from aggcal.advice.check.sample import MANY
+from aggcal.advice.check.sample import MANY, sample
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
@@ -51,7 +49,7 @@ from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
-from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry import DEFAULT_METHOD, limits
 from aggcal.registry.literals import FittedName
 
 Step = Callable[[str], None]
@@ -114,30 +112,29 @@ def check(
     >>> found.findings[0].details["joining_pairs"]
     [['c', 'a']]
     """
-    check_aims(method, wanted_error, seed)
+    limits.check(precision=wanted_error, seed=seed)
+    refuse_method(method)
     step: Step = on_step or (lambda _: None)
     study = Study.of(judgments)
     judgments = study.checked_judgments(MANY)
     scores, consensus = study.checked_scores(scores), study.checked_consensus(consensus, method)
-    if quick is None:
-        quick = len(judgments.count) > MANY
+    quick = len(judgments.count) > MANY if quick is None else quick
     if on_step is not None:
         step = _Numbered(on_step, 3 + judgments.sided + 3 * (not quick) + with_precision)
-    sampled = quick and len(judgments.count) > MANY
-    waited = check_begun(judgments, consensus, seed, sampled=sampled)
+    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
+    chosen = judgments if part is None else part.judgments
+    grouped = None if consensus is None else grouping(chosen)  # goes on beside what follows
     step("checking the comparisons")
-    (findings, clear, counts), part = waited.of_data(), waited.part()
+    findings, clear, counts = of_data(judgments)
     if scores is not None:
         findings += unmatched(judgments, scores)
     step("fitting")
-    if consensus is not None and waited.fitted is not None:
-        whole, fitted = consensus, waited.fitted()
-        # Begun before, it has a consensus that does not know how uncertain it is.
-        fitted = fitted if sampled else replace(fitted, consensus=consensus)
-    else:
-        chosen = judgments if part is None else part.judgments
+    if consensus is None:
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
         whole = fitted.consensus
+    else:
+        taken = Fitted.by if part is None else Fitted.within
+        fitted, whole = taken(chosen, consensus, grouped), consensus
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
     clear += passed.of_fit(whole)
     if scores is not None:
@@ -163,24 +160,10 @@ def check(
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts |= scored(judgments, scores) | looked.counts
     accused = looked.verdicts(None if part is None else part.looked_at)
-    left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
-    left_out += dependence_not_checked(uncertainty)
+    of_part = [] if part is None else [str(part)]
+    left_out = (*of_part, *looked.not_checked, *dependence_not_checked(uncertainty))
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
-
-
-def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
-    """Refuse options of `check` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_aims("hra-x", None, 0)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: a check cannot fit 'hra-x'; choose hra-g, ...
-    """
-    refuse_aim(wanted_error)
-    refuse_method(method)
-    check_seed(seed)
 
 
 def _precision_of(

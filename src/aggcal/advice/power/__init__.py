@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.machine import check_seed
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief, wrapped
 from aggcal.advice.power.goals import EXAMPLES, Goal
-from aggcal.advice.power.search import FEWEST, MOST, Curve, Search
+from aggcal.advice.power.search import MOST, Curve, Search
 from aggcal.advice.power.studies import Assumptions, Continued, Plan
 from aggcal.aggregation import aggregate, check_method
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.registry import limits
 
 _STUDIES, _STUDIES_RANGE = 1500, (8, 48)
 """Simulated items in all, and how many studies there are at least and at most: more make the
@@ -232,9 +232,7 @@ def _smaller(plan: Plan, goal: Goal) -> tuple[Plan, float]:
 def check_power(method: str, repeats: int | None, seed: int) -> None:
     """Refuse options that are none, before anything is simulated."""
     check_method(method, "default", given_features=False)
-    check_seed(seed)
-    if repeats is not None and repeats < FEWEST:
-        raise OptionError(f"--studies is {repeats}; give at least {FEWEST}.")
+    limits.check(studies=repeats, seed=seed)
 
 
 def _fitted(judgments: Judgments, *, method: str, start: Consensus | None) -> Consensus:

@@ -11,9 +11,9 @@ from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.errors import OptionError, TooLittleDataError, did_you_mean
 from aggcal.metrics import kendall
+from aggcal.registry import limits
 
 TAU, TOP, HALF_WIDTH = "tau", "top", "half-width"
 _TOP = re.compile(r"top-(\d+)")
@@ -67,7 +67,7 @@ class Goal:
         k = int(top[1]) if top else None
         if k == 0:
             raise OptionError(f"goal '{text}': the first 0 items are none; give such as {TOP}-10.")
-        check_level(level)
+        limits.check(level=level)
         return cls(kind, value, k, level)
 
     @property

@@ -24,7 +24,6 @@ FARTHER = 3
 """How often they are doubled or halved, twice each, where the goal is not among them."""
 MOST = 2_000_000
 """Judgments beyond which nobody wants to know."""
-FEWEST = 4
 _RESAMPLED = 400
 """Resamples of the simulated studies: the error of the answer is itself off by a few percent."""
 _SEEDS = 1_000_003

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.machine import check_seed
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.unmasked import median
@@ -30,7 +29,7 @@ from aggcal.data.scores import Scores
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
 from aggcal.io import read_scores
-from aggcal.registry import DEFAULT_METHOD, FUSED, PREDICTABLE
+from aggcal.registry import DEFAULT_METHOD, FUSED, PREDICTABLE, limits
 
 CHOSEN_BY = "aggcal suggest"
 """What the sheet says of who chose the items: they are then never taken for a random sample."""
@@ -97,11 +96,9 @@ class AnchorSuggestions:
 
 def check_anchor_suggestion(n: int, method: str = DEFAULT_METHOD, seed: int = 0) -> None:
     """Refuse options before anything is read."""
-    if isinstance(n, bool) or n < 1:
-        raise OptionError(f"anchors is {n}; give how many items to suggest, 1 or more.")
+    limits.check(true_scores=n, seed=seed)
     if method not in PREDICTABLE:
         raise OptionError(f"method '{method}' has no link; choose {', '.join(PREDICTABLE)}.")
-    check_seed(seed)
 
 
 def suggest_anchors(

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggcal._core.machine import check_seed
 from aggcal.advice.suggest.annotators import refuse_people
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.suggestions import UNITS
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import OptionError, count
-from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.errors import OptionError, check_choice, count
+from aggcal.registry import DEFAULT_METHOD, PREDICTABLE, limits
 
 EXPLORE = 0.0
 """Share of the pairs for what is known least: more learn about new items and annotators sooner,
@@ -37,20 +36,11 @@ def check_suggestion(
     --------
     >>> check_suggestion(n=0)
     Traceback (most recent call last):
-    aggcal.errors.OptionError: the number of pairs is 0; give at least 1.
+    aggcal.errors.OptionError: n is 0; give a whole number, 1 or more.
     """
-    for name, number in (
-        ("pairs", n),
-        ("pairs per annotator", per_annotator),
-        ("pairs per item", per_item),
-    ):
-        if number is not None and number < 1:
-            raise OptionError(f"the number of {name} is {number}; give at least 1.")
-    if not 0.0 <= explore <= 1.0:
-        raise OptionError(f"the share to explore is {explore}; give a number from 0 to 1.")
-    check_seed(seed)
-    if about not in UNITS:
-        raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
+    limits.check(pairs=n, per_annotator=per_annotator, per_item=per_item)
+    limits.check(explore=explore, seed=seed)
+    check_choice("about", about, UNITS)
     if about == "scores" and not scored:
         raise OptionError("suggestions about scores need the model's scores; give them too.")
     if method not in PREDICTABLE:

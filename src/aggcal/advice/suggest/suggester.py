@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.machine import check_seed
 from aggcal._core.unmasked import distinct
 from aggcal.advice.suggest.annotators import Person, anybody, people, turns
 from aggcal.advice.suggest.batch import possible
@@ -33,7 +32,7 @@ from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count, did_you_mean
-from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry import DEFAULT_METHOD, limits
 
 _ANEW = 50
 """Answers after which it is worked out anew what is at stake in each pair: more keep to gaps that
@@ -78,7 +77,7 @@ class Suggester:
         consensus: Consensus | None = None,
         seed: int = 0,
     ) -> None:
-        check_seed(seed)
+        limits.check(seed=seed)
         self._judgments = prepare(judgments).on_one_machine("asking pair by pair")
         if consensus is None:
             consensus = aggregate(self._judgments, method, warn=False)

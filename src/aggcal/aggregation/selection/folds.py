@@ -8,7 +8,6 @@ screens or rankings, else all answers of an annotator to one pair.
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -16,13 +15,11 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError, count, did_you_mean
+from aggcal.errors import TooLittleDataError, count
+from aggcal.registry.limits import FEWEST_SAMPLED
 
 FOLDS = 5
 """Parts by default: more leave each fit nearer to the whole, and take longer."""
-FEWEST = 50
-"""Judgments from which methods are compared: with fewer, chance decides."""
-_FEWEST_FOLDS = 2
 _LARGEST = 0.5
 """Share of the judgments that a context or screen may hold: one with more leaves too few to fit."""
 _FEWEST_ANNOTATORS = 30
@@ -62,34 +59,6 @@ class Folds:
         return self.judgments.of_rows(~out), self.judgments.of_rows(out)
 
 
-def check_folds(folds: object) -> None:
-    """Refuse a number of folds that is none.
-
-    Examples
-    --------
-    >>> check_folds(1)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: there cannot be 1 folds; give a whole number from 2 on.
-    """
-    if not (isinstance(folds, Integral) and int(folds) >= _FEWEST_FOLDS):
-        raise OptionError(f"there cannot be {folds} folds; give a whole number from 2 on.")
-
-
-def check_hold_out(hold_out: str) -> None:
-    """Refuse what cannot be held out.
-
-    Examples
-    --------
-    >>> check_hold_out("contexts")
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: hold_out 'contexts' is unknown (did you mean 'context'?); ...
-    """
-    if hold_out not in HOLD_OUT:
-        near = did_you_mean(str(hold_out), HOLD_OUT)
-        choices = ", ".join(HOLD_OUT)
-        raise OptionError(f"hold_out '{hold_out}' is unknown{near}; choose {choices}.")
-
-
 def folds_of(
     judgments: Judgments,
     number: int,
@@ -122,10 +91,10 @@ def folds_of(
     >>> found.held_out, len(np.unique(found.fold))
     ('question', 5)
     """
-    if judgments.n_judgments < FEWEST:
+    if judgments.n_judgments < FEWEST_SAMPLED:
         raise TooLittleDataError(
             f"{judgments.source}: {count(judgments.n_judgments, 'judgment')} cannot tell methods "
-            f"apart; at least {FEWEST} are needed."
+            f"apart; at least {FEWEST_SAMPLED} are needed."
         )
     random = np.random.default_rng(seed)
     whole, name, unit, notes = _units(judgments, number, hold_out)

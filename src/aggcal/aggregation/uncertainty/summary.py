@@ -21,8 +21,8 @@ from aggcal.aggregation.uncertainty.ranks import drawn_scores, rank_intervals, t
 from aggcal.aggregation.uncertainty.robust import Factor, Robust
 from aggcal.aggregation.uncertainty.scale import Scale
 from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
-from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
-from aggcal.registry import UNCERTAINTIES
+from aggcal.errors import AggcalWarning, WeaklyJoinedWarning
+from aggcal.registry import UNCERTAINTIES, limits
 
 _EDGE = 1e-6
 """How near to 0 and 1 the mean of a probability may be, and to 0 the parameters of its law."""
@@ -126,7 +126,7 @@ class Uncertainty:
         >>> found.high.round(3)
         array([1.163, 1.163])
         """
-        check_level(level)
+        limits.check(level=level)
         component = several(component)
         npmle, model, robust = None, covariance, robust or Robust()
         covariance = robust.widened(model, prior_sd, by_prior)
@@ -274,12 +274,6 @@ class Uncertainty:
             other = self.npmle.order_probability(i, j, np.clip(shared / within, -1.0, 1.0))
             probability = np.where(sharp[i] & sharp[j], probability, 0.5 * (probability + other))
         return np.where(apart(self.component, i, j), np.nan, probability)
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that is none."""
-    if not 0.0 < level < 1.0:
-        raise OptionError(f"the level is {level}; give a number between 0 and 1, such as 0.95.")
 
 
 def _between(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aggcal._core.machine import cores
 from aggcal.errors import EngineError, OptionError
 from aggcal.io.writing.scratch import scratch_folder
+from aggcal.registry import limits
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -21,8 +22,7 @@ PATIENCE = 10
 
 def check_asked(workers: int | None) -> None:
     """Refuse a number of workers that cannot be, and a machine without Dask."""
-    if workers is not None and workers < 1:
-        raise OptionError(f"the number of workers is {workers}; give at least 1.")
+    limits.check(workers=workers)
     if find_spec("distributed") is None:
         raise EngineError(
             "the engine 'dask' is not installed; install aggcal with its extra dask (in its "

@@ -7,7 +7,7 @@ from math import inf
 
 from aggcal._core.records import dataclass
 from aggcal.data.control import Control
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, check_choice
 from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
 from aggcal.registry.literals import Bridge, ContextUse, Switch, Ties
 
@@ -69,12 +69,7 @@ class Terms:
             ("bridge", BRIDGES),
         )
         for name, choices in known:
-            given = getattr(self, name)
-            if given not in choices:
-                near = did_you_mean(str(given), choices)
-                raise OptionError(
-                    f"{name} '{given}' is unknown{near}; choose {', '.join(choices)}."
-                )
+            check_choice(name, getattr(self, name), choices)
 
     @property
     def plain(self) -> bool:
