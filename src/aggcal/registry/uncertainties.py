@@ -21,7 +21,8 @@ ROBUST = UncertaintyInfo(
     "robust",
     "the consensus of these annotators: what they would agree on with unlimited judgments",
     "how the intervals were computed: from the curvature of the posterior at its maximum, widened "
-    "by how much more than chance answers of an annotator, to a question or in a context agree.",
+    "by how much more than chance answers of an annotator, to a question, in a context or in an "
+    "act agree, and by what weights above 1 add.",
 )
 LAPLACE = UncertaintyInfo(
     "laplace",

@@ -1,6 +1,6 @@
 """What may be claimed of the consensus order: a function a sentence.
 
-Every claim is right in the stated share of studies, whatever the true scores (see
+Every claim is right in about the stated share of studies, whatever the true scores (see
 `aggregation.uncertainty.claims`); each kind of claim by itself.
 """
 
@@ -16,7 +16,7 @@ from aggcal.aggregation.uncertainty import Claims
 from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
-from aggcal.registry import LAPLACE
+from aggcal.registry import BOOTSTRAP
 
 _NAMED = 12  # items that a sentence names: the tables have all
 _ARBITRARY = "Ranks across {divided} are arbitrary: an item's sure ranks allow for all other items."
@@ -86,11 +86,13 @@ def pairs(consensus: Consensus, claims: Claims) -> _Said:
         )
     says = claim
     if number and known is not None:
-        covers = "these annotators' consensus" if known.kind == LAPLACE.name else known.covers
+        covers = known.covers if known.kind == BOOTSTRAP.name else "these annotators' consensus"
         says += f' "Right" means according to {covers}, not the truth.'
     if claims.resting:
         further = count(claims.resting, "further pair")
-        says += f" {further} would be told apart, but only by a single annotator: not claimed."
+        says += (
+            f" {further} would be told apart, but not without one of the annotators: not claimed."
+        )
     if across and known is not None:
         says += (
             f" {count(across, 'pair')} across the {parts:,} {known.divided} "

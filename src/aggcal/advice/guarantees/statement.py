@@ -58,6 +58,5 @@ CONTEXTS = Condition("the contexts (such as prompts) are a random sample")
 UNSEEN = Condition("the annotators did not see the model's scores")
 
 INDEPENDENT = Condition(
-    "answers in different groups are independent",
-    note="groups: answers by one annotator, to one question, in one context or act",
+    "answers that share no annotator, question, context or act are independent",
 )

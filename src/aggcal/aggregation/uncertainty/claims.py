@@ -67,7 +67,7 @@ class Claims:
     n_pairs: int
     """Pairs of items that can be compared."""
     resting: int = 0
-    """Further pairs that would be certified, but rest on one annotator."""
+    """Further pairs that would be certified, but not without one of the annotators."""
 
     __repr__ = brief
 

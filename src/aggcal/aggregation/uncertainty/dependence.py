@@ -12,10 +12,10 @@ NEGLIGIBLE = 1.05
 SERIOUS = 2.0
 """Factor of the variance from which dependence is a problem and not a note: half as many answers
 would tell as much if they were independent."""
-_TOGETHER = "all"
+_TOGETHER, _WEIGHT = "all", "weight"
 _REASONS = {
-    "question": "answers to the same question agree",
-    "annotator": "each annotator's answers depend on each other (tastes)",
+    "question": "answers to the same question agree more than the fitted curve says",
+    "annotator": "answers of the same annotator agree (tastes, or acts that nothing names)",
     "weight": "weights count one row as several answers",
     "act": "answers given together agree",
     "context": "answers in the same context agree",
@@ -23,7 +23,6 @@ _REASONS = {
 _MORE = {
     "question": "more questions",
     "annotator": "more annotators",
-    "weight": "more rows",
     "act": "more rankings, ratings or screens",
     "context": "more contexts",
 }
@@ -58,7 +57,8 @@ def dependence(factors: Sequence[Factor]) -> str:
     --------
     >>> print(dependence([Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40)]))
     Errors are 1.6 times as large as if all answers were independent, because answers to the same
-    question agree (question 1.6, annotator 1.0; chance gives up to 1.05).
+    question agree more than the fitted curve says (question 1.6, annotator 1.0; chance gives up to
+    1.05).
     >>> print(dependence([Factor("annotator", 1.0, 0.05, 40)]))
     Errors are as large as if all answers were independent (annotator 1.0; chance gives up to 1.05).
     """
@@ -67,6 +67,8 @@ def dependence(factors: Sequence[Factor]) -> str:
     most = widest(factors)
     if most is None:
         return f"Errors are as large as if all answers were independent {_numbers(factors)}."
+    if not beyond_chance(most):
+        return f"{title(most)}, to be safe: chance can look like this {_numbers(factors)}."
     return f"{title(most)}, because {reasons(most, factors)}."
 
 
@@ -77,7 +79,8 @@ def reasons(most: Factor, factors: Sequence[Factor]) -> str:
     --------
     >>> [most] = [Factor("question", 2.5, 0.05, 40)]
     >>> reasons(most, [most])
-    'answers to the same question agree (question 1.6; chance gives up to 1.05)'
+    'answers to the same question agree more than the fitted curve says (question 1.6; chance gives
+    up to 1.05)'
     >>> both = [most, Factor("weight", 2.4, 0.05, 0)]
     >>> reasons(most, both)
     'weights count one row as several answers (question 1.6, weight 1.5; chance gives up to 1.05)'
@@ -96,7 +99,8 @@ def _numbers(factors: Sequence[Factor]) -> str:
     """Write the factor of each grouping, and what chance gives."""
     most = widest(factors)
     each = ", ".join(
-        f"{'all together' if factor.name == _TOGETHER else factor.name} {sqrt(factor.used):.1f}"
+        f"{'all together' if factor.name == _TOGETHER else factor.name} "
+        f"{sqrt(max(factor.squared, 1.0)):.1f}"
         for factor in factors
     )
     # Two standard deviations: chance gives more in one study of forty.
@@ -121,14 +125,14 @@ def remedy(most: Factor, factors: Sequence[Factor]) -> str:
     Examples
     --------
     >>> print(remedy(Factor("question", 2.5, 0.05, 40), []))
-    Intervals and claims allow for it. To narrow them, ask for more questions: more answers to the
-    same ones add little.
+    Intervals and claims allow for it. To narrow them, ask for more questions: more of what is there
+    adds little.
     """
-    more = [_MORE.get(name, f"more values of '{name}'") for name in _names(most, factors)]
-    return (
-        f"Intervals and claims allow for it. To narrow them, ask for {' and '.join(more)}: more "
-        "answers to the same ones add little."
-    )
+    names, allowed = _names(most, factors), "Intervals and claims allow for it."
+    if names == [_WEIGHT]:
+        return f"{allowed} If weights are no numbers of answers, divide them by Σw²/Σw."
+    more = " and ".join(_MORE.get(name, f"more values of '{name}'") for name in names)
+    return f"{allowed} To narrow them, ask for {more}: more of what is there adds little."
 
 
 def _names(most: Factor, factors: Sequence[Factor]) -> list[str]:
@@ -145,13 +149,13 @@ def _names(most: Factor, factors: Sequence[Factor]) -> list[str]:
         outer, within = by_name[name], by_name[inner]
         return outer.squared > within.squared * (1.0 + 2.0 * outer.chance_sd)
 
-    single = [name for name in by_name if name not in {_TOGETHER, "weight"}]
+    single = [name for name in by_name if name not in {_TOGETHER, _WEIGHT}]
     if most.name == _TOGETHER:
         names = [name for name in single if sqrt(by_name[name].used) >= NEGLIGIBLE] or single
     else:
         names = [most.name]
-    if not any(beyond(name, "weight") for name in names):
-        return ["weight"]
+    if not any(beyond(name, _WEIGHT) for name in names):
+        return [_WEIGHT]
     if "annotator" in names and not beyond("annotator", "act"):
         names = [name for name in names if name not in {"annotator", "act"}] + ["act"]
     return names

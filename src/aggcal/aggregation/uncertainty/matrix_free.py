@@ -114,8 +114,7 @@ class MatrixFreeCovariance(Covariance):
 
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
-        product = partial(_scaled, self._solve, np.sqrt(factor))
-        return MatrixFreeCovariance(factor * self.variances, product)
+        return self.scaled(np.full(len(self.variances), factor))
 
     def stretched(self, covariance: Covariance, pull: float) -> Covariance:
         """Return (1 + pull·C) V (1 + pull·C), by the diagonals."""

@@ -36,11 +36,8 @@ def not_to_tell(annotators: int, warnings: Iterable[AggcalWarning] = ()) -> str:
     if annotators < FEWEST_TO_JUDGE_BY:
         return "of two annotators who contradict each other, either may be the reversed one"
     if any(isinstance(each, DividedWarning) for each in warnings):
-        return NO_CONSENSUS
+        return "opposing groups leave no single consensus to compare with"
     return ""
-
-
-NO_CONSENSUS = "opposing groups leave no single consensus to compare with"
 
 
 def reversed_annotators(ids: TextArray, known: Uncertainty | None, border: float) -> list[str]:

@@ -42,8 +42,6 @@ quarter of the items only, these were covered .79 to .82 at .90 (.67 to .73 with
 _POWERS = 20
 """Products that tell the largest eigenvalue to a few percent."""
 _TINY = 1e-300  # keeps what divides by it finite
-_MOST_GROUPINGS = 4
-"""Groupings whose 2⁴ − 1 intersections are looked at; of more, those with the fewest clusters."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Robust:
     __repr__ = brief
 
     @property
-    def squared(self) -> float:
+    def used(self) -> float:
         """What the judgments tell has so many times the variance that the model says."""
         return max((factor.used for factor in self.factors), default=1.0)
 
@@ -122,7 +120,7 @@ class Robust:
     def degrees_of_freedom(self) -> float:
         """Of the clusters of the widest grouping; infinite where nothing is widened."""
         single = [factor for factor in self.factors if factor.clusters]
-        if self.squared == 1.0 or not single:
+        if self.used == 1.0 or not single:
             return inf
         return max(single, key=lambda factor: factor.squared).degrees_of_freedom
 
@@ -139,7 +137,7 @@ class Robust:
         >>> found.widened(DenseCovariance(np.eye(2)), None).variances
         array([2., 2.])
         """
-        excess = self.squared - 1.0
+        excess = self.used - 1.0
         if excess == 0.0:
             return covariance
         prior_precision = 0.0 if prior_sd is None else prior_sd**-2
@@ -282,7 +280,6 @@ def robust(
     several = {name: pulls.with_priors(name, of) for name, of in groupings.items()}
     alone = {name: Clusters([column]) for name, column in several.items()}
     names = [name for name in several if len(alone[name])]
-    names = sorted(names, key=lambda name: len(alone[name]))[:_MOST_GROUPINGS]
     total = leverage = 0.0
     factors: list[Factor] = []
     for size in range(1, len(names) + 1):
@@ -303,9 +300,9 @@ def robust(
     if by_weights.squared > 1.0 + by_weights.chance_sd:
         factors.append(by_weights)
     found = Robust(tuple(factors))
-    if drawn or found.squared == 1.0:
+    if drawn or found.used == 1.0:
         return found
-    return Robust(found.factors, pulls.items(widest.name, alone[widest.name], found.squared))
+    return Robust(found.factors, pulls.items(widest.name, alone[widest.name], found.used))
 
 
 def _directions(

@@ -136,7 +136,7 @@ class Uncertainty:
                 scores,
                 model.variances,
                 prior_sd,
-                factor=robust.squared,
+                factor=robust.used,
                 widened=covariance.variances,
             )
         found = rank_intervals(
@@ -201,7 +201,7 @@ class Uncertainty:
     @property
     def factor(self) -> float:
         """How many times as large standard errors are as if all answers were independent."""
-        return sqrt(self.robust.squared)
+        return sqrt(self.robust.used)
 
     @property
     def divided(self) -> str:
