@@ -37,6 +37,7 @@ ANOTHER_MEANING = {
     ("datasets/answers.py", "rankings"),  # keys of a file of ours
     ("datasets/answers.py", "ratings"),
     ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
+    ("pages/html.py", "table"),  # an element of HTML
 }
 
 

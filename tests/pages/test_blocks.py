@@ -183,3 +183,11 @@ def test_groups_of_rows_have_their_own_tables_in_markdown() -> None:
     first, second = text.partition("### Second: 1 item")[::2]
     assert "| a |\n| c |" in first.partition("### First: 2 items")[2]
     assert "| b |" in second
+
+
+def test_markdown_has_all_rows_of_a_table_only_where_they_are_wanted() -> None:
+    table = Table(("k",), [(str(k),) for k in range(30)])
+    assert "and 10 more" in markdown(document(table))
+    whole = markdown(document(replace(table, whole=True)))
+    assert "| 29 |" in whole
+    assert "more" not in whole

@@ -55,11 +55,11 @@ def test_shares_are_those_of_the_model() -> None:
         for grades in (np.ones(1), np.array([1.0, 0.4])):
             known = {"ties": "davidson", "grades": grades.tolist()}
             tie = adjacent_probabilities(np.zeros(1), np.array([nu]), grades)[0, 2]
-            assert terms.tie_share(nu, known) == pytest.approx(tie, rel=1e-12)
+            assert terms.tie_shares(nu, known) == pytest.approx(tie, rel=1e-12)
         tie = rao_kupper_probabilities(np.zeros(1), np.array([nu]))[0, 2]
-        assert terms.tie_share(nu, {"ties": "rao-kupper"}) == pytest.approx(tie, rel=1e-12)
+        assert terms.tie_shares(nu, {"ties": "rao-kupper"}) == pytest.approx(tie, rel=1e-12)
         left, right, _ = adjacent_probabilities(np.array([nu]), np.zeros(1), np.ones(1))[0]
-        assert terms.share(nu) == pytest.approx(left / (left + right), rel=1e-12)
+        assert terms.shares(nu) == pytest.approx(left / (left + right), rel=1e-12)
 
 
 def test_categories_have_a_file(tmp_path: Path) -> None:

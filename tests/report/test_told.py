@@ -203,18 +203,20 @@ def test_the_markdown_of_hostile_results_keeps_its_shape() -> None:
     text = result.report("md", texts={name: name * 3 for name in HOSTILE})
     assert max(map(len, text.splitlines())) < 3000
     html = MarkdownIt("commonmark").enable("table").render(text)
-    assert html.count("<table>") == 6
-    assert html.count("<h2>") == 7
+    tables = re.findall(r"(?m)^\|.*\n\| ---.*\n(?:\|.*\n)*", text)
+    assert html.count("<table>") == len(tables) > 2
+    for one in tables:
+        assert len({line.replace("\\|", "").count("|") for line in one.splitlines()}) == 1
+    assert html.count("<h2>") == len(re.findall("(?m)^## ", text))
     assert not re.findall(r"<(script|img|a|b)\b", html)
-    widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line[:2] == "| "}
-    assert widths == {5, 6, 7}
 
 
 def test_the_markdown_is_short_however_many_items() -> None:
     study = simulate(items=300, annotators=10, judgments=3000, seed=1)
     result = assess(study.judgments, study.scores, warn=False)
     text = result.report("md", check=False)
-    rows = text[text.index("| Rank") :].split("\n\n")[0].splitlines()
+    assert len(text) < 20_000
+    rows = text[text.index("| Rank |") :].partition("\n\n")[0].splitlines()
     assert len(rows) == TOP + 2
     assert "280 more items in `items.csv`." in text
     columns = result.item_columns()

@@ -161,8 +161,13 @@ class Writer:
 
     def blocks(self, them: Iterable[Block]) -> Markup:
         """Write blocks below each other."""
-        shown = (each for each in them if getattr(each, "only", "") != "text")
-        return joined(getattr(self, type(each).__name__.lower())(each) for each in shown)
+        return joined(
+            [
+                getattr(self, type(each).__name__.lower())(each)
+                for each in them
+                if getattr(each, "only", "") != "text"
+            ]
+        )
 
     # Within a line --------------------------------------------------------------------------------
 
@@ -299,7 +304,8 @@ class Writer:
             return tag("article", header, inside, class_=one.style, id=one.id)
         name = "aside" if one.style == "side" else "div"
         heading = tag("h3", title) if one.title else ""
-        return tag(name, heading, inside, class_=one.style, id=one.id)
+        scrolls = "0" if one.style == "across" else ""
+        return tag(name, heading, inside, class_=one.style, id=one.id, tabindex=scrolls)
 
     def listing(self, one: Listing) -> Markup:
         """Write the first rows of a long table in words."""

@@ -37,7 +37,7 @@ def tag(name: str, /, *inside: str, **attributes: Any) -> Markup:
         elif value is not None and value is not False and value != "":
             opening += f' {_attribute(key)}="{_escaped(str(value))}"'
     ending = "" if name in _EMPTY else f"</{name}>"
-    return Markup(f"<{opening}>{joined(inside)}{ending}")
+    return Markup(f"<{opening}>{_written(inside)}{ending}")
 
 
 def joined(parts: Iterable[str]) -> Markup:
@@ -48,7 +48,11 @@ def joined(parts: Iterable[str]) -> Markup:
     >>> joined(["<", tag("i")])
     '&lt;<i></i>'
     """
-    return Markup("".join([each if type(each) is Markup else _escaped(each) for each in parts]))
+    return Markup(_written(parts))
+
+
+def _written(parts: Iterable[str]) -> str:
+    return "".join([each if type(each) is Markup else _escaped(each) for each in parts])
 
 
 def _escaped(text: str) -> str:

@@ -242,7 +242,7 @@ def _against_ratings(
         "Rankings against ratings (Dots)",
         "Rankings, and ratings in three ways; the rankings and the ratings as judgments are both "
         "aggregated by HRA-G, fitted.",
-        ("", "tau-a", "tau-b", "spearman", "calibration by rankings has the higher tau-b"),
+        ("order", "tau-a", "tau-b", "spearman", "calibration by rankings has the higher tau-b"),
         rows,
     )
     rankings, mean, same = (

@@ -14,7 +14,6 @@ from aggcal.pages.document import (
     Figure,
     Group,
     Heading,
-    Line,
     Section,
     Strong,
     Table,
@@ -22,11 +21,11 @@ from aggcal.pages.document import (
 )
 from aggcal.paper.dots import UNCENTRED
 from aggcal.paper.published import BASELINES, NAMES
-from aggcal.paper.result import METRICS, Cell, Result, number
+from aggcal.paper.result import METRICS, Cell, Result, number, wide_table
 
 TABLES = {
     "reading-level": "Table 1: Reading Level",
-    "scaled": "Table 3: the scaled consensus (Reading Level)",
+    "scaled": "Table 3: the scaled consensus",
     "dots": "Tables 2 and 4: Dots, all centred",
     "dots" + UNCENTRED: "Tables 2 and 4: Dots, nothing centred",
 }
@@ -94,19 +93,27 @@ def words() -> tuple[list[Block], dict[str, list[Block]]]:
     """
     text = (resources.files("aggcal.paper") / "words.md").read_text("utf-8")
     lead, *sections = text.strip().split("\n\n## ")
-    titled = (section.split("\n\n") for section in sections)
-    return [_block(lead)], {title: [_block(part) for part in parts] for title, *parts in titled}
+    texts = {}
+    for section in sections:
+        first, *groups = (part.split("\n\n") for part in section.split("\n\n### "))
+        title, *parts = first
+        texts[title] = [_block(part, "lede") for part in parts]
+        for heading, *parts in groups:
+            texts[title].append(_group(heading, list(map(_block, parts))))
+    return [_block(lead, "lede")], texts
 
 
-def _block(text: str) -> Block:
-    if text.startswith("### "):
-        return Heading(text.removeprefix("### "))
+def _group(title: str, blocks: Sequence[Block], name: str = "") -> Group:
+    return Group([Heading(title, id=name), *blocks], "sec")
+
+
+def _block(text: str, style: str = "") -> Block:
     if text.startswith("| "):
         heads, _, *rows = (line.strip("| ").split(" | ") for line in text.splitlines())
         return Table(heads, rows, "flow", whole=True)
     if text.startswith("- "):
         return Bullets([" ".join(line.split()) for line in f"\n{text}".split("\n- ")[1:]])
-    return Text(" ".join(text.split()))
+    return Text(" ".join(text.split()), "lede" if text.startswith("The paper:") else style)
 
 
 def _counts(judged: list[Cell]) -> list[Block]:
@@ -129,12 +136,17 @@ def _counts(judged: list[Cell]) -> list[Block]:
         for (title, vector), row in counted.items()
     ]
     heads = ("table", "vector", "printed", "reproduced", "differ ≠", "not comparable °")
-    reasons: list[Line] = []
+    reasons = []
     for (experiment, status, note), group in grouped.items():
         methods = ", ".join(dict.fromkeys(NAMES[c.method] for c in group))
-        why = f" ({len(group)} cells): {note or 'no reason found'}. {_named(group)}."
-        reasons.append((f"{MARKS[status]} ", Strong(f"{experiment}, {methods}"), why))
-    return [Table(heads, rows, numbers=frozenset(range(2, 6))), Bullets(reasons)]
+        where = f"{MARKS[status]} {experiment}: {methods} ({len(group)})"
+        reasons.append([where, note or "no reason found", _named(group)])
+    return [
+        wide_table(heads, rows, frozenset(range(2, 6))),
+        _group(
+            "Why not all agree", [Table(("cells", "why", "which"), reasons, "flow", whole=True)]
+        ),
+    ]
 
 
 def _named(group: list[Cell]) -> str:
@@ -168,11 +180,11 @@ def _tables(cells: list[Cell]) -> list[Block]:
         if mine:
             vectors = dict.fromkeys(f"{c.vector} ({SYMBOLS[c.vector]})" for c in mine)
             said = Text(f"Each cell: {' / '.join(vectors)}.", "lede")
-            blocks += [Heading(title, id=name), said, Group([_table(mine)], "across")]
+            blocks.append(_group(title, [said, _table(mine)], name))
     return blocks
 
 
-def _table(cells: list[Cell]) -> Table:
+def _table(cells: list[Cell]) -> Group:
     places: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     for cell in cells:
         places.setdefault((cell.method, cell.kind), {}).setdefault(cell.metric, []).append(cell)
@@ -188,8 +200,8 @@ def _table(cells: list[Cell]) -> Table:
             [NAMES[method], kind, *(" / ".join(map(_marked, row[m])) for m in metrics)]
             for kind, row in mine.items()
         ]
-    heads = ("method", "", *map(_title, metrics))
-    return Table(heads, rows, numbers=frozenset(range(2, len(heads))), whole=True)
+    heads = ("method", "kind", *map(_title, metrics))
+    return wide_table(heads, rows, frozenset(range(2, len(heads))))
 
 
 def _printed(cells: list[Cell]) -> str:
@@ -220,6 +232,6 @@ def _figures(results: Sequence[Result]) -> list[Block]:
     for kind, title in FIGURES.items():
         if drawn := [figure for figure in figures if figure.name.startswith(kind)]:
             names = ", ".join(figure.name for figure in drawn)
-            blocks += [Heading(title), Group(drawn, "ends")]
-            blocks.append(Text(f"In the folder figures: {names}.", only="text"))
+            said = Text(f"In the folder figures: {names}.", only="text")
+            blocks.append(_group(title, [Group(drawn, "ends"), said]))
     return blocks

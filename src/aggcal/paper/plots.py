@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from math import cos, pi, sin
 
 import numpy as np
@@ -20,7 +19,8 @@ from aggcal._core.palette import (
     RED,
     TRUTH,
 )
-from aggcal.pages.figures import Frame
+from aggcal.pages.figures import Frame, Points, label, path
+from aggcal.pages.markup import Markup, joined
 
 _COLOURS = (GREY, AMBER, BLUE, GREEN, RED)
 _COLOUR_OF = {
@@ -37,7 +37,7 @@ _LETTER = 6.3
 """The width of a letter of the legend, about."""
 
 
-def violins(title: str, groups: Mapping[str, FloatArray], y_name: str) -> str:
+def violins(title: str, groups: Mapping[str, FloatArray], y_name: str) -> Markup:
     """Draw the distribution of each group as a violin, with its median.
 
     Examples
@@ -47,7 +47,7 @@ def violins(title: str, groups: Mapping[str, FloatArray], y_name: str) -> str:
     """
     frame = Frame(90.0 * len(groups) + 80.0, 300.0, top=30.0, bottom=30.0)
     y = frame.y(np.concatenate(list(groups.values())), pad=0.08)
-    parts = [_title(frame, title), frame.y_axis(y, y_name)]
+    parts = [frame.y_axis(y, y_name)]
     grid = np.linspace(y.low, y.high, 120)
     for k, (name, values) in enumerate(groups.items()):
         sd = float(values.std()) or 0.05 * (y.high - y.low)
@@ -55,22 +55,20 @@ def violins(title: str, groups: Mapping[str, FloatArray], y_name: str) -> str:
         density = np.exp(-0.5 * ((grid[:, None] - values) / bandwidth) ** 2).sum(axis=1)
         half = 38.0 * density / density.max()
         middle = frame.left + 45.0 + 90.0 * k
-        right = [f"{middle + h:.1f} {y.at(g):.1f}" for g, h in zip(grid, half, strict=True)]
-        back = [f"{middle - h:.1f} {y.at(g):.1f}" for g, h in zip(grid, half, strict=True)][::-1]
+        right = [(middle + h, y.at(g)) for g, h in zip(grid, half, strict=True)]
+        left = [(middle - h, y.at(g)) for g, h in zip(grid, half, strict=True)]
         median = y.at(float(np.median(values)))
-        parts.append(
-            f'<path d="M{"L".join(right + back)}z" fill="{_colour(name, k)}" fill-opacity=".6"/>'
-            f'<path d="M{middle - 14:.1f} {median:.1f}h28" stroke="currentColor" '
-            'stroke-width="1.5"/>'
-            f'<text x="{middle:.1f}" y="{frame.height - 10}" text-anchor="middle">'
-            f"{escape(name)}</text>"
-        )
-    return frame.svg(title, "".join(parts))
+        parts += [
+            path("", right + left[::-1], closed=True, fill=_colour(name, k), fill_opacity=0.6),
+            _curve([(middle - 14, median), (middle + 14, median)], "currentColor"),
+            label(name, middle, frame.height - 10),
+        ]
+    return _titled(frame, title, parts)
 
 
 def radar(
     title: str, axes: Sequence[str], series: Mapping[str, Sequence[float]], low: float = 0.5
-) -> str:
+) -> Markup:
     """Draw one axis for each level, clockwise from the top, from ``low`` at the centre to 1.
 
     Examples
@@ -81,33 +79,27 @@ def radar(
     frame = Frame(300.0, 320.0)
     radius, cx, cy = 105.0, 150.0, 155.0
 
-    def at(k: int, value: float) -> str:
+    def at(k: int, reach: float) -> tuple[float, float]:
         angle = 2.0 * pi * k / len(axes) - 0.5 * pi
-        reach = radius * max(0.0, (value - low) / (1.0 - low))
-        return f"{cx + reach * cos(angle):.1f} {cy + reach * sin(angle):.1f}"
+        return cx + reach * cos(angle), cy + reach * sin(angle)
 
-    parts = [_title(frame, title)]
-    rings = np.linspace(low, 1.0, 6)[1:]
-    for ring in rings:
-        corners = "L".join(at(k, float(ring)) for k in range(len(axes)))
-        parts.append(f'<path class="grid" d="M{corners}z"/>')
+    def around(values: Iterable[float]) -> list[tuple[float, float]]:
+        shares = (max(0.0, (value - low) / (1.0 - low)) for value in values)
+        return [at(k, radius * share) for k, share in enumerate(shares)]
+
+    rings = np.linspace(low, 1.0, 6)[1:].tolist()
+    parts = [path("grid", around([ring] * len(axes)), closed=True) for ring in rings]
     for k, name in enumerate(axes):
-        angle = 2.0 * pi * k / len(axes) - 0.5 * pi
-        x, y = cx + (radius + 14) * cos(angle), cy + (radius + 14) * sin(angle) + 4
-        parts.append(
-            f'<path class="grid" d="M{cx} {cy}L{at(k, 1.0)}"/>'
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="10">'
-            f"{escape(name)}</text>"
-        )
-    for k, (name, values) in enumerate(series.items()):
-        corners = "L".join(at(j, v) for j, v in enumerate(values))
-        parts.append(_curve(f"M{corners}z", _colour(name, k)))
+        x, y = at(k, radius + 14.0)
+        parts += [path("grid", [(cx, cy), at(k, radius)]), label(name, x, y + 4.0, font_size=10)]
+    parts += [
+        _curve(around(values), _colour(name, k), closed=True)
+        for k, (name, values) in enumerate(series.items())
+    ]
     for ring in rings[::2]:
         height = cy - radius * (ring - low) / (1.0 - low)
-        parts.append(
-            f'<text x="{cx + 3}" y="{height + 9:.1f}" font-size="8" opacity=".75">{ring:g}</text>'
-        )
-    return frame.svg(title, "".join(parts) + _legend(series, 12.0, frame.height - 8.0))
+        parts.append(label(f"{ring:g}", cx + 3, height + 9, "start", font_size=8, opacity=0.75))
+    return _titled(frame, title, [*parts, _legend(series, 12.0, frame.height - 8.0)])
 
 
 def lines(
@@ -117,7 +109,7 @@ def lines(
     names: tuple[str, str],
     *,
     mark: float | None = None,
-) -> str:
+) -> Markup:
     """Draw series over a common x; ``names`` are those of the axes, ``mark`` a vertical line.
 
     Examples
@@ -128,44 +120,37 @@ def lines(
     frame = Frame(480.0, 320.0, top=46.0)
     every = np.concatenate(list(series.values()))
     along, up = frame.x(x), frame.y(every[np.isfinite(every)], pad=0.06)
-    parts = [_title(frame, title), frame.y_axis(up, names[1]), frame.x_axis(along, names[0])]
+    parts = [frame.y_axis(up, names[1]), frame.x_axis(along, names[0])]
     if mark is not None:
-        parts.append(
-            f'<path d="M{along.at(mark):.1f} {frame.top}V{frame.foot}" stroke="{RED}" '
-            'stroke-dasharray="4 3" fill="none"/>'
-        )
+        ends = [(along.at(mark), frame.top), (along.at(mark), frame.foot)]
+        parts.append(path("", ends, stroke=RED, stroke_dasharray="4 3", fill="none"))
     for k, (name, values) in enumerate(series.items()):
         known = np.isfinite(values)
-        points = "L".join(
-            f"{along.at(a):.1f} {up.at(b):.1f}"
-            for a, b in zip(x[known], values[known], strict=True)
-        )
-        parts.append(_curve(f"M{points}", _colour(name, k)))
-    return frame.svg(title, "".join(parts) + _legend(series, frame.left, 36.0))
+        points = zip(x[known].tolist(), values[known].tolist(), strict=True)
+        parts.append(_curve([(along.at(a), up.at(b)) for a, b in points], _colour(name, k)))
+    return _titled(frame, title, [*parts, _legend(series, frame.left, 36.0)])
 
 
-def _title(frame: Frame, title: str) -> str:
-    return (
-        f'<text x="{frame.width / 2:g}" y="16" text-anchor="middle" font-weight="600">'
-        f"{escape(title, quote=False)}</text>"
-    )
+def _titled(frame: Frame, title: str, parts: Iterable[Markup]) -> Markup:
+    return frame.svg(title, label(title, frame.width / 2, 16, font_weight=600), *parts)
 
 
 def _colour(name: str, k: int) -> str:
     return _COLOUR_OF.get(name, _COLOURS[k % len(_COLOURS)])
 
 
-def _curve(path: str, colour: str) -> str:
-    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>'
+def _curve(points: Points, colour: str, *, closed: bool = False) -> Markup:
+    return path("", points, closed=closed, fill="none", stroke=colour, stroke_width=1.8)
 
 
-def _legend(names: Iterable[str], x: float, y: float) -> str:
+def _legend(names: Iterable[str], x: float, y: float) -> Markup:
     """Name the curves; a short line in its colour before each name, which stays readable."""
     parts = []
     for k, name in enumerate(names):
-        parts.append(
-            f'<path d="M{x:g} {y - 4:g}h12" stroke="{_colour(name, k)}" stroke-width="2.5"/>'
-            f'<text x="{x + 16:g}" y="{y:g}" font-size="11">{escape(name)}</text>'
-        )
+        line = [(x, y - 4.0), (x + 12.0, y - 4.0)]
+        parts += [
+            path("", line, stroke=_colour(name, k), stroke_width=2.5),
+            label(name, x + 16.0, y, "start", font_size=11),
+        ]
         x += 30.0 + _LETTER * len(name)
-    return "".join(parts)
+    return joined(parts)

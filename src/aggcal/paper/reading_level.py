@@ -191,7 +191,7 @@ def _trained_model(result: Result, study: Study, *, splits: int) -> None:
         f"documents, centred, averaged over {splits} random splits. Atc is the paper's "
         "projection; fused, aggcal's own calibrator, weighs model and consensus; anchors are the "
         "levels that the model was trained on.",
-        ("", *_HEADS, "sd of mse", "mse below the model's"),
+        ("scores", *_HEADS, "sd of mse", "mse below the model's"),
         rows,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
-from aggcal.pages.document import Block, Heading, Table, Text
+from aggcal.pages.document import Block, Group, Heading, Table, Text
 from aggcal.paper.published import printed
 
 METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "kl", "mse")
@@ -126,7 +126,17 @@ class Result:
         """Show a table on the page: names and counts as they are, numbers written for people."""
         written = [[v if isinstance(v, str) else number(v) for v in row] for row in rows]
         right = frozenset(range(1, len(heads)))
-        self.blocks += [Heading(title), Text(about), Table(heads, written, numbers=right)]
+        shown: list[Block] = [
+            Heading(title),
+            Text(about, "lede"),
+            wide_table(heads, written, right),
+        ]
+        self.blocks.append(Group(shown, "sec"))
+
+
+def wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> Group:
+    """Return a table that scrolls where the page is too narrow; ``right`` are its numbers."""
+    return Group([Table(heads, rows, "grid ranks", right, whole=True)], "across")
 
 
 def number(value: float) -> str:

@@ -130,7 +130,7 @@ def _against_truth(result: Result, folder: Path, *, repeats: int) -> None:
         "MSE, centred, of the projection onto the true ranking with more and more of its pairs "
         "inverted; and from which share on it is worse than the model, and than a constant.",
         (
-            *("", "model", "perfect ranking", "half inverted", "constant"),
+            *("model scores", "model", "perfect ranking", "half inverted", "constant"),
             *("worse than the model from", "worse than a constant from"),
         ),
         [_stops_helping(result, label, case, repeats) for label, case in models.items()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -48,52 +49,74 @@ _ONLY_AN_AXIS = (
     "No camps stand out: annotators who were held out are predicted as well by one axis along "
     "which people stand anywhere. Use --bridge axis to see it."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """An end of the axis, or a camp: its letter, its scores of the items, and who is in it."""
-
-    letter: str
-    scores: FloatArray
-    members: tuple[Part, ...] = ()
+_FOLLOWS = (
+    "All other results (consensus and calibrated scores, decisions, predicted scores, "
+    "probabilities of an order) are of {of}; only predicted judgments are by {by}."
+)
+_AXIS = {
+    "who": "End",
+    "where": "at",
+    "says": "Annotators differ along one axis. It makes {share} of what items explain of the "
+    "answers; the rest is what they have in common.",
+    "order": "Annotators differ along one axis; this is the order of the average annotator. The "
+    "common ground is fair to both ends, whichever has more annotators.",
+    "fair": "The order below is midway between the two ends, whichever end has more annotators. "
+    "The ends are called A and B; neither is better, and the letters mean nothing.",
+    "note": "A tenth of the annotators are beyond each end. Scores on the common ground have no "
+    "unit; they are what people of both ends could accept, not the truth.",
+    "follows": _FOLLOWS.format(of="the average annotator", by="where the annotator stands"),
+}
+_CAMPS = {
+    "who": "Camp",
+    "where": "in",
+    "says": "Annotators form {number} camps with orders of their own. That predicts the answers of "
+    "annotators who were held out better than one order does (log-likelihood {gain[value]:+.0f}, "
+    "standard error {gain[se]:.0f}), and better than an axis along which people stand anywhere "
+    "({over[value]:+.0f}, standard error {over[se]:.0f}).",
+    "order": "Annotators form {number} camps; this is the order of all together, which larger "
+    "camps decide. The common ground is fair to each.",
+    "fair": "The order below is midway between the camps, however many annotators each has. The "
+    "camps are called by letters, the largest A; none is better.",
+    "note": "camps.csv has the scores of each camp with their intervals, annotators.csv the "
+    "probability that an annotator belongs to each. Scores on the common ground have no unit; "
+    "they are what people of all camps could accept, not the truth.",
+    "follows": _FOLLOWS.format(
+        of="the order of all annotators together", by="the camp of the annotator"
+    ),
+}
+"""What those are called who differ, and where they have a rank; how strong the disagreement is;
+whose order the results are; how the common ground is taken; what its scores are not; which fit the
+other results come from."""
 
 
 @dataclass(frozen=True, eq=False)
 class CommonGround:
-    """The order that is fair to every side, and what each side would say.
+    """The order that is fair to all sides: to both ends of an axis, or to every camp.
 
     Parameters
     ----------
-    who, where
-        What a side is called, and how one speaks of its ranks.
-    rows
-        The items that were judged, the highest common ground first.
+    words
+        What is said: see `_AXIS` and `_CAMPS`.
+    names, score, reach
+        The items that were judged, the highest first: their common ground, and how far its
+        interval reaches to each side.
     sides
-        Those who differ.
+        What each side would give these items, by its letter.
     apart_se
-        Standard errors of how far apart they are.
-    score, low, high
-        The common ground of these items, and its interval.
-    says, order, fair, note, follows
-        How strong the disagreement is; whose order the results are; how the common ground is
-        taken; what its scores are not; which fit the other results come from.
+        Standard errors of how far apart the sides are.
+    members
+        Who is on each side; nothing of an axis, on which all stand somewhere between the ends.
+    figure
+        A drawing of where they stand.
     """
 
-    who: str
-    where: str
+    words: Mapping[str, str]
     names: list[str]
-    sides: list[Side]
-    apart_se: FloatArray
     score: FloatArray
-    low: FloatArray
-    high: FloatArray
-    level: float
-    says: str
-    order: str
-    fair: str
-    note: str
-    follows: str
+    reach: FloatArray
+    sides: Mapping[str, FloatArray]
+    apart_se: FloatArray
+    members: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     figure: str = ""
 
     @property
@@ -102,16 +125,17 @@ class CommonGround:
         return f"on the common ground, {cut(self.names[0], SHORT)} leads"
 
     @property
-    def ranks(self) -> list[IntArray]:
+    def ranks(self) -> dict[str, IntArray]:
         """The ranks of the items as each side would have them."""
-        return [ranks(side.scores) for side in self.sides]
+        return {letter: ranks(scores) for letter, scores in self.sides.items()}
 
-    def higher(self, k: int) -> list[str]:
+    def higher(self, letter: str) -> list[str]:
         """Return which items a side puts higher than the others do, the clearest first."""
-        others = np.mean([side.scores for side in self.sides if side is not self.sides[k]], axis=0)
-        ahead = (self.sides[k].scores - others) / np.maximum(self.apart_se, 1e-12)
-        order = np.argsort(-ahead, kind="stable")[:_NAMED]
-        return [self.names[j] for j in order if ahead[j] > 0]
+        others = [scores for other, scores in self.sides.items() if other != letter]
+        ahead = self.sides[letter] - np.mean(others, axis=0)
+        clear = ahead / np.maximum(self.apart_se, 1e-12)
+        order = np.argsort(-clear, kind="stable")[:_NAMED]
+        return [self.names[k] for k in order.tolist() if ahead[k] > 0]
 
 
 def section(run: Run) -> Section | None:
@@ -119,11 +143,13 @@ def section(run: Run) -> Section | None:
     ground = common_ground(run)
     if ground is None:
         return None
+    title = "Common ground"
     if isinstance(ground, str):
-        return Section("common", "Common ground", "Common ground", [Text(ground, "lede")])
+        return Section("common", title, title, [Text(ground, "lede")])
+    words, n = ground.words, len(ground.names)
     blocks: list[Block] = [
-        Text(f"{ground.says} {ground.fair}", "lede"),
-        Group([_side(ground, k) for k in range(len(ground.sides))], "ends"),
+        Text(f"{words['says']} {words['fair']}", "lede"),
+        Group([_side(ground, letter) for letter in ground.sides], "ends"),
     ]
     if ground.figure:
         said = (
@@ -134,67 +160,57 @@ def section(run: Run) -> Section | None:
     if lines := _dividing(ground):
         divides: list[Block] = [Heading("Divides most", 2), Bullets(lines, "moved")]
         blocks.append(Group(divides, "sec", only="page"))
-    table: list[Block] = [Heading("The order of the common ground", 2), _listing(ground)]
-    if len(ground.names) > _MOST_ROWS:
-        n = len(ground.names)
+    level = f"{100.0 * level_of(run.summary):g}%"
+    table: list[Block] = [Heading("The order of the common ground", 2), _listing(ground, level)]
+    if n > _MOST_ROWS:
         said = f"The first {_MOST_ROWS:,} of {n:,} items; all are in items.csv."
         table.append(Text(said, "note"))
-    table.append(Text(f"{ground.note} {ground.follows}", "note"))
-    return Section("common", "Common ground", "Common ground", [*blocks, Group(table, "sec")])
+    table.append(Text(f"{words['note']} {words['follows']}", "note"))
+    return Section("common", title, title, [*blocks, Group(table, "sec")])
 
 
-def _side(ground: CommonGround, k: int) -> Group:
+def _side(ground: CommonGround, letter: str) -> Group:
     """Return who belongs to a side and what it puts higher than the others."""
-    side, others = ground.sides[k], ground.who.lower()
-    others += "s" if len(ground.sides) > 2 else ""  # noqa: PLR2004
+    who = ground.words["who"]
+    others = f"{who.lower()}s" if len(ground.sides) > 2 else who.lower()  # noqa: PLR2004
     said: Line = "No item stands out."
-    if items := ground.higher(k):
+    if items := ground.higher(letter):
         said = (f"Puts higher than the other {others}: ", *_links("item", items), ".")
-    members = [Text(side.members)] if side.members else []
-    return Group([Heading(f"{ground.who} {side.letter}"), *members, Text(said)])
+    members = [Text(ground.members[letter])] if ground.members else []
+    return Group([Heading(f"{who} {letter}"), *members, Text(said)])
 
 
 def _dividing(ground: CommonGround) -> list[Line]:
     """Return the items that the sides rank most differently, with their ranks."""
-    of_sides = ground.ranks
-    apart = np.max(of_sides, axis=0) - np.min(of_sides, axis=0)
-    chosen = np.argsort(-apart, kind="stable")[:_DIVIDING]
+    every, words = ground.ranks, ground.words
+    apart = np.ptp(list(every.values()), axis=0)
     lines: list[Line] = []
-    for k in chosen[apart[chosen] > 0].tolist():
-        said = ", ".join(
-            f"{rank[k]:,} {ground.where} {ground.who.lower()} {side.letter}"
-            for rank, side in zip(of_sides, ground.sides, strict=True)
-        )
-        name = ground.names[k]
-        lines.append((Link(cut(name, NAME), f"item={name}"), f": rank {said}"))
+    for k in np.argsort(-apart, kind="stable")[:_DIVIDING].tolist():
+        if apart[k]:
+            said = ", ".join(
+                f"{place[k]:,} {words['where']} {words['who'].lower()} {letter}"
+                for letter, place in every.items()
+            )
+            lines.append((*_links("item", [ground.names[k]]), f": rank {said}"))
     return lines
 
 
-def _listing(ground: CommonGround) -> Listing:
-    shown = slice(_MOST_ROWS)
-    legend = [
-        ["dot", "common ground", ""],
-        ["line", f"{100.0 * ground.level:g}% interval", "interval"],
-    ]
+def _listing(ground: CommonGround, level: str) -> Listing:
+    shown, score, reach = slice(_MOST_ROWS), ground.score, ground.reach
+    legend = [["dot", "common ground", ""], ["line", f"{level} interval", "interval"]]
+    ends = score - reach, score + reach
+    digits = decimals_of(score, *ends)
+    low, high = (end[shown] for end in ends)
     columns = [
-        Column("rank", "Rank", values=ranks(ground.score)[shown], style="c-rank", up=True),
+        Column("rank", "Rank", values=ranks(score)[shown], style="c-rank", up=True),
         Column("item", "Item", "name", ground.names[shown], style="c-item", up=True, to="item"),
         Column("chart", "", "chart", marks={"dot": "score", "legend": legend}, style="c-chart"),
-        Column(
-            "score",
-            "Score",
-            "number",
-            ground.score[shown],
-            ground.low[shown],
-            ground.high[shown],
-            decimals=decimals_of(ground.score, ground.low, ground.high),
-            style="num c-score",
-        ),
+        Column("score", "Score", "number", score[shown], low, high, digits, style="num c-score"),
     ]
-    for side, rank in zip(ground.sides, ground.ranks, strict=True):
-        title = f"Rank {ground.where} {side.letter}"
-        style = "num c-move" if side is ground.sides[-1] else "num c-n"
-        columns.append(Column(f"rank_{side.letter}", title, values=rank[shown], style=style))
+    for letter, place in ground.ranks.items():
+        title = f"Rank {ground.words['where']} {letter}"
+        columns.append(Column(f"rank_{letter}", title, values=place[shown], style="num c-n"))
+    columns[-1] = replace(columns[-1], style="num c-move")
     return Listing(
         "ground", "item", "Items in the order of the common ground", columns, "rank",
         style="res by-table", file="items.csv", tools=False,
@@ -227,103 +243,51 @@ def common_ground(run: Run) -> CommonGround | str | None:
     return _ONLY_AN_AXIS if camps["kind"] == "an axis" else _NO_CAMPS
 
 
-def _judged(run: Run) -> tuple[IntArray, dict[str, Any]]:
-    """Return the items that were judged, and their common ground with its interval."""
-    ground = _numbers(run, "common_ground")
-    known = np.flatnonzero(np.isfinite(ground))
-    rows: IntArray = known[np.argsort(-ground[known], kind="stable")]
-    level = level_of(run.summary)
-    score, wide = ground[rows], reach_of(level) * _numbers(run, "common_ground_se")[rows]
-    return rows, {
-        "names": [str(each) for each in run.items["item"][rows]],
-        "score": score, "low": score - wide, "high": score + wide, "level": level,
-    }  # fmt: skip
-
-
 def _of_axis(run: Run, axis: Mapping[str, Any]) -> CommonGround:
-    rows, known = _judged(run)
+    rows, shared = _judged(run)
     low, high = (float(end) for end in axis["ends"])
-    slope = 0.5 * (high - low) * _numbers(run, "axis")[rows]
+    slope = 0.5 * (high - low) * _numbers(run, "axis", rows)
     stances = np.asarray(run.annotators.get("stance", ()), dtype=np.float64)
-    stances = stances[np.isfinite(stances)]
+    stances, figure = stances[np.isfinite(stances)], ""
+    if len(stances):
+        title = "How many annotators stand where between the ends A and B"
+        below, middle = "nearer to A  ←  stance  →  nearer to B", float(axis["middle"])
+        figure = histogram(stances, title, below, line=middle, bars=16, height=220.0)
+    share = percent(float(axis["share"]))
     return CommonGround(
-        **known,
-        who="End",
-        where="at",
-        sides=[Side("A", known["score"] - slope), Side("B", known["score"] + slope)],
-        apart_se=_numbers(run, "axis_se")[rows],
-        says=(
-            f"Annotators differ along one axis. It makes {percent(float(axis['share']))} of what "
-            "items explain of the answers; the rest is what they have in common."
-        ),
-        order=(
-            "Annotators differ along one axis; this is the order of the average annotator. The "
-            "common ground is fair to both ends, whichever has more annotators."
-        ),
-        fair=(
-            "The order below is midway between the two ends, whichever end has more annotators. "
-            "The ends are called A and B; neither is better, and the letters mean nothing."
-        ),
-        note=(
-            "A tenth of the annotators are beyond each end. Scores on the common ground have no "
-            "unit; they are what people of both ends could accept, not the truth."
-        ),
-        follows=(
-            "All other results (consensus and calibrated scores, decisions, predicted scores, "
-            "probabilities of an order) are of the average annotator; only predicted judgments "
-            "are by where the annotator stands."
-        ),
-        figure=_stances(stances, float(axis["middle"])) if len(stances) else "",
+        {key: said.format(share=share) for key, said in _AXIS.items()},
+        **shared,
+        sides={"A": shared["score"] - slope, "B": shared["score"] + slope},
+        apart_se=_numbers(run, "axis_se", rows),
+        figure=figure,
     )
-
-
-def _stances(stances: FloatArray, middle: float) -> str:
-    """Draw how many annotators stand where; a line is where the common ground is taken."""
-    title = "How many annotators stand where between the ends A and B"
-    name = "nearer to A  ←  stance  →  nearer to B"
-    return histogram(stances, title, name, line=middle, bars=16, height=220.0)
 
 
 def _of_camps(run: Run, camps: Mapping[str, Any]) -> CommonGround:
-    rows, known = _judged(run)
+    rows, shared = _judged(run)
     letters = [str(each) for each in camps["names"]]
-    number = in_words(len(letters))
-    gain, over = camps["held_out_gain"][camps["kind"]], camps["held_out_gain_over_axis"]
+    values = {
+        "number": in_words(len(letters)),
+        "gain": camps["held_out_gain"][camps["kind"]],
+        "over": camps["held_out_gain_over_axis"],
+    }
     return CommonGround(
-        **known,
-        who="Camp",
-        where="in",
-        sides=[
-            Side(each, _numbers(run, f"camp_{each.lower()}")[rows], _members(run, each))
-            for each in letters
-        ],
-        apart_se=_numbers(run, "camps_apart_se")[rows],
-        says=(
-            f"Annotators form {number} camps with orders of their own. That predicts the answers "
-            "of annotators who were held out better than one order does (log-likelihood "
-            f"{gain['value']:+.0f}, standard error {gain['se']:.0f}), and better than an axis "
-            f"along which people stand anywhere ({over['value']:+.0f}, standard error "
-            f"{over['se']:.0f})."
-        ),
-        order=(
-            f"Annotators form {number} camps; this is the order of all together, which larger "
-            "camps decide. The common ground is fair to each."
-        ),
-        fair=(
-            "The order below is midway between the camps, however many annotators each has. The "
-            "camps are called by letters, the largest A; none is better."
-        ),
-        note=(
-            "camps.csv has the scores of each camp with their intervals, annotators.csv the "
-            "probability that an annotator belongs to each. Scores on the common ground have no "
-            "unit; they are what people of all camps could accept, not the truth."
-        ),
-        follows=(
-            "All other results (consensus and calibrated scores, decisions, predicted scores, "
-            "probabilities of an order) are of the order of all annotators together; only "
-            "predicted judgments are by the camp of the annotator."
-        ),
+        {key: said.format(**values) for key, said in _CAMPS.items()},
+        **shared,
+        sides={each: _numbers(run, f"camp_{each.lower()}", rows) for each in letters},
+        apart_se=_numbers(run, "camps_apart_se", rows),
+        members={each: _members(run, each) for each in letters},
     )
+
+
+def _judged(run: Run) -> tuple[IntArray, dict[str, Any]]:
+    """Return the rows of the items that were judged, and their common ground."""
+    ground = _numbers(run, "common_ground")
+    judged = np.flatnonzero(np.isfinite(ground))
+    rows: IntArray = judged[np.argsort(-ground[judged], kind="stable")]
+    names = [run.names[k] for k in rows.tolist()]
+    reach = reach_of(level_of(run.summary)) * _numbers(run, "common_ground_se", rows)
+    return rows, {"names": names, "score": ground[rows], "reach": reach}
 
 
 def _members(run: Run, letter: str) -> tuple[Part, ...]:
@@ -340,11 +304,11 @@ def _members(run: Run, letter: str) -> tuple[Part, ...]:
 
 def _links(kind: str, names: Sequence[str]) -> list[Part]:
     """Return links to items or annotators, with commas between them."""
-    links: list[tuple[Part, ...]] = [
-        (", ", Link(cut(name, NAME), f"{kind}={name}")) for name in names
-    ]
-    return [part for link in links for part in link][1:]
+    links: list[Part] = []
+    for name in names:
+        links += [", ", Link(cut(name, NAME), f"{kind}={name}")]
+    return links[1:]
 
 
-def _numbers(run: Run, column: str) -> FloatArray:
-    return np.asarray(run.items[column], dtype=np.float64)
+def _numbers(run: Run, column: str, rows: IntArray | slice = slice(None)) -> FloatArray:
+    return np.asarray(run.items[column], dtype=np.float64)[rows]

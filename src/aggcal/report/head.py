@@ -155,7 +155,7 @@ def trust(run: Run) -> Trust:
     Trust(words='Sound', kind='good', reasons=('No problem was found in the data.',))
     """
     ground = common_ground(run)
-    differ = [ground.order] if isinstance(ground, CommonGround) else []
+    differ = [ground.words["order"]] if isinstance(ground, CommonGround) else []
     share = _share_of_bad(run)
     not_ready = list(_not_ready(run, share, bridged=bool(differ)))
     with_care = [*differ, *_with_care(run, share)]
@@ -294,13 +294,10 @@ def _asides(run: Run, trusted: Trust) -> Iterator[tuple[str, str]]:
     """Yield what else there is to know, each with the part of the page that says more."""
     if n_problems(run.summary) or (findings(run.summary) and trusted.kind != "good"):
         yield "what to do", "quality"
-    tiers, certified = (
-        _claimed(run, "tiers", "tiers"),
-        _claimed(run, "certified_pairs", "certified"),
-    )
+    tiers = _claimed(run, "tiers", "tiers")
     if tiers is not None and tiers > 1:
         yield count(tiers, "clear tier"), "method"
-    elif certified == 0:
+    elif _claimed(run, "certified_pairs", "certified") == 0:
         yield "no two items can be told apart", "method"
     if held := held_equal.names(run):
         yield f"with {held} held equal", "held"

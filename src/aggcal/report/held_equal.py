@@ -18,7 +18,7 @@ from aggcal.pages.document import (
 )
 from aggcal.pages.numbers import cut
 from aggcal.report.run import Run
-from aggcal.report.terms import coefficients, joined
+from aggcal.report.terms import effects, joined
 
 _MOST_ROWS, _MOST_MOVED, _NAME = 200, 5, 120
 _CAVEAT = (
@@ -31,7 +31,7 @@ _CAVEAT = (
 def names(run: Run) -> str:
     """Return what is held equal, for a sentence; nothing where nothing is."""
     known = {"rank", "rank_uncontrolled"} <= set(run.items)
-    return joined([each["name"] for each in coefficients(run.summary)]) if known else ""
+    return joined([name for name, *_ in effects(run.summary)]) if known else ""
 
 
 def section(run: Run) -> Section | None:
@@ -39,46 +39,36 @@ def section(run: Run) -> Section | None:
     held = names(run)
     if not held:
         return None
-    ranks = (np.asarray(run.items[key], dtype=np.float64) for key in ("rank", "rank_uncontrolled"))
-    rank, without = ranks
-    judged = np.flatnonzero(np.isfinite(without - rank))
-    move = (without - rank)[judged]
-
-    def link(k: int) -> Link:
-        name = str(run.items["item"][judged[k]])
-        return Link(cut(name, _NAME), f"item={name}")
+    keys = ("rank", "rank_uncontrolled")
+    rank, without = (np.asarray(run.items[key], dtype=np.float64) for key in keys)
+    move = without - rank
+    judged = np.flatnonzero(np.isfinite(move))
 
     def row(k: int) -> tuple[Part, ...]:
-        both = (f"{rank[judged[k]]:,.0f}", f"{without[judged[k]]:,.0f}")
-        return (link(k), *both, move_words(move[k]))
+        link = Link(cut(run.names[k], _NAME), f"item={run.names[k]}")
+        return link, f"{rank[k]:,.0f}", f"{without[k]:,.0f}", move_words(move[k])
 
-    farthest = np.argsort(-np.abs(move), kind="stable")[:_MOST_MOVED]
+    farthest = judged[np.argsort(-np.abs(move[judged]), kind="stable")][:_MOST_MOVED]
     moved = [row(k) for k in farthest.tolist() if move[k]]
+    rows = [row(k) for k in judged[:_MOST_ROWS].tolist()]
+    heads = ("Item", "Rank, held equal", "Rank as judged", "Move")
     orders: list[Block] = [
         Heading("Both orders", 2),
-        Table(
-            ("Item", "Rank, held equal", "Rank as judged", "Move"),
-            [row(k) for k in range(min(len(judged), _MOST_ROWS))],
-            "flow orders",
-            frozenset({1, 2, 3}),
-        ),
+        Table(heads, rows, "flow orders", frozenset({1, 2, 3})),
     ]
-    if len(judged) > _MOST_ROWS:
+    if len(judged) > len(rows):
         said = f"The first {_MOST_ROWS:,} of {len(judged):,} items; all are in items.csv."
         orders.append(Text(said, "note"))
-    effects = [
-        (each["name"], each["says"], f"{each['value']} ({each['interval']})")
-        for each in coefficients(run.summary)
-    ]
-    heads = ("Held equal", "What one standard deviation more does", "Coefficient")
-    blocks: list[Block] = [Text(_CAVEAT, "lede"), Table(heads, effects, "flow held")]
+    columns = ("Held equal", "What one standard deviation more does", "Coefficient")
+    table = Table(columns, effects(run.summary), "flow held")
+    blocks: list[Block] = [Text(_CAVEAT, "lede"), table]
     if moved:
         lines: list[Line] = [
-            (item, f": {before} → {now} ({said})") for item, now, before, said in moved
+            (item, f": {before} → {now} ({change})") for item, now, before, change in moved
         ]
         blocks.append(Group([Heading("Moves most", 2), Bullets(lines, "moved")], "sec"))
     blocks.append(Group(orders, "sec", only="page"))
-    return Section("held", "Held equal", _heading(held, move), blocks)
+    return Section("held", "Held equal", _heading(held, move[judged]), blocks)
 
 
 def _heading(held: str, move: np.ndarray) -> str:

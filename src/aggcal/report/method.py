@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -17,6 +17,7 @@ from aggcal.pages.document import (
     Heading,
     Line,
     Pairs,
+    Part,
     Section,
     Strong,
     Table,
@@ -27,7 +28,6 @@ from aggcal.registry import CALIBRATORS, METHODS, UNCERTAINTIES
 from aggcal.report import terms
 from aggcal.report.run import Run
 
-_ABOUT = {"consensus": "Consensus", "truth": "Truth", "model": "Model"}
 _KINDS = {
     "bound": ("Bound", "holds with at least the stated probability"),
     "identity": ("Exact", "always holds"),
@@ -43,38 +43,28 @@ _STATES = {
     False: Chip("bad", "Fails"),
 }
 """Whether what a claim depends on holds."""
-_FILES: tuple[tuple[Line, Line], ...] = (
-    ("items.csv", "One row per item: rank, interval, scores"),
-    ("annotators.csv", "One row per annotator: reliability, agreement, verdict"),
-    ("categories.csv", "One row per item and category: score, interval, rank"),
-    ("comparisons.json", "Who met whom, and the probability of each rank"),
-    ("summary.json", "Settings, findings, claims, suggestions"),
-    ("report.md", "A short version of this report"),
-)
+_FILES: dict[Line, Line] = {
+    "items.csv": "One row per item: rank, interval, scores",
+    "annotators.csv": "One row per annotator: reliability, agreement, verdict",
+    "categories.csv": "One row per item and category: score, interval, rank",
+    "comparisons.json": "Who met whom, and the probability of each rank",
+    "summary.json": "Settings, findings, claims, suggestions",
+    "report.md": "A short version of this report",
+}
 
 
 def section(run: Run) -> Section:
     """Return the section of the report about the method."""
     claims, again = _claims(run.summary), command(run.summary)
     reproduced: list[Block] = [Heading("Make it again", 2), Command(again)] if again else []
-    written = [each for each in _FILES if each[0] != "categories.csv" or run.categories]
-    blocks: list[Block] = [
+    files = [each for each in _FILES.items() if each[0] != "categories.csv" or run.categories]
+    how = Group([Heading("How it was made", 2), Pairs(made(run.summary))])
+    where = Group([*reproduced, Group([Heading("Files"), Pairs(files)], only="page")])
+    words = Pairs(list(glossary(run.summary).items()), "gloss")
+    blocks = [
         *claims,
-        Group(
-            [
-                Group([Heading("How it was made", 2), Pairs(made(run.summary))]),
-                Group([*reproduced, Group([Heading("Files"), Pairs(written)], only="page")]),
-            ],
-            "sec two",
-        ),
-        Group(
-            [
-                Heading("Glossary", 2, "words"),
-                Pairs(list(glossary(run.summary).items()), "gloss"),
-            ],
-            "sec",
-            only="page",
-        ),
+        Group([how, where], "sec two"),
+        Group([Heading("Glossary", 2, "words"), words], "sec", only="page"),
     ]
     return Section("method", "Method", "What can be claimed" if claims else "Method", blocks)
 
@@ -86,21 +76,18 @@ def _claims(summary: Mapping[str, Any]) -> list[Block]:
     claims = summary.get("guarantees")
     if not claims:
         return []
-    kinds = [("; ", Strong(name.lower()), f" {means}") for name, means in _KINDS.values()]
-    listed = [part for kind in kinds for part in kind][1:]
+    said = (
+        "“Consensus” is what these annotators agree on. “Truth” needs more than annotators can "
+        "give. Each claim is as good as what it depends on."
+    )
+    kinds: list[Part] = []
+    for name, means in _KINDS.values():
+        kinds += ["; " if kinds else "Kinds of claims: ", Strong(name.lower()), f" {means}"]
+    heads = ("Claim", "About", "Kind", "Depends on")
     return [
-        Text(
-            "“Consensus” is what these annotators agree on. “Truth” needs more than annotators can "
-            "give. Each claim is as good as what it depends on.",
-            "lede",
-            only="page",
-        ),
-        Table(
-            ("Claim", "About", "Kind", "Depends on"),
-            [_claim(each) for each in claims.values()],
-            "flow claims",
-        ),
-        Text(("Kinds of claims: ", *listed, "."), "note", only="page"),
+        Text(said, "lede", only="page"),
+        Table(heads, [_claim(each) for each in claims.values()], "flow claims"),
+        Text((*kinds, "."), "note", only="page"),
     ]
 
 
@@ -110,17 +97,14 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
     said: list[Line | Group] = [Strong(f"{claim['title']}{withdrawn}"), claim["claim"]]
     if claim["says"] != claim["claim"]:
         said.append(Group([Text(claim["says"])], "fold", "In full", only="page"))
-    needs: list[Line | Group] = [
-        (
-            _STATES[each["holds"]],
-            f" {each['needs'][:1].upper()}{each['needs'][1:]}",
-            f" ({each['note']})" if each.get("note") else "",
-        )
-        for each in claim["conditions"]
-    ]
+    needs: list[Line | Group] = []
+    for each in claim["conditions"]:
+        note = f" ({each['note']})" if each.get("note") else ""
+        what = f" {each['needs'][:1].upper()}{each['needs'][1:]}"
+        needs.append((_STATES[each["holds"]], what, note))
     needs = needs or [(_STATES[True], " Computed from these data")]
-    about, kind = str(claim["about"]), str(claim["kind"])
-    return said, _ABOUT.get(about, about), _KINDS.get(kind, (kind,))[0], needs
+    kind = str(claim["kind"])
+    return said, str(claim["about"]).capitalize(), _KINDS.get(kind, (kind,))[0], needs
 
 
 # How it was computed ------------------------------------------------------------------------------
@@ -135,14 +119,39 @@ def made(summary: Mapping[str, Any]) -> list[tuple[Line, Line]]:
     [('Consensus', 'own'), ('Calibration', 'none: no model scores were given'), \
 ('Intervals', 'not computed'), ('Rows read', '1,200'), ('Software', 'aggcal 1')]
     """
-    first = [(label, say(summary)) for label, say in _FITTED.items()]
-    last = [(label, say(summary)) for label, say in _COMPUTED.items()]
-    return [(label, said) for label, said in (*first, *terms.sentences(summary), *last) if said]
+    seed = (summary.get("settings") or {}).get("seed")
+    given = [str(summary[key]) for key in ("judgments", "scores", "features") if summary.get(key)]
+    notes = (summary.get("format"), *(summary.get("reading") or ()))
+    every = [
+        ("Consensus", _method(summary)),
+        ("Choice of method", (summary.get("selection") or {}).get("why")),
+        ("Calibration", _calibration(summary)),
+        ("Choice of calibrator", (summary.get("recommendation") or {}).get("why")),
+        ("Intervals", _intervals(summary)),
+        ("Prior", _phrases(summary.get("prior") or {}, _PRIOR)),
+        *terms.sentences(summary),
+        ("Fit", _fit(summary)),
+        ("Seed", "" if seed is None else str(seed)),
+        ("Input", " and ".join(given)),
+        ("Rows read", _rows_read(summary)),
+        ("Format", "; ".join(str(each) for each in notes if each)),
+        ("Software", f"aggcal {summary['version']}"),
+    ]
+    return [(label, said) for label, said in every if said]
 
 
-def _phrases(summary: Mapping[str, Any], phrases: Mapping[str, str]) -> list[str]:
-    """Return the phrases whose keys are set, with the values of the keys in them."""
-    return [said.format(summary[key]) for key, said in phrases.items() if summary.get(key)]
+def _phrases(values: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
+    """Return the phrases whose keys have a value, with the value in them."""
+    known = (said.format(values[key]) for key, said in phrases.items() if values.get(key))
+    return "; ".join(known)
+
+
+_PRIOR = {"score_sd": "scores: sd {:.3g}", "reliability_sd": "reliabilities: sd {:.3g} about 1"}
+_CALIBRATION = {
+    "weighted": "each model score weighs 1/sd²",
+    "model_sd": "sd of the model's error {:.4g}",
+    "second_model": "with a second model",
+}
 
 
 def _method(summary: Mapping[str, Any]) -> str:
@@ -157,13 +166,9 @@ def _calibration(summary: Mapping[str, Any]) -> str:
     name = str(summary["calibrator"])
     known = CALIBRATORS.get(name)
     does = summary.get("calibrator_does") if known is None else known.does
-    phrases = {
-        "weighted": "each model score weighs 1/sd²",
-        "model_sd": "sd of the model's error {:.4g}",
-        "second_model": "with a second model",
-    }
-    anchors = [count(int(summary["n_anchors"]), "anchor")] if summary.get("n_anchors") else []
-    return "; ".join([f"{name}: {does}" if does else name, *_phrases(summary, phrases), *anchors])
+    anchors = count(int(summary["n_anchors"]), "anchor") if summary.get("n_anchors") else ""
+    said = (f"{name}: {does}" if does else name, _phrases(summary, _CALIBRATION), anchors)
+    return "; ".join(filter(None, said))
 
 
 def _intervals(summary: Mapping[str, Any]) -> str:
@@ -172,13 +177,6 @@ def _intervals(summary: Mapping[str, Any]) -> str:
         return "not computed"
     means = UNCERTAINTIES[known["kind"]].means
     return f"level {known['level']:g} ({known['kind']}), {means.partition(': ')[2] or means}"
-
-
-def _prior(summary: Mapping[str, Any]) -> str:
-    phrases = {
-        "score_sd": "scores: sd {:.3g}", "reliability_sd": "reliabilities: sd {:.3g} about 1",
-    }  # fmt: skip
-    return "; ".join(_phrases(summary.get("prior") or {}, phrases))
 
 
 def _fit(summary: Mapping[str, Any]) -> str:
@@ -193,15 +191,6 @@ def _fit(summary: Mapping[str, Any]) -> str:
     return said
 
 
-def _seed(summary: Mapping[str, Any]) -> str:
-    seed = (summary.get("settings") or {}).get("seed")
-    return "" if seed is None else str(seed)
-
-
-def _input(summary: Mapping[str, Any]) -> str:
-    return " and ".join(_phrases(summary, dict.fromkeys(("judgments", "scores", "features"), "{}")))
-
-
 def _rows_read(summary: Mapping[str, Any]) -> str:
     if summary.get("n_rows") is None:
         return ""
@@ -212,35 +201,6 @@ def _rows_read(summary: Mapping[str, Any]) -> str:
         said.append(count(int(number), "repeated question"))
     unfitted = (summary.get("not_fitted") or {}).items()
     return "; ".join([*said, *(f"{n:,} {reason} (not fitted)" for reason, n in unfitted)])
-
-
-def _format(summary: Mapping[str, Any]) -> str:
-    notes = (summary.get("format"), *(summary.get("reading") or ()))
-    return "; ".join(str(each) for each in notes if each)
-
-
-def _why(key: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda summary: str((summary.get(key) or {}).get("why", ""))
-
-
-_FITTED: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "Consensus": _method,
-    "Choice of method": _why("selection"),
-    "Calibration": _calibration,
-    "Choice of calibrator": _why("recommendation"),
-    "Intervals": _intervals,
-    "Prior": _prior,
-}
-"""What comes before the further terms of the fit, by its label."""
-_COMPUTED: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "Fit": _fit,
-    "Seed": _seed,
-    "Input": _input,
-    "Rows read": _rows_read,
-    "Format": _format,
-    "Software": lambda summary: f"aggcal {summary['version']}",
-}
-"""What comes after them."""
 
 
 # How to compute it again --------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from aggcal.advice.check.findings import annotators_named
@@ -134,7 +135,7 @@ def _card(finding: Mapping[str, Any]) -> Group:
 def _evidence(details: Mapping[str, Any]) -> list[Block]:
     """Return the numbers of the annotators that a finding is about, as a short table."""
     who = details.get("annotators")
-    if not isinstance(who, list):
+    if not isinstance(who, list) or not who:
         return []
     columns: dict[str, list[str]] = {}
     for name, (head, kind) in _EVIDENCE.items():
@@ -163,9 +164,9 @@ def _lists(details: Mapping[str, Any]) -> list[Block]:
     lists: list[Block] = []
     for name, (one, many, size) in _LISTS.items():
         ids = details.get(name)
-        if not isinstance(ids, list) or not ids:
+        if not isinstance(ids, list | tuple) or not ids:
             continue
-        if isinstance(ids[0], list):  # groups of ids
+        if isinstance(ids[0], list | tuple):  # groups of ids
             named = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
             shown = [cut(", ".join(map(str, group)), 4 * NAME) for group in ids]
         else:
@@ -227,55 +228,51 @@ def _aside(run: Run) -> Group:
     passed = [(Chip("good", ""), _sentence(each["says"])) for each in check.get("passed") or ()]
     blocks: list[Block] = []
     if passed:
-        shown: list[Block] = [
-            Heading("Checked, nothing found"),
-            Bullets(passed[:_PASSED], "checks"),
-        ]
-        if rest := passed[_PASSED:]:
-            shown.append(Group([Bullets(rest, "checks")], "fold", f"{len(rest)} more"))
-        blocks.append(Group(shown, only="page"))
+        blocks = [Heading("Checked, nothing found", only="page")]
+        blocks.append(Bullets(passed[:_PASSED], "checks", only="page"))
+    if rest := passed[_PASSED:]:
+        blocks.append(Group([Bullets(rest, "checks")], "fold", f"{len(rest)} more", only="page"))
     if left_out := check.get("not_checked"):
         lines: list[Line] = [(Chip("none", ""), each[:1].upper() + each[1:]) for each in left_out]
         blocks += [Heading("Not checked"), Bullets(lines, "checks")]
-    return Group(
-        [*blocks, *_counts(check), *_graph(run), Command(f"aggcal check {files(run.summary)}")],
-        "side",
-    )
+    command = Command(f"aggcal check {files(run.summary)}")
+    return Group([*blocks, *_counts(check), *_graph(run), command], "side")
 
 
 def _counts(check: Mapping[str, Any]) -> list[Block]:
     """Return how far annotators agree, and how many judgments there are of each kind."""
-    counts, groups = check.get("counts") or {}, dict[str, list[tuple[Line, Line]]]()
+    counts, blocks = check.get("counts") or {}, list[Block]()
     codes = {each["code"] for each in check.get("findings") or ()}
-    agreement = counts.get("agreement")
-    if agreement and not codes & {"no-agreement", "low-agreement", "unclear-agreement"}:
-        known = {
-            "Two annotators on the same pair": ("two_annotators", percent),
-            "By chance": ("by_chance", percent),
-            "Krippendorff's alpha": ("krippendorff_alpha", _two_decimals),
-        }
-        groups["Agreement"] = [
+    agreement = counts.get("agreement") or {}
+    if codes & {"no-agreement", "low-agreement", "unclear-agreement"}:  # which say these numbers
+        agreement = {}
+    groups: dict[str, list[tuple[Line, Line]]] = {
+        "Agreement": [
             (Term(label), write(float(agreement[key])))
-            for label, (key, write) in known.items()
+            for label, key, write in _AGREEMENT
             if agreement.get(key) is not None
-        ]
-    groups["Coverage"] = [
-        (
-            f"Judgments per {each} (minimum, median, maximum)",
-            ", ".join(f"{of[end]:,.10g}" for end in ("min", "median", "max")),
-        )
-        for each in ("item", "annotator")
-        if (of := counts.get(f"judgments_per_{each}"))
-    ]
-    return [
-        Group([Heading(title), Table((), rows, "figures", frozenset({1}))], only="page")
-        for title, rows in groups.items()
-        if rows
-    ]
+        ],
+        "Coverage": [
+            (
+                f"Judgments per {each} (minimum, median, maximum)",
+                ", ".join(f"{known[end]:,.10g}" for end in ("min", "median", "max")),
+            )
+            for each in ("item", "annotator")
+            if (known := counts.get(f"judgments_per_{each}"))
+        ],
+    }
+    for title, rows in groups.items():
+        if rows:
+            table = Table((), rows, "figures", frozenset({1}), only="page")
+            blocks += [Heading(title, only="page"), table]
+    return blocks
 
 
-def _two_decimals(value: float) -> str:
-    return number_text(value, 2)
+_AGREEMENT: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("Two annotators on the same pair", "two_annotators", percent),
+    ("By chance", "by_chance", percent),
+    ("Krippendorff's alpha", "krippendorff_alpha", partial(number_text, decimals=2)),
+)
 
 
 def _graph(run: Run) -> list[Block]:

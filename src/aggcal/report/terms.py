@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
@@ -93,37 +93,29 @@ def joined(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def share(logit: float) -> float:
-    """Return how often the side with an advantage wins, of decided answers.
+def shares(logits: Any) -> Any:
+    """Return how often the side with an advantage wins, of decided answers; arrays elementwise.
 
     Examples
     --------
-    >>> share(0.0), round(share(0.5), 3)
+    >>> float(shares(0.0)), round(float(shares(0.5)), 3)
     (0.5, 0.622)
     """
-    return float(_shares(np.array(logit)))
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -500.0, 500.0)))
 
 
-def _shares(logits: FloatArray) -> FloatArray:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -500.0, 500.0))))
-
-
-def tie_share(readiness: float, terms: Mapping[str, Any]) -> float:
-    """Return how often equal items are called a tie, nobody preferring a side.
+def tie_shares(readiness: Any, terms: Mapping[str, Any]) -> Any:
+    """Return how often equal items are called a tie, nobody preferring a side; arrays elementwise.
 
     Examples
     --------
-    >>> tie_share(0.0, {"ties": "davidson"}), round(tie_share(0.0, {"ties": "rao-kupper"}), 3)
-    (0.3333333333333333, 0.462)
+    >>> [round(float(tie_shares(0.0, {"ties": name})), 3) for name in ("davidson", "rao-kupper")]
+    [0.333, 0.462]
     """
-    return float(_tie_shares(np.array(readiness), terms))
-
-
-def _tie_shares(readiness: FloatArray, terms: Mapping[str, Any]) -> FloatArray:
     if terms.get("ties") == "rao-kupper":
-        return np.asarray(np.tanh(0.5 * np.exp(np.minimum(readiness, 5.0))))
+        return np.tanh(0.5 * np.exp(np.minimum(readiness, 5.0)))
     decided = 2.0 * sum(terms.get("grades") or (1.0,))
-    return np.asarray(1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0))))
+    return 1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0)))
 
 
 def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column]:
@@ -138,24 +130,19 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column
     """
     terms, found = terms_of(summary), []
     for key, title in (("position", "Left of equals"), ("tie_readiness", "Ties")):
-        if key not in table or not np.isfinite(_numbers(table[key])).any():
+        ends = (table.get(f"{key}{end}") for end in ("", "_low", "_high"))
+        columns = [None if each is None else np.asarray(each, dtype=np.float64) for each in ends]
+        if columns[0] is None or not np.isfinite(columns[0]).any():
             continue
-        numbers = (
-            None if (column := table.get(f"{key}{end}")) is None else _percent(column, key, terms)
-            for end in ("", "_low", "_high")
-        )
-        style = f"num v-{key}"
-        found.append(Column(key, title, "number", *numbers, unit="%", hint=HINTS[key], style=style))
+        of = shares if key == "position" else partial(tie_shares, terms=terms)
+        value, low, high = (None if each is None else 100.0 * of(each) for each in columns)
+        found.append(
+            Column(
+                key, title, "number", value, low, high,
+                unit="%", hint=HINTS[key], style=f"num v-{key}",
+            )
+        )  # fmt: skip
     return found
-
-
-def _numbers(column: np.ndarray) -> FloatArray:
-    return np.asarray(column, dtype=np.float64)
-
-
-def _percent(column: np.ndarray, key: str, terms: Mapping[str, Any]) -> FloatArray:
-    values = _numbers(column)
-    return 100.0 * (_shares(values) if key == "position" else _tie_shares(values, terms))
 
 
 def annotators_said(summary: Mapping[str, Any]) -> str:
@@ -171,10 +158,10 @@ The scores allow for it.'
     """
     terms, parts = terms_of(summary), []
     if terms.get("position"):
-        mean, ends = _common(summary, "position", share)
+        mean, ends = _common(summary, "position", shares)
         parts.append(f"pick the left one {mean:.0f} times in 100 decided answers ({ends})")
     if terms.get("tie_readiness"):
-        mean, ends = _common(summary, "tie_readiness", lambda nu: tie_share(nu, terms))
+        mean, ends = _common(summary, "tie_readiness", partial(tie_shares, terms=terms))
         parts.append(f"call a tie in {mean:.0f}% of cases ({ends})")
     if not parts:
         return ""
@@ -246,7 +233,7 @@ def _sides(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
     evidence = terms.get("position_evidence")
     rise = "" if evidence is None else f"log evidence {signed(float(evidence), 1)}"
     if terms.get("position"):
-        mean, ends = _common(summary, "position", share)
+        mean, ends = _common(summary, "position", shares)
         return (
             f"Annotators pick the left of two equal items {mean:.0f} times in 100 ({ends}"
             f"{'; ' if rise else ''}{rise}), each with a preference of their own. It is taken out "
@@ -292,43 +279,32 @@ def _categories(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
 
 
 def _held(summary: Mapping[str, Any], _: Mapping[str, Any]) -> str:
-    return " ".join(each["says"] for each in coefficients(summary))
+    return " ".join(says for _, says, _ in effects(summary))
 
 
-def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return what is held equal, with the effect of each in words.
+def effects(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what is held equal: its name, what it does in words, and its coefficient.
 
     Examples
     --------
     >>> control = {"words": {"value": 0.5, "se": 0.1}}
-    >>> coefficients({"terms": {"control": control}})[0]["says"]
-    'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
-equal item (95% interval 58–67).'
+    >>> effects({"terms": {"control": control}})
+    [('words', 'One standard deviation more of words wins 62 of 100 decided answers against an \
+otherwise equal item (95% interval 58–67).', '+0.50 (0.30–0.70)')]
     """
     level, found = level_of(summary), []
-    reach = reach_of(level)
-    for name, known in (terms_of(summary).get("control") or {}).items():
-        value, se = float(known["value"]), float(known["se"])
-        low, high = value - reach * se, value + reach * se
-        ends = span(100.0 * share(low), 100.0 * share(high))
-        shown = cut(str(name), NAME)
+    for key, known in (terms_of(summary).get("control") or {}).items():
+        value, reach = float(known["value"]), reach_of(level) * float(known["se"])
+        low, high = value - reach, value + reach
+        name, wins = cut(str(key), NAME), 100.0 * shares(value)
         says = (
-            f"One standard deviation more of {shown} wins {100.0 * share(value):.0f} of 100 "
-            f"decided answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
+            f"One standard deviation more of {name} wins {wins:.0f} of 100 decided answers against "
+            f"an otherwise equal item ({100.0 * level:g}% interval "
+            f"{span(100.0 * shares(low), 100.0 * shares(high))})."
         )
         if low <= 0.0 <= high:
             says += " It may have no effect: 50 is within the interval."
-        interval = span(low, high, 2)
-        found.append(
-            {
-                "name": shown,
-                "says": says,
-                "value": signed(value, 2),
-                "interval": interval,
-                "wins": f"{100.0 * share(value):.0f} of 100",
-                "wins_interval": ends,
-            }
-        )
+        found.append((name, says, f"{signed(value, 2)} ({span(low, high, 2)})"))
     return found
 
 
