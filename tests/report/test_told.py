@@ -216,7 +216,7 @@ def test_the_markdown_is_short_however_many_items() -> None:
     result = assess(study.judgments, study.scores, warn=False)
     text = result.report("md", check=False)
     assert len(text) < 20_000
-    rows = text[text.index("| Rank") :].partition("\n\n")[0].splitlines()
+    rows = text[text.index("| Rank |") :].partition("\n\n")[0].splitlines()
     assert len(rows) == TOP + 2
     assert "280 more items in `items.csv`." in text
     columns = result.item_columns()
