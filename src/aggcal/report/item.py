@@ -59,8 +59,10 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
     >>> table = {"item": np.array(["b", "a"], dtype=object), "consensus": np.array([0.5, -0.5]),
     ...          "rank": np.array([1, 2])}
     >>> run = Run({"method": "own"}, table, comparisons={"pairs": [[0, 1, 3, 1, 0]]})
-    >>> item(run, "a").headline, item(run, "a").data["comparisons"]
-    ('rank 2 of 2', [{'item': 'b', 'rank': 1, 'won': 1, 'lost': 3, 'tied': 0}])
+    >>> print(str(item(run, "a")).splitlines()[2])
+    **a: rank 2 of 2**
+    >>> item(run, "a").data["comparisons"]
+    [{'item': 'b', 'rank': 1, 'won': 1, 'lost': 3, 'tied': 0}]
     """
     k = run.row_of(name)
     details = Details(run, columns(run))
@@ -73,7 +75,7 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
     return Document(
         title=name,
         about=run.title if "n_items" in run.summary else "",
-        headline=said,
+        headline=(Strong(cut(name)), f": {said}"),
         lead=[details.numbers(k), *(Text(note, "note") for note in notes)],
         sections=[Section("item", "Why", "Why", [*details.stories(k), *_opponents(met)])],
         data={

@@ -103,7 +103,8 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
         what = f" {each['needs'][:1].upper()}{each['needs'][1:]}"
         needs.append((_STATES[each["holds"]], what, note))
     needs = needs or [(_STATES[True], " Computed from these data")]
-    return said, claim["about"].capitalize(), _KINDS[claim["kind"]][0], needs
+    kind = str(claim["kind"])
+    return said, str(claim["about"]).capitalize(), _KINDS.get(kind, (kind,))[0], needs
 
 
 # How it was computed ------------------------------------------------------------------------------

@@ -176,8 +176,9 @@ def _lists(details: Mapping[str, Any]) -> list[Block]:
             continue
         number = max(int(details.get(size, 0)), len(ids))
         more = [f"and {number - len(ids):,} more"] if number > len(ids) else []
-        names = [Bullets([*shown, *more], "ids"), Command("\n".join(shown), "Copy names")]
-        lists.append(Group(names, "fold", count(number, one, many), only="page"))
+        copied = Command("\n".join(shown), "Copy names")
+        title = count(number, one, many)
+        lists.append(Group([Bullets([*shown, *more], "ids"), copied], "fold", title, only="page"))
     return lists
 
 
