@@ -88,30 +88,26 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     Prior(score_sd=0.55..., reliability_sd=0.25)
     """
     from aggcal.models.links import link
-    from aggcal.models.priors import Prior, default_prior
+    from aggcal.models.priors import default_prior
 
-    if options.score_sd is None and options.reliability_sd is None:
-        choice: dict[str, PriorChoice] = {"default": "default", "auto": "auto", "none": None}
-        return choice[options.prior]
+    sds = {row.dest: row.given(options) for row in PRIOR_SDS}
+    given = {name: sd for name, sd in sds.items() if sd is not None}
+    if not given:
+        choices: dict[str, PriorChoice] = {"default": "default", "auto": "auto", "none": None}
+        return choices[options.prior]
     if options.prior != "default":
         raise OptionError(
             f"--prior {options.prior} cannot be combined with a prior sd; give one of them."
         )
-    if "prior" not in METHODS.find(options.method).takes:
-        raise OptionError(
-            f"{options.method} has no prior of that kind; omit --score-sd and --reliability-sd."
-        )
-    model = METHODS[options.method].make()
-    if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):
-        raise OptionError(
-            f"{options.method} has no prior of that kind; omit --reliability-sd or choose "
-            f"{DEFAULT_METHOD}."
-        )
-    usual = default_prior(link(getattr(model, "link", LOGISTIC.name)))
-    return Prior(
-        usual.score_sd if options.score_sd is None else options.score_sd,
-        usual.reliability_sd if options.reliability_sd is None else options.reliability_sd,
-    )
+    info, instead = METHODS.find(options.method), ""
+    if "prior" not in info.takes:
+        instead = "--score-sd and --reliability-sd"
+    elif "reliability_sd" in given and not info.integrates:
+        instead = f"--reliability-sd or choose {DEFAULT_METHOD}"
+    if instead:
+        raise OptionError(f"{options.method} has no prior of that kind; omit {instead}.")
+    usual = default_prior(link(getattr(info.make(), "link", LOGISTIC.name)))
+    return replace(usual, **given)
 
 
 def terms_from(options: argparse.Namespace, control: Control | None = None) -> Terms | None:
