@@ -191,7 +191,7 @@ class Writer:
     @staticmethod
     def link(one: Link) -> Markup:
         """Write a link within the page."""
-        return tag("a", one.text, href=f"#{quote(one.to, safe='=')}", dir="auto")
+        return tag("a", one.text, href=f"#{quote(one.to, safe='=', errors='replace')}", dir="auto")
 
     @staticmethod
     def chip(one: Chip) -> Markup:
@@ -389,7 +389,10 @@ def _script(name: str, what: Any) -> Markup:
     text, kind = to_json(what), "application/json"
     if len(text) > PACKED:
         # Higher levels take five times as long for 1.5% less.
-        text, kind = b64encode(compress(text.encode(), 7)).decode(), "application/octet-stream"
+        text, kind = (
+            b64encode(compress(text.encode("utf-8", "replace"), 7)).decode(),
+            "application/octet-stream",
+        )
     return joined([tag("script", Markup(text), type=kind, id=f"data-{name}"), "\n"])
 
 
