@@ -67,16 +67,6 @@ def blocks(run: Run) -> list[Block]:
     return [Group(_Orders(run).blocks, "sec", id="by-view")]
 
 
-def links(run: Run) -> list[Link]:
-    """Return what leads to the order of each category."""
-    if not run.categories:
-        return []
-    orders = _Orders(run)
-    if len(orders.shown) > MOST_ACROSS:
-        return [Link("the order of each category", "by-view")]
-    return [Link(cut(each.name, _HEAD), f"by={orders.key(each)}") for each in orders.shown]
-
-
 class _Orders:
     """The rows of ``categories.csv``, put together by category."""
 

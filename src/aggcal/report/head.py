@@ -20,6 +20,7 @@ from aggcal.report import held_equal
 from aggcal.report.common_ground import NAME, CommonGround, common_ground
 from aggcal.report.parts import sizes_said
 from aggcal.report.quality import findings, n_problems
+from aggcal.report.results import has_matrix
 from aggcal.report.run import Run
 from aggcal.report.terms import joined
 
@@ -312,8 +313,17 @@ def _asides(run: Run, trusted: Trust) -> Iterator[tuple[str, str]]:
     ):
         if verdicts[word]:
             yield count(verdicts[word], one, many), "annotators"
+    yield from _views(run)
     if (run.summary.get("suggestions") or {}).get("pairs"):
         yield "what to ask next", "next"
+
+
+def _views(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the further views of the results, which are below their table."""
+    if has_matrix(run):
+        yield "who beat whom", "matrix"
+    if run.categories:
+        yield "the order of each category", "by-view"
 
 
 def _least_certain(run: Run) -> Iterator[tuple[str, str]]:

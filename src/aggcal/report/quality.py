@@ -167,17 +167,18 @@ def _lists(details: Mapping[str, Any]) -> list[Block]:
         if not isinstance(ids, list | tuple) or not ids:
             continue
         if isinstance(ids[0], list | tuple):  # groups of ids
-            named = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
+            few = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
             shown = [cut(", ".join(map(str, group)), 4 * NAME) for group in ids]
         else:
-            named = len(ids) <= _NAMED_ANYWAY
+            few = len(ids) <= _NAMED_ANYWAY
             shown = [cut(str(each), NAME) for each in ids]
-        if named:
+        if few:
             continue
         number = max(int(details.get(size, 0)), len(ids))
         more = [f"and {number - len(ids):,} more"] if number > len(ids) else []
+        copied = Command("\n".join(shown), "Copy names")
         title = count(number, one, many)
-        lists.append(Group([Bullets([*shown, *more], "ids")], "fold", title, only="page"))
+        lists.append(Group([Bullets([*shown, *more], "ids"), copied], "fold", title, only="page"))
     return lists
 
 
@@ -193,17 +194,16 @@ def _next(run: Run) -> list[Block]:
     blocks: list[Block] = [Heading("What to ask next", 2)]
     blocks += [] if known is None else [Text(_sentence(known["says"]), "lede")]
     if pairs:
-        rows = [_pair(each, run.texts) for each in pairs]
         heads = ("Compare", "with", "First wins", "because")
+        rows = [_pair(each, run.texts) for each in pairs]
+        said = "First wins: the probability that a typical annotator prefers the first item."
+        copied = "\n".join(f"{each['left']}\t{each['right']}" for each in pairs)
         items = int(run.summary["n_items"])
         number = min(_SUGGESTED, items * (items - 1) // 2)
         blocks += [
             Table(heads, rows, "flow pairs", frozenset({2})),
-            Text(
-                "First wins: the probability that a typical annotator prefers the first item.",
-                "note",
-                only="page",
-            ),
+            Text(said, "note", only="page"),
+            Command(copied, "Copy pairs", only="page"),
             Command(f"aggcal suggest {files(run.summary)} -n {number}"),
         ]
     return [Group(blocks, "sec", id="next")]

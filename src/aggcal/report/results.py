@@ -61,7 +61,6 @@ def section(run: Run) -> Section:
             *_overview(run, table),
             *_apart(run),
             *_decisions(run, table),
-            *_elsewhere(run),
             table,
             *_doubts(run, table),
             *_notes(run, table),
@@ -205,16 +204,6 @@ def _apart(run: Run) -> list[Block]:
     return [Text((Chip("care", "Not comparable"), f" {said} ", _TO_QUALITY), "caveat")]
 
 
-def _elsewhere(run: Run) -> list[Block]:
-    """Return what leads to the other views of the results, which are below the table."""
-    links = [Link("who beat whom", "matrix")] if _has_matrix(run) else []
-    links += categories.links(run)
-    if not links:
-        return []
-    parts = [part for link in links for part in (" · ", link)][1:]
-    return [Text(("Below the table: ", *parts), "lede", only="page")]
-
-
 def _decisions(run: Run, table: Listing) -> list[Block]:
     """Return who is in and who is out, and which marks are doubtful."""
     says = [str(one) for one in run.decided.get("says") or ()]
@@ -328,7 +317,7 @@ def _notes(run: Run, table: Listing) -> list[Block]:
 
 def _matrix(run: Run) -> list[Block]:
     """Return who beat whom, where there are few enough items to read it."""
-    if not _has_matrix(run):
+    if not has_matrix(run):
         return []
     pairs = run.comparisons["pairs"]
     arbitrary = ", which is arbitrary between components" if run.parts else ""
@@ -346,5 +335,6 @@ def _matrix(run: Run) -> list[Block]:
     return [Group(blocks, "fold", "Who beat whom", "matrix", only="page")]
 
 
-def _has_matrix(run: Run) -> bool:
+def has_matrix(run: Run) -> bool:
+    """Whether it is known who met whom, of few enough items to draw it."""
     return len(run.names) in figures.MATRIX and bool(run.comparisons.get("pairs"))
