@@ -144,6 +144,14 @@ def test_no_text_becomes_markup(block: Block) -> None:
     assert "</script" not in to_json(block)
 
 
+def test_half_a_character_stops_no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "PACKED", 10)
+    half = "\ud800"
+    told = document(Text((half, Link(half, half))), replace(LISTING, texts=[half, half]))
+    for written in (page(told), markdown(told), to_json(told)):
+        assert written.encode("utf-8", "replace")
+
+
 def test_the_script_gets_what_is_shown() -> None:
     data = script(page(document(Group([LISTING]))), "scores")
     columns = {each["key"]: each for each in data["columns"]}

@@ -306,15 +306,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 def to_json(thing: Any) -> str:
     r"""Write a document, or a part of it, as JSON that may stand in a script element.
 
-    Each block says what it is; what is not set is left out. The numbers of a column have the
-    decimals that are shown of them.
+    Each block says what it is; what is not set is left out.
 
     Examples
     --------
     >>> to_json(Text(("</script>", Strong("a"))))
     '{"block":"text","line":["\\u003c/script\\u003e",{"block":"strong","text":"a"}]}'
-    >>> to_json(Column("a", "A", values=np.array([0.126, np.nan]), decimals=2))
-    '{"block":"column","key":"a","title":"A","kind":"number","values":[0.13,null],"decimals":2}'
+    >>> to_json(Column("a", "A", values=np.array([0.5, np.nan]), decimals=2))
+    '{"block":"column","key":"a","title":"A","kind":"number","values":[0.5,null],"decimals":2}'
     """
     if isinstance(thing, np.ndarray):
         return _numbers(thing)
@@ -345,14 +344,11 @@ def _plain(thing: Any) -> str:
 
 def _members(thing: Any) -> dict[str, Any]:
     found = {"block": type(thing).__name__.lower()}
-    decimals = thing.decimals if isinstance(thing, Column) else None
     for each in fields(thing):
         value = getattr(thing, each.name)
-        if value is None or value is False or (isinstance(value, str | tuple) and not value):
-            continue
-        if decimals is not None and isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            value = np.round(value, decimals)
-        found[each.name] = value
+        unset = value is None or value is False or (isinstance(value, str | tuple) and not value)
+        if not unset:
+            found[each.name] = value
     return found
 
 

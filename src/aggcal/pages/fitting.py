@@ -22,6 +22,8 @@ _SHORTEST = 80  # characters that stay of each, however many there are
 def fitted(listing: Listing) -> tuple[Listing, list[str]]:
     """Return a table as far as it fits into a page, and what a reader is told of the rest.
 
+    Its numbers have the decimals that are shown of them.
+
     Examples
     --------
     >>> column = Column("item", "Item", "name", ["a" * 20_000, "b"])
@@ -31,9 +33,8 @@ def fitted(listing: Listing) -> tuple[Listing, list[str]]:
     """
     n, notes = listing.n, list[str]()
     where = f"; all are in {listing.file}" if listing.file else ""
-    columns, texts, order = list(listing.columns), listing.texts, listing.order
+    columns, texts, order = list(map(_fitted, listing.columns)), listing.texts, listing.order
     if n > MOST_ROWS:
-        columns = [_first(column) for column in columns]
         texts = None if texts is None else texts[:MOST_ROWS]
         order = None if order is None else [k for k in order if k < MOST_ROWS]
         notes.append(f"This page lists the first {MOST_ROWS:,} of {n:,}{where}.")
@@ -52,12 +53,17 @@ def fitted(listing: Listing) -> tuple[Listing, list[str]]:
     return replace(listing, columns=columns, texts=texts, order=order), notes
 
 
-def _first(column: Column) -> Column:
-    kept: dict[str, Any] = {
-        name: None if (values := getattr(column, name)) is None else values[:MOST_ROWS]
-        for name in ("values", "low", "high")
-    }
-    return replace(column, **kept, notes=column.notes[:MOST_ROWS])
+def _fitted(column: Column) -> Column:
+    kept: dict[str, Any] = {"notes": column.notes[:MOST_ROWS]}
+    for name in ("values", "low", "high"):
+        values = getattr(column, name)
+        if values is None:
+            continue
+        values = values[:MOST_ROWS]
+        if column.decimals is not None and getattr(values, "dtype", None) == np.float64:
+            values = np.round(values, column.decimals)
+        kept[name] = values
+    return replace(column, **kept)
 
 
 def _cut(texts: Sequence[str], most: int, room: int) -> tuple[list[str], int | None]:

@@ -7,7 +7,7 @@ columns as JSON and builds nothing else: all other words are in the page.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -118,6 +118,7 @@ def page(document: Document) -> str:
     own = {name.partition(".")[0]: _file(name) for name in ("theme.js", "page.js")}
     own["style"] = _file("page.css")
     theme = tag("button", type="button", class_="btn small js", id="theme", aria_label=_THEME)
+    sections = joined(map(write.section, document.sections))  # which fill write.scripts
     return _SHELL.format(
         title=tag("title", document.title),
         theme=own["theme"],
@@ -131,10 +132,10 @@ def page(document: Document) -> str:
         headline=tag("h1", write.line(document.headline), dir="auto"),
         lead=write.blocks(document.lead),
         tabs=_tabs(document.sections),
-        sections=joined(map(write.section, document.sections)),
+        sections=sections,
         foot=tag("p", document.foot),
         icons=joined(Writer.chip(Chip(kind, "")) for kind in _ICONS),
-        data=joined(_data(document)),
+        data=joined([_script("words", document.words), *write.scripts]),
     )
 
 
@@ -152,6 +153,8 @@ class Writer:
 
     def __init__(self, words: frozenset[str] = frozenset()) -> None:
         self._words = words
+        self.scripts: list[Markup] = []
+        """What the script of the page needs of the blocks that were written."""
 
     def section(self, one: Section) -> Markup:
         """Write a section."""
@@ -188,7 +191,7 @@ class Writer:
     @staticmethod
     def link(one: Link) -> Markup:
         """Write a link within the page."""
-        return tag("a", one.text, href=f"#{quote(one.to, safe='=')}", dir="auto")
+        return tag("a", one.text, href=f"#{quote(one.to, safe='=', errors='replace')}", dir="auto")
 
     @staticmethod
     def chip(one: Chip) -> Markup:
@@ -270,6 +273,7 @@ class Writer:
             return tag("figure", picture, caption, class_=one.style)
         reading = Markup()
         if one.points is not None:
+            self.scripts.append(_script(one.name, replace(one, svg="", caption="")))
             said = "Point at a square for its record."
             reading = tag("p", said, class_="muted js reading", aria_live="polite")
         return tag("figure", reading, Markup(one.svg), caption, id=one.name, class_=one.style)
@@ -309,7 +313,9 @@ class Writer:
 
     def listing(self, one: Listing) -> Markup:
         """Write the first rows of a long table in words."""
-        notes = [tag("p", said, class_="note") for said in fitted(one)[1]]
+        data, told = fitted(one)
+        self.scripts.append(_script(one.id, replace(data, details=())))  # they stand in the rows
+        notes = [tag("p", said, class_="note") for said in told]
         # Those that a button shows stand in what the rows open to.
         shown = [each for each in one.columns if each.is_text and "x" not in each.style.split()]
         order = list(range(one.n) if one.order is None else one.order)
@@ -378,30 +384,13 @@ def _tabs(sections: Iterable[Section]) -> Markup:
     return tag("nav", tag("ul", *tabs, class_="page"), class_="tabs", aria_label="Sections")
 
 
-def _data(document: Document) -> Iterator[Markup]:
-    """Write what the script needs: the glossary, the long tables, what is behind drawings."""
-    yield _script("words", document.words)
-    for section in document.sections:
-        for one in _nested(section.blocks):
-            if isinstance(one, Listing):
-                yield _script(one.id, replace(fitted(one)[0], details=()))  # which rows hold
-            elif isinstance(one, Figure) and one.points is not None:
-                yield _script(one.name, replace(one, svg="", caption=""))
-
-
-def _nested(blocks: Iterable[Block]) -> Iterator[Block]:
-    for one in blocks:
-        yield one
-        if isinstance(one, Group):
-            yield from _nested(one.blocks)
-
-
 def _script(name: str, what: Any) -> Markup:
     """Write data as JSON, or compressed where they are large."""
     text, kind = to_json(what), "application/json"
     if len(text) > PACKED:
         # Higher levels take five times as long for 1.5% less.
-        text, kind = b64encode(compress(text.encode(), 7)).decode(), "application/octet-stream"
+        packed = compress(text.encode("utf-8", "replace"), 7)
+        text, kind = b64encode(packed).decode(), "application/octet-stream"
     return joined([tag("script", Markup(text), type=kind, id=f"data-{name}"), "\n"])
 
 
