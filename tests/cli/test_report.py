@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aggcal.cli import main
+from documents import blocks
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +58,14 @@ def test_the_summary_says_what_the_page_says(
     assert len(summary["suggestions"]["pairs"]) == 10
     assert main(["report", str(folder / "plain"), "--format", "json", "-o", "-"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["summary"] == summary
+    assert told["data"]["summary"] == summary
+    assert set(told["data"]["comparisons"]) >= {"record", "upsets", "disagreed"}
     # As a report is passed on, it does not say where the files were.
-    assert told["again"] == "aggcal run judgments.csv scores.csv -o DIR"
-    assert {"changes", "certainty", "coverage", "findings", "suggestions", "words"} <= set(told)
+    commands = [each["text"] for each in blocks(told, "command")]
+    assert "aggcal run judgments.csv scores.csv -o DIR" in commands
+    assert [each["id"] for each in told["sections"]] == [
+        "results", "annotators", "quality", "method"
+    ]  # fmt: skip
 
 
 def test_it_writes_into_the_folder_unless_told_where(

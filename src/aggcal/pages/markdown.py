@@ -30,7 +30,7 @@ from aggcal.pages.numbers import cell_text, cut
 TOP = 20
 """Rows of a table: the others are in the files."""
 
-_TITLE, _NAME, _SAID = 200, 80, 100
+_TITLE, _NAME, _SAID = 200, 80, 100  # characters of a title, of a name, of what an item says
 _LONGEST = 2000  # characters of a text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -65,7 +65,7 @@ def section(run: Run) -> Section | None:
     found = Counter(run.verdicts)
     accused = sum(found[verdict] for verdict in (REVERSED, GUESSING, ONE_SIDED))
     heading = _counts(len(run.verdicts), accused, found[RELIABLE])
-    blocks: list[Block] = [Text(_lede(run), "lede"), listing(run), *_histogram(run)]
+    blocks: list[Block] = [*_about(run), listing(run), *_histogram(run)]
     return Section("annotators", "Annotators", heading, blocks, accused)
 
 
@@ -78,7 +78,7 @@ def _counts(n: int, bad: int, good: int) -> str:
     return f"{said}, {rest:,} undetermined" if rest else said
 
 
-def _lede(run: Run) -> Line:
+def _about(run: Run) -> list[Block]:
     """Say what the numbers mean, and what annotators have in common."""
     said: Line
     random = run.summary.get("random_reliability")
@@ -96,10 +96,9 @@ def _lede(run: Run) -> Line:
         means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random, {below}"
         rest = "means reversed (such answers are inverted)"
         said = (Term("reliability", "Reliability"), f": {means} {rest}.")
-    common = terms.annotators_said(run.summary)
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    more = [common, "" if run.checked else unchecked]
-    return (*said, *(f" {each}" for each in more if each))
+    lines = [said, terms.annotators_said(run.summary), "" if run.checked else unchecked]
+    return [Text(line, "lede") for line in lines if line]
 
 
 def listing(run: Run) -> Listing:

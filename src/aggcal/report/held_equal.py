@@ -20,7 +20,7 @@ from aggcal.pages.numbers import cut
 from aggcal.report.run import Run
 from aggcal.report.terms import effects, joined
 
-_MOST_ROWS, _MOST_MOVED, _NAME = 200, 5, 120
+_MOST_ROWS, _MOST_MOVED, _NAME = 200, 5, 120  # items listed, items named; characters of a name
 _CAVEAT = (
     "Holding something equal also removes quality that goes with it. If answers are better because "
     "they are longer, for example, holding the length equal takes that out, too. Neither order is "

@@ -119,14 +119,13 @@ def _top(run: Run) -> dict[str, Any] | None:
         sure = f"{100.0 * claimed['sure']:g}% confidence for each"
     if n < 2 or run.parts or ends[0] is None or ends[1] is None:  # noqa: PLR2004
         return None
-    asked, chances = run.decided.get("top"), claimed.get("top")
-    exact = run.number("p_top_k")
-    asked = asked if isinstance(asked, int) and exact is not None and 1 <= asked < n else None
+    wanted, exact, chances = run.decided.get("top"), run.number("p_top_k"), claimed.get("top")
+    wanted = wanted if isinstance(wanted, int) else 0
+    asked = wanted if exact is not None and 1 <= wanted < n else None
     stops = sorted({k for k in (*STOPS, asked) if k is not None and k < n}) or [1]
     stops = stops if chances is None else list(chances["stops"])
-    usual = USUAL_TOP if n > 2 * USUAL_TOP else max(1, n // 3)
-    wanted = run.decided.get("top")
-    wanted = max(stops[0], wanted if isinstance(wanted, int) else usual)
+    wanted = wanted or (USUAL_TOP if n > 2 * USUAL_TOP else max(1, n // 3))
+    wanted = max(wanted, stops[0])
     found = {
         "stops": stops,
         "first": max(k for k, stop in enumerate(stops) if stop <= wanted),
