@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
@@ -145,15 +144,8 @@ class _Rows:
 
     def __init__(self, judgments: Judgments, place: IntArray, shown: int) -> None:
         self.n, self.shown = len(place), shown
-        inside = place < shown
-
-        def about(codes: CodeArray) -> IntArray:
-            ranges = even(len(codes))
-            found = each_range(lambda i, j: np.flatnonzero(inside[codes[i:j]]) + i, ranges)
-            return np.concatenate(found)
-
         left, right, outcome = judgments.left, judgments.right, judgments.outcome
-        near, far = about(left), about(right)
+        near, far = (np.flatnonzero((place < shown)[codes]) for codes in (left, right))
         self.item = place[np.concatenate([left[near], right[far]])]
         self.other = place[np.concatenate([right[near], left[far]])]
         self.outcome = np.concatenate([outcome[near], 1.0 - outcome[far]])

@@ -228,7 +228,7 @@ _ROWS = (
     )),
     Command("formats", "list the formats that judgments can be read from",
         "aggcal formats", "",
-        "tables:formats", (o.as_json("the list"),)),
+        "tables:names", (o.as_json("the list"),)),
     Command("evaluate", "compare consensus, model and calibrated scores with the truth",
         "aggcal evaluate results/items.csv truth.csv",
         "Prints rank correlations and errors for each column. tau-a and tau-b differ where there "
@@ -329,7 +329,7 @@ _ROWS = (
     )),
     Command("methods", "list the aggregation methods of Stage 1",
         "aggcal methods", "",
-        "tables:methods", (o.as_json("the list"),)),
+        "tables:names", (o.as_json("the list"),)),
     Command("datasets", "list the real datasets, with their licences and locations",
         "aggcal datasets",
         "'aggcal demo' and 'aggcal reproduce' use them; in Python, aggcal.datasets.load(NAME) "

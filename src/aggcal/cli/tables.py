@@ -13,6 +13,7 @@ from aggcal.errors import OptionError, count
 
 if TYPE_CHECKING:
     from aggcal.registry.datasets import DatasetInfo
+    from aggcal.registry.names import Names
 
 TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 """What a simulation writes, besides the list of it."""
@@ -112,24 +113,16 @@ def reproduce(options: argparse.Namespace) -> int:
     return 0
 
 
-def formats(options: argparse.Namespace) -> int:
-    """Print a line for each format that judgments are read from."""
-    from aggcal.registry import FORMATS
+def names(options: argparse.Namespace) -> int:
+    """Print a line for each format that judgments are read from, or each method of Stage 1."""
+    from aggcal.registry import FORMATS, METHODS
 
-    return _print_list({name: each.summary for name, each in FORMATS.items()}, 24, options)
-
-
-def methods(options: argparse.Namespace) -> int:
-    """Print a line for each method of Stage 1."""
-    from aggcal.registry import METHODS
-
-    return _print_list({name: each.summary for name, each in METHODS.items()}, 9, options)
-
-
-def _print_list(summaries: dict[str, str], width: int, options: argparse.Namespace) -> int:
+    known: Names[Any] = FORMATS if options.command == "formats" else METHODS
+    summaries = {name: each.summary for name, each in known.items()}
     if options.json:
         print_json(summaries)
         return 0
+    width = max(map(len, known.own))
     for name, summary in summaries.items():
         print(f"{name:{width}} {summary}")
     return 0
