@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = dict[str, float]
 """Scores by item."""
-DEMO_STUDY: dict[str, Any] = {
-    "items": 60,
-    "annotators": 40,
-    "judgments": 3000,
-    "reversed_share": 0.05,
-    "model_sd": 8.0,
-}
-"""The study that is simulated."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +80,7 @@ STORIES = {
         question="Which answer is better?",
     ),
     SIMULATED: Story(
-        "40 simulated annotators, two of them reversed, gave 3,000 judgments of "
-        "60 items.\n"
+        "40 simulated annotators, two of them reversed, gave 3,000 judgments of 60 items.\n"
         "The model's scores are the truth with noise of 8 points.",
         unit="points",
         truths="true scores",
@@ -129,8 +120,9 @@ def demo(options: argparse.Namespace) -> int:
     texts = None if typed.texts is None else read_texts(typed.texts)
     written += result.save(folder, texts=texts, force=options.force)
     console.done()
-    truth = {} if tables.truth is None else _paired(*tables.truth.values())
-    rows = _rows(story, result, tables, data) if truth else {}
+    known = read_scores(data / "truth.csv", column="truth")
+    truth = _paired(known.item_ids, known.values)
+    rows = _rows(story, result, tables, data)
     compared = _compared(rows, truth, story)
     if options.json:
         print_json({**result.to_dict(), "compared_with_truth": compared}, written)
@@ -151,11 +143,9 @@ def _typed(data: Path, folder: Path, titles: Titles) -> argparse.Namespace:
     """Return what somebody would type to get the same."""
     texts = data / "texts.csv"
     named = [word for name, text in titles.items() for word in (f"--{name}", str(text))]
+    named += ["--texts", str(texts)] if texts.is_file() else []
     files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    words = [*files, *named, "-o", str(folder)]
-    if texts.is_file():
-        words += ["--texts", str(texts)]
-    return parse_as("run", words)
+    return parse_as("run", [*files, *named, "-o", str(folder)])
 
 
 def _tables(name: str, seed: int, console: Console) -> Tables:
@@ -167,7 +157,9 @@ def _tables(name: str, seed: int, console: Console) -> Tables:
     if name != SIMULATED:
         info = DATASETS[name]
         return read_tables(info, folder_of(info, info.needs, console.on_step))
-    made = simulate(**DEMO_STUDY, seed=seed)
+    made = simulate(
+        items=60, annotators=40, judgments=3000, reversed_share=0.05, model_sd=8.0, seed=seed
+    )
     return Tables(made.judgments, made.scores, made.truths)
 
 
@@ -187,9 +179,8 @@ def _write(folder: Path, options: argparse.Namespace, tables: Tables, story: Sto
     if tables.truth is not None:
         columns["truth.csv"] = tables.truth
         if story.anchors:  # items whose truth is given away, drawn at random
-            n = len(tables.truth["item"])
-            drawn = np.random.default_rng(options.seed).choice(n, story.anchors, replace=False)
-            drawn = np.sort(drawn)
+            draw = np.random.default_rng(options.seed).choice
+            drawn = np.sort(draw(len(tables.truth["item"]), story.anchors, replace=False))
             columns["anchors.csv"] = {name: each[drawn] for name, each in tables.truth.items()}
         if options.data == DOTS.name:
             dots = [f"{truth:g} dots" for truth in tables.truth["truth"]]
@@ -238,11 +229,11 @@ def _compared(
     for label, values in rows.items():
         items = [item for item in truth if item in values]
         scores, target = (np.array([each[item] for item in items]) for each in (values, truth))
-        found[label] = {"tau_a": compare(scores, target)["tau_a"]}
+        metrics, centred = compare(scores, target), compare(scores, target, centred=True)
+        found[label] = {"tau_a": metrics["tau_a"]}
         if story.unit and label != _CONSENSUS:
-            error = scores - target
-            found[label]["rms_error"] = float(np.sqrt(np.mean(error**2)))
-            found[label]["rms_error_without_bias"] = float(np.std(error))
+            found[label]["rms_error"] = metrics["rmse"]
+            found[label]["rms_error_without_bias"] = centred["rmse"]
     return found
 
 
@@ -253,16 +244,13 @@ def _lines(
     compared: Mapping[str, Mapping[str, float]],
 ) -> Iterator[str]:
     """Say how far each source is from the truth, how good its order is, and one of its numbers."""
-    if not rows:
-        return
     # One item to look at: the middle one of those whose truth nobody was given.
-    shown = sorted(
-        (item for item in list(rows.values())[-1] if item in truth), key=truth.__getitem__
-    )
+    *_, last = rows.values()
+    shown = sorted((item for item in last if item in truth), key=truth.__getitem__)
     example = shown[len(shown) // 2]
     head = f"{'RMS error':>14}{'without bias':>14}" if story.unit else ""
-    last = f"e.g. {truth[example]:g} {story.unit}" if story.unit else ""
-    yield f"{'':36}{head}{'order (tau-a)':>15}{last:>16}".rstrip()
+    last_head = f"e.g. {truth[example]:g} {story.unit}" if story.unit else ""
+    yield f"{'':36}{head}{'order (tau-a)':>15}{last_head:>16}".rstrip()
     for label, found in compared.items():
         errors = [found[name] for name in found if name != "tau_a"]
         cells = [f"{error:.1f} {story.unit}" for error in errors] or ["-", "-"]

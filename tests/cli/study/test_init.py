@@ -84,7 +84,7 @@ def test_each_refusal_leads_on(folder: Path, command: Command) -> None:
         ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "item,score\nx,1\ny,2\n"},
          "no column holds judged items, such as 'a'"),
         ({"a.csv": "paper,reviewer,grading\np,ann,1\nq,ann,2\n"}, "--column"),
-        ({"a.csv": "name\nx\ny\n"}, "no column is called item"),
+        ({"a.csv": "name\nx\ny\n"}, "If no judgments are in it, name what is, as in --scores FILE"),
         ({"a.csv": "item,score,mark\na,x,1\nb,y,2\n"}, "'x') is not a number"),
         ({"a.csv": "item,error\na,1\nb,2\n"}, "higher is better (found: error); name it with"),
         ({"a.csv": "annotator,item_a,item_b,label\nann,a,b,1\nann,b,c,0\n"}, "--outcome 1=left"),
