@@ -23,7 +23,7 @@ def clean() -> aggcal.Assessment:
 def test_independence_of_groups_is_a_condition_of_every_claim(clean: aggcal.Assessment) -> None:
     for name in ORDER:
         needs = [condition.needs for condition in clean.guarantees[name].conditions]
-        assert "answers in different groups are independent" in needs
+        assert "answers that share no annotator, question, context or act are independent" in needs
         assert clean.guarantees[name].holds is None
 
 

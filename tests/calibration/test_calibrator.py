@@ -173,7 +173,7 @@ def test_it_goes_through_both_stages_the_report_and_the_files(
     assert "never contradict" not in page
     assert "moved as little as possible" not in page
     short = (tmp_path / "out" / "report.md").read_text()
-    assert "calibrated by line" in short
+    assert "Calibration: line" in short
     assert "--calibrator" not in page + short, "no command line knows it"
     assert main(["report", str(tmp_path / "out"), "-o", str(tmp_path / "again.html")]) == 0
     assert (tmp_path / "again.html").read_text() == page

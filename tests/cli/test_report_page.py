@@ -36,8 +36,8 @@ def test_demo_names_a_report_that_is_self_contained_and_right(
     page = Page()
     page.feed(report.read_text(encoding="utf-8"))
     assert all(link.startswith("#") for link in page.links)
-    # The theme, the two tables, what else is known, and what sorts them.
-    assert page.tags.count("script") == 5
+    # The theme, the words, the items, who beat whom, the annotators, and what sorts them.
+    assert page.tags.count("script") == 6
     items = table(tmp_path / "demo" / "items.csv")
     assert page.tags.count("tbody") > len(items)
     assert f"{float(items[0]['calibrated']):.1f}" in page.text
