@@ -171,3 +171,28 @@ def test_the_terminal_says_that_the_data_were_looked_over(
 ) -> None:
     assert main(["aggregate", str(folder / "judgments.csv"), "-o", str(tmp_path / "out")]) == 0
     assert "Data check: " in capsys.readouterr().err
+
+
+def test_a_report_names_files_without_folders_and_leaves_other_words_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = ("ann", "bob", "carl\nnewline", "/u/ann", "ann")
+    rows = "".join(f'"{who}",{win},{lose}\n' for who in people for win, lose in ("ab", "bc", "ac"))
+    judgments, texts, out = (tmp_path / name for name in ("j.csv", "t=1.csv", "out"))
+    judgments.write_text(f"annotator,winner,loser\n{rows}", encoding="utf-8")
+    texts.write_text("item,text\na,A\n", encoding="utf-8")
+    words = ["aggregate", str(judgments), f"-o{out}", f"--texts={texts}", "--title", "/r/x y"]
+    words += ["--without", "carl\nnewline", "/u/ann", "-q", "--no-check"]
+    assert main(words) == 0
+    settings = json.loads((out / "summary.json").read_text(encoding="utf-8"))["settings"]
+    shared = (
+        "aggcal aggregate j.csv -o DIR --texts=t=1.csv --title '/r/x y' "
+        "--without $'carl\\nnewline' /u/ann --no-check"
+    )
+    assert settings["shared_command"] == shared
+    assert settings["command"].replace(f"{tmp_path}/", "") == shared
+    assert (settings["files"], settings["shared_files"]) == (str(judgments), "j.csv")
+    assert main(["report", str(out), "--format", "md", "-o", "-", "-q"]) == 0
+    page = capsys.readouterr().out
+    assert shared in page
+    assert str(tmp_path) not in page
