@@ -29,8 +29,8 @@ EXIT_CODES = {
 }
 _HINT = "describe the study once with 'aggcal init'"
 _REQUIRED = "the following arguments are required: "
-_BELOW_ZERO = re.compile(r"-\d+(?::|\.\.)\S+").fullmatch
-"""A scale that begins below 0, which argparse would take for an option."""
+_BELOW_ZERO = re.compile(r"-[\d.]+(?:[:,]|\.\.)\S+").fullmatch
+"""Numbers of which the first is below 0, which argparse would take for an option."""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -167,6 +167,9 @@ class Parser(argparse.ArgumentParser):
             what = "them" if "," in missing else "it"
             hint = self.hint.replace("{it}", what)
             message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
+        message = re.sub(
+            r"^argument (-\S+): expected .*one argument$", r"\1 needs a value", message
+        )
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 
@@ -226,7 +229,7 @@ class Formatter(argparse.HelpFormatter):
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with a scale after it that begins with a minus sign; end --bridge.
+    """Join an option with numbers after it that begin with a minus sign; end --bridge.
 
     Examples
     --------

@@ -30,8 +30,13 @@ _FORMS = ("html", "md", "json")
 
 def report(options: argparse.Namespace) -> int:
     """Read one folder and render it, or two and compare them."""
-    ending = str(options.output or "").rpartition(".")[2].lower()
-    options.format = options.format or (ending if ending in _FORMS else _FORMS[0])
+    if options.format is None:
+        ending = Path(options.output or "").suffix[1:].lower()
+        if ending and ending not in _FORMS:
+            raise OptionError(
+                f"{options.output}: a report is .html, .md or .json; choose one, or say --format."
+            )
+        options.format = ending or _FORMS[0]
     if options.other is not None:
         return compare(options)
     if options.independent:
@@ -91,9 +96,11 @@ def compare(options: argparse.Namespace) -> int:
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
-        if getattr(options, name) is not None:
+        if getattr(options, name) is not None and name not in getattr(options, "from_study", ()):
             raise OptionError(f"--{name} is for the report of one run; leave it out.")
     folders = [Path(options.results), Path(options.other)]
+    if folders[0].resolve() == folders[1].resolve():
+        raise OptionError("both folders are the same; give two.")
     target = Path(options.output or f"comparison.{options.format}")
     if options.output != "-":
         inputs = [folder / name for folder in folders for name in RESULT_FILES]
