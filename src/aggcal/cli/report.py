@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal.cli import reading
 from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.cli.parser import parse_as
-from aggcal.errors import AggcalError, OptionError, printable
+from aggcal.errors import AggcalError, FileError, OptionError, printable
 
 if TYPE_CHECKING:
     from aggcal.assessment.titles import Titles
@@ -198,11 +198,14 @@ def explain(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     reading.choices_from(options)
+    if Path(options.item).is_dir() and not Path(options.results).exists():
+        right = shlex.join(["aggcal", "explain", options.results, options.item])
+        raise FileError(f"{options.results}: no such folder; the item comes first: {right}.")
     run, notes = load_run(options.results, force=options.force), list[str]()
     if options.judgments:
         run = with_rows(run, reading.judgments_from(options, console))
     elif "pairs" not in run.comparisons:
-        run, note = _read_again(run)
+        run, note = _read_again(run, options.results)
         notes += [note] if note else []
     with fitting(options.results):
         found = item(run, options.item, notes)
@@ -214,7 +217,7 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_again(run: Run) -> tuple[Run, str]:
+def _read_again(run: Run, folder: str) -> tuple[Run, str]:
     """Return the run with the judgments it was made from, or why they are not at hand."""
     from aggcal.assessment.explaining import with_rows
 
@@ -222,7 +225,7 @@ def _read_again(run: Run) -> tuple[Run, str]:
     try:
         rows = _stated(run.summary)
         if rows is None:
-            return run, f"DIR does not say where the judgments are; {hint}"
+            return run, f"{printable(folder)} does not say where the judgments are; {hint}"
         return with_rows(run, rows), ""
     except AggcalError as error:
         return run, f"the judgments could not be read again ({printable(str(error))}); {hint}"
