@@ -63,6 +63,19 @@ def test_everything_at_once(
     assert "Best set of 2" in (folder / "out" / "report.md").read_text()
 
 
+def test_numbers_below_0_need_no_equals_sign(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    out = tmp_path / "out"
+    words = ["run", "j.csv", "s.csv", "-o", str(out), "--no-check", "-q"]
+    assert main([*words, "--bounds", "-5,65.5", "--grades", "-.5,60"]) == 0
+    items = rows(out / "items.csv")
+    assert max(float(row["calibrated"]) for row in items) <= 65.5
+    command = json.loads((out / "summary.json").read_text())["settings"]["command"]
+    assert command.endswith("--bounds -5,65.5 --grades -.5,60")
+
+
 @pytest.mark.parametrize(
     ("words", "about"),
     [

@@ -142,9 +142,10 @@ def test_nothing_that_is_read_is_overwritten(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain = folder / "plain"
-    assert main(["report", str(plain), "-o", str(plain / "items.csv"), "-q"]) == 2
+    words = ["report", str(plain), "--format", "md", "-q"]
+    assert main([*words, "-o", str(plain / "items.csv")]) == 2
     texts = folder / "texts.csv"
-    assert main(["report", str(plain), "--texts", str(texts), "-o", str(texts), "-q"]) == 2
+    assert main([*words, "--texts", str(texts), "-o", str(texts)]) == 2
     assert capsys.readouterr().err.count("would be overwritten") == 2
     assert main(["report", str(folder / "nowhere")]) == 2
     assert "no such folder" in capsys.readouterr().err
@@ -171,3 +172,60 @@ def test_the_terminal_says_that_the_data_were_looked_over(
 ) -> None:
     assert main(["aggregate", str(folder / "judgments.csv"), "-o", str(tmp_path / "out")]) == 0
     assert "Data check: " in capsys.readouterr().err
+
+
+def test_a_report_names_files_without_folders_and_leaves_other_words_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = ("ann", "bob", "carl\nnewline", "/u/ann", "ann")
+    rows = "".join(f'"{who}",{win},{lose}\n' for who in people for win, lose in ("ab", "bc", "ac"))
+    judgments, texts, out = (tmp_path / name for name in ("j.csv", "t=1.csv", "out"))
+    judgments.write_text(f"annotator,winner,loser\n{rows}", encoding="utf-8")
+    texts.write_text("item,text\na,A\n", encoding="utf-8")
+    words = ["aggregate", str(judgments), f"-o{out}", f"--texts={texts}", "--title", "/r/x y"]
+    words += ["--without", "carl\nnewline", "/u/ann", "-q", "--no-check"]
+    assert main(words) == 0
+    settings = json.loads((out / "summary.json").read_text(encoding="utf-8"))["settings"]
+    shared = (
+        "aggcal aggregate j.csv -o DIR --texts=t=1.csv --title '/r/x y' "
+        "--without $'carl\\nnewline' /u/ann --no-check"
+    )
+    assert settings["shared_command"] == shared
+    assert settings["command"].replace(f"{tmp_path}/", "") == shared
+    assert (settings["files"], settings["shared_files"]) == (str(judgments), "j.csv")
+    assert main(["report", str(out), "--format", "md", "-o", "-", "-q"]) == 0
+    page = capsys.readouterr().out
+    assert shared in page
+    assert str(tmp_path) not in page
+
+
+def test_a_study_file_is_no_obstacle_to_comparing_two_runs(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("aggcal.toml").write_text('title = "Mine"\nquestion = "Which?"\n', encoding="utf-8")
+    words = ["report", str(folder / "plain"), str(folder / "told"), "-o", "c.md"]
+    assert main([*words, "--title", "Typed"]) == 2
+    assert "--title is for the report of one run; leave it out" in capsys.readouterr().err
+    assert main(words) == 0
+    assert Path("c.md").exists()
+    same = ["report", str(folder / "plain"), str(folder / "told" / ".." / "plain")]
+    assert main(same) == 2
+    assert "both folders are the same; give two" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r.TXT", "r.svg"])
+def test_an_ending_that_is_no_form_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    target = tmp_path / name
+    words = ["report", str(folder / "plain"), "-o", str(target)]
+    assert main(words) == 2
+    said = f"{name}: a report is .html, .md or .json; choose one, or say --format."
+    assert said in capsys.readouterr().err
+    assert not target.exists()
+    assert main([*words, "--format", "md"]) == 0
+    assert target.read_text(encoding="utf-8").startswith("#")

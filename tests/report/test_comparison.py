@@ -267,7 +267,7 @@ def test_the_command_compares_two_folders(
     assert main([*words, "--format", "md", "-q"]) == 0
     assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# one and two")
     over = folders[0] / "items.csv"
-    assert main([*words, "-o", str(over), "--force"]) == 2
+    assert main([*words, "--format", "md", "-o", str(over), "--force"]) == 2
     assert "would be overwritten" in capsys.readouterr().err
     after = [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())]
     assert after == before

@@ -305,7 +305,7 @@ STAGE_1 = Group("Stage 1 (consensus)", (
 # Stage 2 -----------------------------------------------------------------------------------------
 
 BOUNDS = Option("--bounds LOW,HIGH", "lowest and highest possible score, such as 0,100: scores "
-    "and intervals stay within. Write a negative bound as --bounds=-1,1", read=two_numbers)
+    "and intervals stay within", read=two_numbers)
 DIGITS = Option("--digits N", "decimals of the calibrated scores; interval ends are rounded "
     "outwards", read=digits)
 _CALIBRATORS = "; ".join(

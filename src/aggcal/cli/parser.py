@@ -29,8 +29,8 @@ EXIT_CODES = {
 }
 _HINT = "describe the study once with 'aggcal init'"
 _REQUIRED = "the following arguments are required: "
-_BELOW_ZERO = re.compile(r"-\d+(?::|\.\.)\S+").fullmatch
-"""A scale that begins below 0, which argparse would take for an option."""
+_BELOW_ZERO = re.compile(r"-[\d.]+(?:[:,]|\.\.)\S+").fullmatch
+"""Numbers of which the first is below 0, which argparse would take for an option."""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -128,6 +128,8 @@ class Parser(argparse.ArgumentParser):
     hint = ""
     """What else to do where something that must be given is missing."""
     usage_line = example = about = ""
+    given: Sequence[str] = ()
+    """The words that are parsed."""
     rows: Mapping[str, Option] = {}
 
     def take(self, command: Command, settings: Mapping[str, Setting]) -> None:
@@ -163,10 +165,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         """Say what is wrong and leave."""
         missing = message.removeprefix(_REQUIRED)
-        if missing != message:
+        known = [option for action in self._actions for option in action.option_strings]
+        called = (word.partition("=")[0] for word in self.given if word.startswith("--"))
+        wrong = next((w for w in called if not any(o.startswith(w) for o in known)), None)
+        if missing != message and wrong is not None:
+            message = f"{wrong} is not recognised{did_you_mean(wrong, known)}"
+        elif missing != message:
             what = "them" if "," in missing else "it"
             hint = self.hint.replace("{it}", what)
             message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
+        message = re.sub(
+            r"^argument (-\S+): expected .*one argument$", r"\1 needs a value", message
+        )
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 
@@ -174,6 +184,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse what is left over here, where the command's own options are known."""
+        self.given = args
         found, rest = super().parse_known_args(_joined(args), namespace)
         for action in self._actions:
             value = getattr(found, action.dest, None)
@@ -226,7 +237,7 @@ class Formatter(argparse.HelpFormatter):
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with a scale after it that begins with a minus sign; end --bridge.
+    """Join an option with numbers after it that begin with a minus sign; end --bridge.
 
     Examples
     --------

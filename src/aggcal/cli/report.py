@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal.cli import reading
 from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.cli.parser import parse_as
-from aggcal.errors import AggcalError, OptionError, printable
+from aggcal.errors import AggcalError, FileError, OptionError, printable
 
 if TYPE_CHECKING:
     from aggcal.assessment.titles import Titles
@@ -30,8 +30,13 @@ _FORMS = ("html", "md", "json")
 
 def report(options: argparse.Namespace) -> int:
     """Read one folder and render it, or two and compare them."""
-    ending = str(options.output or "").rpartition(".")[2].lower()
-    options.format = options.format or (ending if ending in _FORMS else _FORMS[0])
+    if options.format is None:
+        ending = Path(options.output or "").suffix[1:].lower()
+        if ending and ending not in _FORMS:
+            raise OptionError(
+                f"{options.output}: a report is .html, .md or .json; choose one, or say --format."
+            )
+        options.format = ending or _FORMS[0]
     if options.other is not None:
         return compare(options)
     if options.independent:
@@ -91,9 +96,11 @@ def compare(options: argparse.Namespace) -> int:
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
-        if getattr(options, name) is not None:
+        if getattr(options, name) is not None and name not in getattr(options, "from_study", ()):
             raise OptionError(f"--{name} is for the report of one run; leave it out.")
     folders = [Path(options.results), Path(options.other)]
+    if folders[0].resolve() == folders[1].resolve():
+        raise OptionError("both folders are the same; give two.")
     target = Path(options.output or f"comparison.{options.format}")
     if options.output != "-":
         inputs = [folder / name for folder in folders for name in RESULT_FILES]
@@ -191,11 +198,14 @@ def explain(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     reading.choices_from(options)
+    if Path(options.item).is_dir() and not Path(options.results).exists():
+        right = shlex.join(["aggcal", "explain", options.results, options.item])
+        raise FileError(f"{options.results}: no such folder; the item comes first: {right}.")
     run, notes = load_run(options.results, force=options.force), list[str]()
     if options.judgments:
         run = with_rows(run, reading.judgments_from(options, console))
     elif "pairs" not in run.comparisons:
-        run, note = _read_again(run)
+        run, note = _read_again(run, options.results)
         notes += [note] if note else []
     with fitting(options.results):
         found = item(run, options.item, notes)
@@ -207,7 +217,7 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_again(run: Run) -> tuple[Run, str]:
+def _read_again(run: Run, folder: str) -> tuple[Run, str]:
     """Return the run with the judgments it was made from, or why they are not at hand."""
     from aggcal.assessment.explaining import with_rows
 
@@ -215,7 +225,7 @@ def _read_again(run: Run) -> tuple[Run, str]:
     try:
         rows = _stated(run.summary)
         if rows is None:
-            return run, f"DIR does not say where the judgments are; {hint}"
+            return run, f"{printable(folder)} does not say where the judgments are; {hint}"
         return with_rows(run, rows), ""
     except AggcalError as error:
         return run, f"the judgments could not be read again ({printable(str(error))}); {hint}"

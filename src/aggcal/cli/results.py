@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -14,7 +15,7 @@ from aggcal.assessment.file_names import RESULT_FILES
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, show
 from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
-from aggcal.cli.reading import judgment_files
+from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended, printable
 from aggcal.io.texts import Texts
@@ -209,13 +210,18 @@ def with_command(result: Assessment, options: argparse.Namespace) -> Assessment:
 def command_given(options: argparse.Namespace) -> dict[str, str]:
     """Return the command that was given, and its files with how to read them, for a shell.
 
+    Of each there is another text to be shared: a report is passed on, and where its files were on
+    somebody's machine is no business of others. It has only the names of files that were given from
+    the root of a disk.
+
     Examples
     --------
-    >>> typed = argparse.Namespace(judgments="my votes.csv", words=["aggregate", "my votes.csv",
-    ...     "-o", "out", "--column", "winner=Better text", "--quiet"])
+    >>> from aggcal.cli.parser import parse_as
+    >>> typed = parse_as("aggregate", ["/home/ann/my votes.csv", "-o", "out", "--quiet",
+    ...     "--column", "winner=Better text"])
     >>> command_given(typed)["command"]
-    "aggcal aggregate 'my votes.csv' -o DIR --column 'winner=Better text'"
-    >>> command_given(typed)["files"]
+    "aggcal aggregate '/home/ann/my votes.csv' -o DIR --column 'winner=Better text'"
+    >>> command_given(typed)["shared_files"]
     "'my votes.csv' --column 'winner=Better text'"
     """
     name, *typed = options.words
@@ -231,6 +237,8 @@ def command_given(options: argparse.Namespace) -> dict[str, str]:
     command, rest = ["aggcal", name], iter(typed)
     for word in rest:
         called, joined, value = word.partition("=")
+        if word.startswith("-o"):
+            called, joined, value = "-o", word[2:], word[2:]
         option, words = known.get(called), [word]
         if option is not None and not option.kept:
             continue
@@ -239,8 +247,20 @@ def command_given(options: argparse.Namespace) -> dict[str, str]:
             words = [called, value if joined else next(rest, "")]
         command += [called, "DIR"] if writes else words
         files += words if reads else []
-    texts = {"command": command, "files": files}
-    return {name: " ".join(map(_quoted, words)) for name, words in texts.items()}
+    paths = {*input_files(options), options.output}
+    names = {path: PurePath(path).name for path in paths if PurePath(path).is_absolute()}
+    found: dict[str, str] = {}
+    for key, words in {"command": command, "files": files}.items():
+        found[key] = " ".join(map(_quoted, words))
+        found[f"shared_{key}"] = " ".join(_quoted(_without_folder(word, names)) for word in words)
+    return found
+
+
+def _without_folder(word: str, names: Mapping[str, str]) -> str:
+    """Return a word, or the value in it, without the folder if it is one of these paths."""
+    option, joined, value = word.partition("=")
+    joined_value = joined and option.startswith("--") and value in names
+    return f"{option}={names[value]}" if joined_value else names.get(word, word)
 
 
 def _quoted(text: str) -> str:

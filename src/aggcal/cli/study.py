@@ -96,6 +96,7 @@ class Setting:
         found.words += _without_study(typed)
         found.words += [word for each in taken if not each.option.names for word in each.words]
         if taken:
+            found.from_study = {setting.option.dest for setting in taken}
             found.study_used = f"using {path}: {', '.join(setting.key for setting in taken)}"
 
 

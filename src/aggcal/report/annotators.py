@@ -58,7 +58,7 @@ def section(run: Run) -> Section | None:
     ...           "n_judgments": np.array([4]), "agreement": np.array([0.25])}
     >>> run = Run({"method": "hra-g"}, {"item": np.zeros(0)}, people)
     >>> section(run).heading
-    '0 of 1 annotator are reliable, 1 undetermined'
+    '0 of 1 annotator is reliable, 1 undetermined'
     """
     if not run.annotators:
         return None
@@ -71,7 +71,7 @@ def section(run: Run) -> Section | None:
 
 def _counts(n: int, bad: int, good: int) -> str:
     """Say how many annotators are reliable and how many are not."""
-    said = f"{good:,} of {count(n, 'annotator')} {'is' if good == 1 else 'are'} reliable"
+    said = f"{good:,} of {count(n, 'annotator')} {'is' if 1 in (n, good) else 'are'} reliable"
     if bad:
         said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
     rest = n - bad - good

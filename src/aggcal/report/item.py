@@ -70,7 +70,7 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
     of = next((len(part.rows) for part in run.parts if k in part.rows), len(run.names))
     met = details.opponents(k)
     said = "not judged" if rank is None else f"rank {rank:,} of {of:,}"
-    numbers = {key: cells(column[k : k + 1])[0] for key, column in run.items.items()}
+    numbers = {key: _plain(cells(column[k : k + 1])[0]) for key, column in run.items.items()}
     record = details.record_of(k)
     return Document(
         title=name,
@@ -91,6 +91,11 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
             "notes": list(notes),
         },
     )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a table; ranks and counts, which files give as floats, as whole numbers."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _opponents(met: list[dict[str, Any]] | None) -> list[Block]:

@@ -216,9 +216,9 @@ def files(summary: Mapping[str, Any]) -> str:
     >>> files({"judgments": "judgments", "scores": None})
     'JUDGMENTS'
     """
-    given = (summary.get("settings") or {}).get("files")
+    given = (summary.get("settings") or {}).get("shared_files")
     if given is not None:
-        return _without_folders(str(given))
+        return str(given)
     names = {key: str(summary.get(key) or "") for key in ("judgments", "scores")}
     return " ".join(
         shlex.quote(name) if PurePath(name).suffix else key.upper()
@@ -234,14 +234,16 @@ def command(summary: Mapping[str, Any]) -> str | None:
 
     Examples
     --------
-    >>> command({"settings": {"command": "aggcal run /home/ann/j.csv -o DIR --title 'a/b c'"}})
-    "aggcal run j.csv -o DIR --title 'a/b c'"
+    >>> typed = {"command": "aggcal run /r/j.csv s.csv", "shared_command": "aggcal run j.csv s.csv"}
+    >>> command({"settings": typed})
+    'aggcal run j.csv s.csv'
     >>> command({"calibrator": "atc", "settings": {"method": "hra-g", "prior": "none", "seed": 1}})
     "aggcal.assess(judgments, scores, method='hra-g', prior=None, seed=1, calibrator='atc')"
     """
     settings = dict(summary.get("settings") or {})
     if "command" in settings:
-        return _without_folders(str(settings["command"]))
+        shared = settings.get("shared_command")
+        return None if shared is None else str(shared)
     calibrator = summary.get("calibrator")
     own = settings.get("method") is None or settings["prior"] == "own"
     terms_given = {"bridge", "control"} & {k for k, v in (summary.get("terms") or {}).items() if v}
@@ -251,20 +253,6 @@ def command(summary: Mapping[str, Any]) -> str | None:
     stated |= {"calibrator": calibrator} if calibrator else {}
     keywords = ", ".join(f"{name}={value!r}" for name, value in stated.items())
     return f"aggcal.assess(judgments, {'scores, ' if calibrator else ''}{keywords})"
-
-
-def _without_folders(typed: str) -> str:
-    """Return a command with the names of files alone where it has them from the root of a disk.
-
-    A report is passed on: where its files were on somebody's machine is no business of others.
-    """
-    try:
-        words = shlex.split(typed)
-    except ValueError:
-        return typed
-    return " ".join(
-        shlex.quote(PurePath(w).name or w) if w.startswith("/") else shlex.quote(w) for w in words
-    )
 
 
 # What the words mean ------------------------------------------------------------------------------
