@@ -193,7 +193,7 @@ def _with_care(run: Run, share: float) -> Iterator[str]:
         if 0.0 < share <= TOO_MANY_BAD:
             said += f" The annotators concerned gave {percent(share)} of the judgments."
         yield said
-    if sum(verdicts.values()) and not verdicts.get(RELIABLE):
+    if sum(verdicts.values()) and not verdicts.get(RELIABLE) and not run.equal:
         yield "No annotator can be told from one who guesses."
     if not run.checked:
         yield "The data were not checked."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._version import __version__
-from aggcal.advice.verdicts import VERDICTS
+from aggcal.advice.verdicts import RELIABLE, UNCLEAR, VERDICTS
 from aggcal.errors import count
 from aggcal.pages.document import (
     Block,
@@ -260,7 +260,13 @@ def _annotators(comparison: Comparison) -> Section:
         for run in comparison.runs
     )
     grave = {verdict: k for k, verdict in enumerate(VERDICTS)}
-    changed = [who for who in second if who in first and first[who] != second[who]]
+    # These two come from reliabilities, which not every method has.
+    alike = {UNCLEAR, RELIABLE} if any(run.equal for run in comparison.runs) else set()
+    changed = [
+        who
+        for who in second
+        if who in first and first[who] != second[who] and not {first[who], second[who]} <= alike
+    ]
     changed.sort(key=lambda who: grave.get(second[who], len(grave)))
     new, gone = len(second.keys() - first), len(first.keys() - second)
     parts = [
