@@ -70,15 +70,15 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.634), percent(0.001), percent(0.999), percent(1.0)
+    >>> percent(0.634), percent(0.005), percent(0.995), percent(1.0)
     ('63%', '<1%', '>99%', '100%')
     """
     if not isfinite(share):
         return DASH
     whole = 100.0 * share
-    if 0.0 < whole < 0.5:  # noqa: PLR2004  # what rounding would call none
+    if 0.0 < whole <= 0.5:  # noqa: PLR2004  # what rounding would call none
         return "<1%"
-    if 99.5 < whole < 100.0:  # noqa: PLR2004  # what rounding would call all
+    if 99.5 <= whole < 100.0:  # noqa: PLR2004  # what rounding would call all
         return ">99%"
     return f"{whole:.0f}%"
 

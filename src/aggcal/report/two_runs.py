@@ -126,7 +126,7 @@ def _basis(comparison: Comparison) -> Iterator[str]:
     if comparison.withheld:
         yield f"No move is claimed: {comparison.withheld}."
         return
-    level = percent(min(each.level for each in comparison.beliefs))
+    level = f"{100 * min(each.level for each in comparison.beliefs):g}%"
     if comparison.independent:
         yield (
             "You declared that no judgment is in both runs. Confidence is that of a two-sided test "
