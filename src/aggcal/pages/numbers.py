@@ -25,14 +25,17 @@ def number_text(value: float, decimals: int | None) -> str:
     --------
     >>> number_text(1234.5, 1), number_text(float("nan"), 1), number_text(1e20, None)
     ('1,234.5', '–', '1e+20')
-    >>> number_text(-0.04, 1), number_text(-2.0, 1)
-    ('0.0', '−2.0')
+    >>> number_text(-0.04, 1), number_text(-2.0, 1), number_text(2.675, 2)
+    ('0.0', '−2.0', '2.68')
     """
     if isnan(value):
         return DASH
     if isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    text = f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
+    if decimals is None:
+        text = f"{value:.4g}"
+    else:  # rounded as `fitting` does for the script: one number is written in one way
+        text = f"{np.round(value, decimals):,.{decimals}f}"
     if text[0] != "-":
         return text
     return text[1:] if float(text.replace(",", "")) == 0.0 else f"{MINUS}{text[1:]}"
