@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from aggcal.pages import document as document_module
 from aggcal.pages import html as html_module
 from aggcal.pages.document import (
     Bar,
@@ -109,6 +110,11 @@ def script(text: str, name: str) -> Any:
     if kind == "application/octet-stream":
         data = zlib.decompress(b64decode(data)).decode()
     return json.loads(data)
+
+
+def test_these_are_all_kinds_of_blocks() -> None:
+    kinds = {name.strip() for name in document_module.Block.split("|")}
+    assert {type(block).__name__ for block, _, _ in BLOCKS} == kinds
 
 
 @pytest.mark.parametrize(("block", "html", "text"), BLOCKS)

@@ -2,6 +2,9 @@
 
 The report of one run, the comparison of two and the paper's page are such documents. `html` writes
 one as a page, `markdown` as text and `to_json` as data; none of them knows what a section is about.
+
+To add a kind of block, write its class and name it in `Block`, a method of `html.Writer` and an
+entry of `markdown._WRITERS`, and a row of tests/pages/test_blocks.py.
 """
 
 from __future__ import annotations

@@ -32,10 +32,8 @@ def number_text(value: float, decimals: int | None) -> str:
         return DASH
     if isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    if decimals is None:
-        text = f"{value:.4g}"
-    else:  # rounded as `fitting` does for the script: one number is written in one way
-        text = f"{np.round(value, decimals):,.{decimals}f}"
+    # Rounded as `fitting` does for the script: a number is written in one way.
+    text = f"{value:.4g}" if decimals is None else f"{np.round(value, decimals):,.{decimals}f}"
     if text[0] != "-":
         return text
     return text[1:] if float(text.replace(",", "")) == 0.0 else f"{MINUS}{text[1:]}"
