@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from aggcal._core.markup import tag
 from aggcal.pages import document as document_module
 from aggcal.pages import html as html_module
 from aggcal.pages.document import (
@@ -79,7 +80,7 @@ BLOCKS: list[tuple[Block, str, str]] = [
         "| A | B |\n| --- | --- |\n| x | y |",
     ),
     (Table((), [("x", "1")]), '<table class="mini"><tbody>', "|   |   |\n| --- | --- |\n| x | 1 |"),
-    (Figure("f", "<svg/>", "what"), '<figure id="f"><svg/><figcaption', ""),
+    (Figure("f", tag("svg"), "what"), '<figure id="f"><svg></svg><figcaption', ""),
     (Figure("<i>", picture="data:,x"), '<img src="data:,x" alt="&lt;i&gt;" loading="lazy">', ""),
     (Command("a `b`"), '<div class="cmd"><code><span>a</span> <span>`b`', "```\na `b`\n```"),
     (Command("x", "Copy it"), 'data-copy="x">Copy it</button>', ""),
@@ -113,7 +114,7 @@ def script(text: str, name: str) -> Any:
 
 
 def test_these_are_all_kinds_of_blocks() -> None:
-    kinds = {name.strip() for name in document_module.Block.split("|")}
+    kinds = {name.strip() for name in str(document_module.Block).split("|")}
     assert {type(block).__name__ for block, _, _ in BLOCKS} == kinds
 
 
@@ -135,6 +136,7 @@ def test_every_writer_knows_every_block(block: Block, html: str, text: str) -> N
         Bullets([EVIL], EVIL),
         Pairs([(EVIL, EVIL)], "gloss"),
         Table((EVIL, EVIL), [(EVIL, [EVIL])], EVIL),
+        Figure(EVIL, EVIL),  # type: ignore[arg-type]  # whatever a caller does
         Figure(EVIL, caption=EVIL, picture=EVIL, points={"names": [EVIL], "pairs": []}),
         Command(EVIL, EVIL),
         Group([Text(EVIL)], EVIL, EVIL, EVIL),

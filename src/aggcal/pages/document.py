@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from aggcal._core.markup import Markup
 from aggcal._core.text import brief
 from aggcal._core.written import written
 
@@ -133,10 +134,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing by `figures`, in which ids are escaped already; or a picture."""
+    """A drawing by `figures`; or a picture."""
 
     name: str
-    svg: str = ""
+    svg: Markup = field(default_factory=Markup)
     caption: Line = ""
     style: str = ""
     picture: str = ""

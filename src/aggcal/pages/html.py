@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 from zlib import compress
 
+from aggcal._core.markup import Markup, joined, tag
 from aggcal.pages.document import (
     Bar,
     Block,
@@ -40,7 +41,6 @@ from aggcal.pages.document import (
     to_json,
 )
 from aggcal.pages.fitting import fitted
-from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text
 
 STATIC_ROWS, FIRST_ROWS = 200, 100
@@ -273,10 +273,10 @@ class Writer:
             return tag("figure", picture, caption, class_=one.style)
         reading = Markup()
         if one.points is not None:
-            self.scripts.append(_script(one.name, replace(one, svg="", caption="")))
+            self.scripts.append(_script(one.name, replace(one, svg=Markup(), caption="")))
             said = "Point at a square for its record."
             reading = tag("p", said, class_="muted js reading", aria_live="polite")
-        return tag("figure", reading, Markup(one.svg), caption, id=one.name, class_=one.style)
+        return tag("figure", reading, one.svg, caption, id=one.name, class_=one.style)
 
     def command(self, one: Command) -> Markup:
         """Write a command with a button that copies it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.markup import Markup
 from aggcal._core.records import dataclass
 from aggcal._core.text import in_words
 from aggcal.errors import count
@@ -117,7 +118,7 @@ class CommonGround:
     sides: Mapping[str, FloatArray]
     apart_se: FloatArray
     members: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    figure: str = ""
+    figure: Markup = field(default_factory=Markup)
 
     @property
     def short(self) -> str:
@@ -248,7 +249,7 @@ def _of_axis(run: Run, axis: Mapping[str, Any]) -> CommonGround:
     low, high = (float(end) for end in axis["ends"])
     slope = 0.5 * (high - low) * _numbers(run, "axis", rows)
     stances = np.asarray(run.annotators.get("stance", ()), dtype=np.float64)
-    stances, figure = stances[np.isfinite(stances)], ""
+    stances, figure = stances[np.isfinite(stances)], Markup()
     if len(stances):
         title = "How many annotators stand where between the ends A and B"
         below, middle = "nearer to A  ←  stance  →  nearer to B", float(axis["middle"])
