@@ -80,6 +80,8 @@ BLOCKS: list[tuple[Block, str, str]] = [
         "| A | B |\n| --- | --- |\n| x | y |",
     ),
     (Table((), [("x", "1")]), '<table class="mini"><tbody>', "|   |   |\n| --- | --- |\n| x | 1 |"),
+    (Table(("A",), []), '<th scope="col">A</th></tr></thead><tbody></tbody>', "| A |\n| --- |"),
+    (Table((), []), '<table class="mini"><tbody></tbody></table>', ""),
     (Figure("f", tag("svg"), "what"), '<figure id="f"><svg></svg><figcaption', ""),
     (Figure("<i>", picture="data:,x"), '<img src="data:,x" alt="&lt;i&gt;" loading="lazy">', ""),
     (Command("a `b`"), '<div class="cmd"><code><span>a</span> <span>`b`', "```\na `b`\n```"),
@@ -101,6 +103,12 @@ BLOCKS: list[tuple[Block, str, str]] = [
 def document(*blocks: Any, **more: Any) -> Document:
     section = Section("part", "Part", "Part", blocks)
     return Document("T", "about", "news", [], [section], {"score": "what"}, **more)
+
+
+def test_a_page_needs_no_sections() -> None:
+    empty = Document("T", "about", "news", [], [])
+    assert "<h1" in page(empty)
+    assert markdown(empty) == "# T\n\n**news**\n"
 
 
 def script(text: str, name: str) -> Any:

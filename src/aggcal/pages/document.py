@@ -241,9 +241,10 @@ class Listing:
     tools: bool = True
     """Whether it is searched, filtered, copied and saved."""
     top: Mapping[str, Any] | None = None
-    """Of the first k: the ``stops`` to choose from, which of them is ``first``, the ``best`` and
-    ``worst`` rank of each row, the ``states`` in words (``in``, ``edge``, ``out``) and a ``note``;
-    perhaps the chances in ``percent`` of each stop, and the ``exact`` ones of the k ``asked``."""
+    """Of the first k, by a column ``rank``: the ``stops`` to choose from, which of them is
+    ``first``, the ``best`` and ``worst`` rank of each row, the ``states`` in words (``in``,
+    ``edge``, ``out``) and a ``note``; perhaps the chances in ``percent`` of each stop, and the
+    ``exact`` ones of the k ``asked``."""
     groups: Mapping[str, Any] | None = None
     """A ``column`` whose values divide the rows, and the ``titles`` of its values."""
     order: Sequence[int] | None = None

@@ -1,7 +1,8 @@
 """Write a document as one self-contained HTML page that can be read without scripts.
 
 The script of the page makes charts of its long tables, and sorts and searches them. It gets their
-columns as JSON and builds nothing else: all other words are in the page.
+columns as JSON, and adds buttons and their words; all other words are in the page. A table with
+``top`` needs a column ``rank``.
 """
 
 from __future__ import annotations
@@ -127,7 +128,10 @@ def page(document: Document) -> str:
         theme_digest=_digest(own["theme"]),
         script_digest=_digest(own["page"]),
         style_digest=_digest(own["style"]),
-        skip=tag("a", "Skip to the results", class_="skip", href=f"#{document.sections[0].id}"),
+        skip=joined(
+            tag("a", "Skip to the results", class_="skip", href=f"#{each.id}")
+            for each in document.sections[:1]
+        ),
         about=tag("p", write.line(document.about), " ", theme, class_="about"),
         headline=tag("h1", write.line(document.headline), dir="auto"),
         lead=write.blocks(document.lead),
@@ -236,7 +240,8 @@ class Writer:
 
     def table(self, one: Table) -> Markup:
         """Write a short table, its first column as the heads of the rows."""
-        sides = ["num" if k in one.numbers else "" for k in range(len(one.rows[0]))]
+        wide = max(map(len, (one.heads, *one.rows)))
+        sides = ["num" if k in one.numbers else "" for k in range(wide)]
         titles = [plain_text(each) for each in one.heads] or [""] * len(sides)
 
         def row(cells: Iterable[Cell]) -> Markup:

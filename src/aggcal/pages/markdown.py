@@ -173,7 +173,8 @@ def _table(one: Table) -> str:
     rows = [[_cell(each) for each in row] for row in shown]
     left = len(one.rows) - len(shown)
     more = f"\n\nand {left:,} more" if left else ""
-    return _rows([_cell(each) for each in one.heads] or [" "] * len(one.rows[0]), rows) + more
+    heads = [_cell(each) for each in one.heads] or [" "] * max(map(len, rows), default=0)
+    return _rows(heads, rows) + more if heads else ""
 
 
 def _cell(cell: Cell) -> str:
