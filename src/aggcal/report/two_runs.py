@@ -50,7 +50,7 @@ def two_runs(comparison: Comparison) -> Document:
     bold, rest = verdict(comparison)
     n = len(comparison.items)
     return Document(
-        title=f"{a} and {b}",
+        title=f"A: {a}, B: {b}",
         about=("A: ", Strong(a), " · B: ", Strong(b)),
         headline=(Strong(bold), f" {rest}") if bold else rest,
         lead=[Text(" ".join(_basis(comparison)), "lede"), Pairs(list(_facts(comparison)), "facts")],
@@ -280,7 +280,7 @@ def _annotators(comparison: Comparison) -> Section:
         blocks.append(Table(("Annotator", "Verdict in A", "Verdict in B"), rows, "flow"))
     if len(changed) > MOST_LISTED:
         blocks.append(Text(f"The gravest {MOST_LISTED} of {len(changed):,} are shown.", "note"))
-    return Section("who", "Annotators", f"{'; '.join(parts)}.", blocks)
+    return Section("who", "Annotators", "; ".join(parts), blocks)
 
 
 def _chip(verdict: str) -> Chip:
@@ -308,15 +308,13 @@ def _findings(comparison: Comparison) -> list[Block]:
     new = listed((code for code in second if code not in first), second)
     solved = listed((code for code in first if code not in second), first)
     both = listed((code for code in second if code in first), second)
-    blocks: list[Block] = [
-        Group(
-            [
-                Group([Heading(f"{title}: {len(some.lines):,}"), some])
-                for title, some in (("New in B", new), ("Solved in B", solved))
-            ],
-            "two",
-        )
+    changed = [
+        Group([Heading(f"{title}: {len(some.lines):,}"), some])
+        for title, some in (("New in B", new), ("Solved in B", solved))
+        if some.lines
     ]
+    nothing = Text("No finding is new or solved.", "lede")
+    blocks: list[Block] = [Group(changed, "two") if changed else nothing]
     if both.lines:
         blocks.append(Group([both], "fold", f"{len(both.lines):,} in both runs"))
     return blocks
