@@ -119,6 +119,7 @@ def page(document: Document) -> str:
     own = {name.partition(".")[0]: _file(name) for name in ("theme.js", "page.js")}
     own["style"] = _file("page.css")
     theme = tag("button", type="button", class_="btn small js", id="theme", aria_label=_THEME)
+    first = document.sections[0].id if document.sections else ""
     sections = joined(map(write.section, document.sections))  # which fill write.scripts
     return _SHELL.format(
         title=tag("title", document.title),
@@ -128,10 +129,7 @@ def page(document: Document) -> str:
         theme_digest=_digest(own["theme"]),
         script_digest=_digest(own["page"]),
         style_digest=_digest(own["style"]),
-        skip=joined(
-            tag("a", "Skip to the results", class_="skip", href=f"#{each.id}")
-            for each in document.sections[:1]
-        ),
+        skip=tag("a", "Skip to the results", class_="skip", href=f"#{first}"),
         about=tag("p", write.line(document.about), " ", theme, class_="about"),
         headline=tag("h1", write.line(document.headline), dir="auto"),
         lead=write.blocks(document.lead),

@@ -12,8 +12,8 @@ from aggcal.errors import cut as shortened
 from aggcal.pages.document import Column
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
-LONGEST_NAME = 120
-"""Where the ids of a table are cut."""
+LONGEST_NAME, SHORT_NAME = 120, 80
+"""Where ids and names are cut: those of a table, and those in sentences, lists and headings."""
 
 _FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
 

@@ -28,12 +28,12 @@ from aggcal.pages.document import (
     Text,
 )
 from aggcal.pages.figures import histogram
-from aggcal.pages.numbers import cut, decimals_of, percent
+from aggcal.pages.numbers import SHORT_NAME, cut, decimals_of, percent
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of, reach_of
 
-NAME, SHORT = 80, 40
-"""Where names are cut, in lists and in a line of the first screen."""
+SHORT = 40
+"""Where names are cut in a line of the first screen."""
 
 _MOST_ROWS = 200  # items of the table; items.csv has all
 _NAMED, _DIVIDING, _NAMED_MEMBERS = 3, 6, 12  # items and annotators that are named
@@ -307,7 +307,7 @@ def _links(kind: str, names: Sequence[str]) -> list[Part]:
     """Return links to items or annotators, with commas between them."""
     links: list[Part] = []
     for name in names:
-        links += [", ", Link(cut(name, NAME), f"{kind}={name}")]
+        links += [", ", Link(cut(name, SHORT_NAME), f"{kind}={name}")]
     return links[1:]
 
 
