@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from aggcal._core.markup import tag
+from aggcal.pages import document as document_module
 from aggcal.pages import html as html_module
 from aggcal.pages.document import (
     Bar,
@@ -78,7 +80,9 @@ BLOCKS: list[tuple[Block, str, str]] = [
         "| A | B |\n| --- | --- |\n| x | y |",
     ),
     (Table((), [("x", "1")]), '<table class="mini"><tbody>', "|   |   |\n| --- | --- |\n| x | 1 |"),
-    (Figure("f", "<svg/>", "what"), '<figure id="f"><svg/><figcaption', ""),
+    (Table(("A",), []), '<th scope="col">A</th></tr></thead><tbody></tbody>', "| A |\n| --- |"),
+    (Table((), []), '<table class="mini"><tbody></tbody></table>', ""),
+    (Figure("f", tag("svg"), "what"), '<figure id="f"><svg></svg><figcaption', ""),
     (Figure("<i>", picture="data:,x"), '<img src="data:,x" alt="&lt;i&gt;" loading="lazy">', ""),
     (Command("a `b`"), '<div class="cmd"><code><span>a</span> <span>`b`', "```\na `b`\n```"),
     (Command("x", "Copy it"), 'data-copy="x">Copy it</button>', ""),
@@ -101,6 +105,12 @@ def document(*blocks: Any, **more: Any) -> Document:
     return Document("T", "about", "news", [], [section], {"score": "what"}, **more)
 
 
+def test_a_page_needs_no_sections() -> None:
+    empty = Document("T", "about", "news", [], [])
+    assert "<h1" in page(empty)
+    assert markdown(empty) == "# T\n\n**news**\n"
+
+
 def script(text: str, name: str) -> Any:
     """Return the data that a page holds for its script."""
     found = re.search(rf'<script type="([^"]+)" id="data-{name}">([^<]*)</script>', text)
@@ -109,6 +119,11 @@ def script(text: str, name: str) -> Any:
     if kind == "application/octet-stream":
         data = zlib.decompress(b64decode(data)).decode()
     return json.loads(data)
+
+
+def test_these_are_all_kinds_of_blocks() -> None:
+    kinds = {name.strip() for name in str(document_module.Block).split("|")}
+    assert {type(block).__name__ for block, _, _ in BLOCKS} == kinds
 
 
 @pytest.mark.parametrize(("block", "html", "text"), BLOCKS)
@@ -129,6 +144,7 @@ def test_every_writer_knows_every_block(block: Block, html: str, text: str) -> N
         Bullets([EVIL], EVIL),
         Pairs([(EVIL, EVIL)], "gloss"),
         Table((EVIL, EVIL), [(EVIL, [EVIL])], EVIL),
+        Figure(EVIL, EVIL),  # type: ignore[arg-type]  # whatever a caller does
         Figure(EVIL, caption=EVIL, picture=EVIL, points={"names": [EVIL], "pairs": []}),
         Command(EVIL, EVIL),
         Group([Text(EVIL)], EVIL, EVIL, EVIL),

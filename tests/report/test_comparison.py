@@ -265,7 +265,7 @@ def test_the_command_compares_two_folders(
     assert told["data"]["n_moved"] == 4
     assert told["data"]["runs"] == {"a": "one", "b": "two"}
     assert main([*words, "--format", "md", "-q"]) == 0
-    assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# one and two")
+    assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# A: one, B: two\n")
     over = folders[0] / "items.csv"
     assert main([*words, "--format", "md", "-o", str(over), "--force"]) == 2
     assert "would be overwritten" in capsys.readouterr().err

@@ -170,6 +170,14 @@ def test_a_study_of_guessers_is_not_sound() -> None:
     assert said[2:4] == ["**Use with care**", "No annotator can be told from one who guesses."]
 
 
+def test_a_method_that_takes_annotators_as_equal_says_nothing_of_guessers() -> None:
+    verdicts = np.array(["unclear"] * 2, dtype=object)
+    people = annotators(["u", "v"], [5, 4], verdict=verdicts)
+    said = lines({"method": "btl", "verdicts": {"reliable": 0, "unclear": 2}}, annotators=people)
+    assert said[2] == "**Sound**"
+    assert "## Annotators: 2 annotators, taken to be equally reliable" in said
+
+
 def test_of_many_alike_items_any_could_be_the_best() -> None:
     random = np.random.default_rng(3)
     n = 300

@@ -6,13 +6,13 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from html import escape
 from typing import Any, cast
 from unicodedata import east_asian_width
 
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.markup import Markup, tag
 from aggcal._core.palette import AMBER
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import AggcalWarning, count, ended, printable, sentence, some
@@ -35,6 +35,7 @@ _BLANKS = re.compile(" +")
 _SECOND = "\ufdd0"
 
 # Greys with an alpha and the colour of the page around: readable on light and on dark.
+_TEXT = "aggcal-text"  # the class of what is set to the left
 _STYLE = (
     ".aggcal{display:inline-block;box-sizing:border-box;max-width:100%;overflow-x:auto;color:inherit;"
     "border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:.6em .9em;"
@@ -47,7 +48,7 @@ _STYLE = (
     "font:inherit;font-variant-numeric:tabular-nums}"
     ".aggcal th,.aggcal td{white-space:nowrap;color:inherit;background:none;"
     "text-align:right;padding:.1em .7em;border:0;border-bottom:1px solid rgba(128,128,128,.25)}"
-    ".aggcal .aggcal-text{text-align:left}"
+    f".aggcal .{_TEXT}{{text-align:left}}"
 )
 
 
@@ -201,12 +202,12 @@ def card(
     True
     """
     above = [_paragraph("aggcal-title", title), *(_paragraph("", note) for note in notes)]
-    below = []
+    below = list[Markup]()
     if rows > ROWS:
         below.append(_paragraph("aggcal-faint", f"… and {count(rows - ROWS, 'more row')}"))
     below += [_paragraph("aggcal-warning", warning_text(warning)) for warning in warnings]
     table = _table(columns) if rows else ""
-    return f'<div class="aggcal"><style>{_STYLE}</style>{"".join([*above, table, *below])}</div>'
+    return tag("div", tag("style", Markup(_STYLE)), *above, table, *below, class_="aggcal")
 
 
 def head(columns: Columns, chosen: Iterable[str]) -> Columns:
@@ -221,31 +222,26 @@ def head(columns: Columns, chosen: Iterable[str]) -> Columns:
     return {name: columns[name][:ROWS] for name in chosen if name in columns}
 
 
-def _paragraph(kind: str, text: str) -> str:
-    shown = escape(clipped(text, 2 * _LONGEST_NOTE))
+def _paragraph(kind: str, text: str) -> Markup:
     # An id in it may be written from right to left; the sentence is not.
-    return f'<p class="{kind}" dir="ltr">{shown}</p>' if kind else f'<p dir="ltr">{shown}</p>'
+    return tag("p", clipped(text, 2 * _LONGEST_NOTE), class_=kind, dir="ltr")
 
 
-def _table(columns: Columns) -> str:
+def _table(columns: Columns) -> Markup:
     shown = {name: cells(column[:ROWS]) for name, column in columns.items()}
-    top = "".join(
-        f'<th class="aggcal-text">{escape(name)}</th>'
-        if any(isinstance(value, str) for value in values)
-        else f"<th>{escape(name)}</th>"
+    heads = (
+        tag("th", name, class_=_TEXT if any(isinstance(value, str) for value in values) else "")
         for name, values in shown.items()
     )
-    body = "".join(
-        f"<tr>{''.join(map(_cell, row))}</tr>" for row in zip(*shown.values(), strict=True)
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    rows = (tag("tr", *map(_cell, row)) for row in zip(*shown.values(), strict=True))
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> Markup:
     if value is None:
-        return "<td></td>"
+        return tag("td")
     if isinstance(value, float):
-        return f"<td>{value:.4g}</td>"
+        return tag("td", f"{value:.4g}")
     if isinstance(value, int):
-        return f"<td>{value:,}</td>"
-    return f'<td class="aggcal-text"><bdi>{escape(clipped(value))}</bdi></td>'
+        return tag("td", f"{value:,}")
+    return tag("td", tag("bdi", clipped(value)), class_=_TEXT)

@@ -17,6 +17,7 @@ from aggcal.aggregation.uncertainty.reversal import not_to_tell
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
+from aggcal.registry import EQUAL
 
 _TIE = 0.5  # the outcome of a tie: half of a win
 
@@ -175,6 +176,9 @@ def _by_fit(consensus: Consensus, unconfirmed: str) -> list[tuple[str, str]]:
     in these are spoken of once.
     """
     border, known = consensus.random_reliability, consensus.uncertainty
+    unknown = "no reliability interval was computed"
+    if consensus.method in EQUAL:
+        unknown = "the method takes all annotators to be equally reliable"
     low = None if known is None else known.reliability_low
     high = None if known is None else known.reliability_high
     given = np.asarray(consensus.judgments_per_annotator).astype(np.int64)
@@ -187,18 +191,18 @@ def _by_fit(consensus: Consensus, unconfirmed: str) -> list[tuple[str, str]]:
     said = []
     for u in first.tolist():
         ends = None if low is None or high is None else (float(low[u]), float(high[u]))
-        said.append(_by_interval(ends, int(given[u]), border, unconfirmed))
+        said.append(_by_interval(ends, int(given[u]), border, unconfirmed, unknown))
     return [said[k] for k in which.tolist()]
 
 
 def _by_interval(
-    ends: tuple[float, float] | None, given: int, border: float, unconfirmed: str
+    ends: tuple[float, float] | None, given: int, border: float, unconfirmed: str, unknown: str
 ) -> tuple[str, str]:
     random = f"{border:g} (random)"
     if given < FEW:
         return TOO_FEW, count(given, "judgment")
     if ends is None:
-        return UNCLEAR, "no reliability interval was computed"
+        return UNCLEAR, unknown
     if ends[1] < border:
         # What a check allows for (that somebody is always the worst) the interval does not.
         return UNCLEAR, f"reliability interval below {random}, but {unconfirmed}"

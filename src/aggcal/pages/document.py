@@ -2,6 +2,9 @@
 
 The report of one run, the comparison of two and the paper's page are such documents. `html` writes
 one as a page, `markdown` as text and `to_json` as data; none of them knows what a section is about.
+
+To add a kind of block, write its class and name it in `Block`, a method of `html.Writer` and an
+entry of `markdown._WRITERS`, and a row of tests/pages/test_blocks.py.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from aggcal._core.markup import Markup
 from aggcal._core.text import brief
 from aggcal._core.written import written
 
@@ -130,10 +134,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing by `figures`, in which ids are escaped already; or a picture."""
+    """A drawing by `figures`; or a picture."""
 
     name: str
-    svg: str = ""
+    svg: Markup = field(default_factory=Markup)
     caption: Line = ""
     style: str = ""
     picture: str = ""
@@ -237,9 +241,10 @@ class Listing:
     tools: bool = True
     """Whether it is searched, filtered, copied and saved."""
     top: Mapping[str, Any] | None = None
-    """Of the first k: the ``stops`` to choose from, which of them is ``first``, the ``best`` and
-    ``worst`` rank of each row, the ``states`` in words (``in``, ``edge``, ``out``) and a ``note``;
-    perhaps the chances in ``percent`` of each stop, and the ``exact`` ones of the k ``asked``."""
+    """Of the first k, by a column ``rank``: the ``stops`` to choose from, which of them is
+    ``first``, the ``best`` and ``worst`` rank of each row, the ``states`` in words (``in``,
+    ``edge``, ``out``) and a ``note``; perhaps the chances in ``percent`` of each stop, and the
+    ``exact`` ones of the k ``asked``."""
     groups: Mapping[str, Any] | None = None
     """A ``column`` whose values divide the rows, and the ``titles`` of its values."""
     order: Sequence[int] | None = None

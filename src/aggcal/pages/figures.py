@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.markup import Markup, joined, tag
 from aggcal._core.palette import AMBER, BLUE, GREY, INK, NIGHT, PALE, PAPER
 from aggcal._core.text import clipped
 from aggcal._core.unmasked import distinct, quantiles
-from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import MINUS, cut
 
 OVERVIEW = 200

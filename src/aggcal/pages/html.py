@@ -1,7 +1,8 @@
 """Write a document as one self-contained HTML page that can be read without scripts.
 
 The script of the page makes charts of its long tables, and sorts and searches them. It gets their
-columns as JSON and builds nothing else: all other words are in the page.
+columns as JSON, and adds buttons and their words; all other words are in the page. A table with
+``top`` needs a column ``rank``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 from zlib import compress
 
+from aggcal._core.markup import Markup, joined, tag
 from aggcal.pages.document import (
     Bar,
     Block,
@@ -40,7 +42,6 @@ from aggcal.pages.document import (
     to_json,
 )
 from aggcal.pages.fitting import fitted
-from aggcal.pages.markup import Markup, joined, tag
 from aggcal.pages.numbers import cell_text
 
 STATIC_ROWS, FIRST_ROWS = 200, 100
@@ -118,6 +119,7 @@ def page(document: Document) -> str:
     own = {name.partition(".")[0]: _file(name) for name in ("theme.js", "page.js")}
     own["style"] = _file("page.css")
     theme = tag("button", type="button", class_="btn small js", id="theme", aria_label=_THEME)
+    first = document.sections[0].id if document.sections else ""
     sections = joined(map(write.section, document.sections))  # which fill write.scripts
     return _SHELL.format(
         title=tag("title", document.title),
@@ -127,7 +129,7 @@ def page(document: Document) -> str:
         theme_digest=_digest(own["theme"]),
         script_digest=_digest(own["page"]),
         style_digest=_digest(own["style"]),
-        skip=tag("a", "Skip to the results", class_="skip", href=f"#{document.sections[0].id}"),
+        skip=tag("a", "Skip to the results", class_="skip", href=f"#{first}"),
         about=tag("p", write.line(document.about), " ", theme, class_="about"),
         headline=tag("h1", write.line(document.headline), dir="auto"),
         lead=write.blocks(document.lead),
@@ -236,7 +238,8 @@ class Writer:
 
     def table(self, one: Table) -> Markup:
         """Write a short table, its first column as the heads of the rows."""
-        sides = ["num" if k in one.numbers else "" for k in range(len(one.rows[0]))]
+        wide = max(map(len, (one.heads, *one.rows)))
+        sides = ["num" if k in one.numbers else "" for k in range(wide)]
         titles = [plain_text(each) for each in one.heads] or [""] * len(sides)
 
         def row(cells: Iterable[Cell]) -> Markup:
@@ -273,10 +276,10 @@ class Writer:
             return tag("figure", picture, caption, class_=one.style)
         reading = Markup()
         if one.points is not None:
-            self.scripts.append(_script(one.name, replace(one, svg="", caption="")))
+            self.scripts.append(_script(one.name, replace(one, svg=Markup(), caption="")))
             said = "Point at a square for its record."
             reading = tag("p", said, class_="muted js reading", aria_live="polite")
-        return tag("figure", reading, Markup(one.svg), caption, id=one.name, class_=one.style)
+        return tag("figure", reading, one.svg, caption, id=one.name, class_=one.style)
 
     def command(self, one: Command) -> Markup:
         """Write a command with a button that copies it."""

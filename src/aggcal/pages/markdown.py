@@ -8,6 +8,7 @@ from typing import Any
 
 from aggcal.errors import count
 from aggcal.pages.document import (
+    Bar,
     Block,
     Bullets,
     Cell,
@@ -15,6 +16,7 @@ from aggcal.pages.document import (
     Column,
     Command,
     Document,
+    Figure,
     Group,
     Heading,
     Line,
@@ -142,7 +144,7 @@ def _blocks(them: Iterable[Block]) -> Iterator[str]:
             if each.title:
                 yield _line(Strong(each.title) if isinstance(each.title, str) else each.title)
             yield from _blocks(each.blocks)
-        elif type(each) in _WRITERS and (text := _WRITERS[type(each)](each)):
+        elif text := _WRITERS[type(each)](each):
             yield text
 
 
@@ -171,7 +173,8 @@ def _table(one: Table) -> str:
     rows = [[_cell(each) for each in row] for row in shown]
     left = len(one.rows) - len(shown)
     more = f"\n\nand {left:,} more" if left else ""
-    return _rows([_cell(each) for each in one.heads] or [" "] * len(one.rows[0]), rows) + more
+    heads = [_cell(each) for each in one.heads] or [" "] * max(map(len, rows), default=0)
+    return _rows(heads, rows) + more if heads else ""
 
 
 def _cell(cell: Cell) -> str:
@@ -232,5 +235,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Command: _command,
     Table: _table,
     Listing: _listing,
+    Figure: lambda _: "",
+    Bar: lambda _: "",
 }
-"""What writes each kind of block; drawings have none."""
+"""What writes each kind of block but `Group`; drawings are left out."""

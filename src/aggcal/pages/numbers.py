@@ -12,8 +12,8 @@ from aggcal.errors import cut as shortened
 from aggcal.pages.document import Column
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
-LONGEST_NAME = 120
-"""Where the ids of a table are cut."""
+LONGEST_NAME, SHORT_NAME = 120, 80
+"""Where ids and names are cut: those of a table, and those in sentences, lists and headings."""
 
 _FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
 
@@ -25,14 +25,15 @@ def number_text(value: float, decimals: int | None) -> str:
     --------
     >>> number_text(1234.5, 1), number_text(float("nan"), 1), number_text(1e20, None)
     ('1,234.5', '–', '1e+20')
-    >>> number_text(-0.04, 1), number_text(-2.0, 1)
-    ('0.0', '−2.0')
+    >>> number_text(-0.04, 1), number_text(-2.0, 1), number_text(2.675, 2)
+    ('0.0', '−2.0', '2.68')
     """
     if isnan(value):
         return DASH
     if isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    text = f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
+    # Rounded as `fitting` does for the script: a number is written in one way.
+    text = f"{value:.4g}" if decimals is None else f"{np.round(value, decimals):,.{decimals}f}"
     if text[0] != "-":
         return text
     return text[1:] if float(text.replace(",", "")) == 0.0 else f"{MINUS}{text[1:]}"
@@ -70,15 +71,15 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.634), percent(0.001), percent(0.999), percent(1.0)
+    >>> percent(0.634), percent(0.005), percent(0.995), percent(1.0)
     ('63%', '<1%', '>99%', '100%')
     """
     if not isfinite(share):
         return DASH
     whole = 100.0 * share
-    if 0.0 < whole < 0.5:  # noqa: PLR2004  # what rounding would call none
+    if 0.0 < whole <= 0.5:  # noqa: PLR2004  # what rounding would call none
         return "<1%"
-    if 99.5 < whole < 100.0:  # noqa: PLR2004  # what rounding would call all
+    if 99.5 <= whole < 100.0:  # noqa: PLR2004  # what rounding would call all
         return ">99%"
     return f"{whole:.0f}%"
 

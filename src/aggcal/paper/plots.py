@@ -8,6 +8,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.markup import Markup, joined
 from aggcal._core.palette import (
     AMBER,
     BLUE,
@@ -20,7 +21,6 @@ from aggcal._core.palette import (
     TRUTH,
 )
 from aggcal.pages.figures import Frame, Points, label, path
-from aggcal.pages.markup import Markup, joined
 
 _COLOURS = (GREY, AMBER, BLUE, GREEN, RED)
 _COLOUR_OF = {

@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from aggcal._core.markup import Markup
 from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.pages.document import Block, Group, Heading, Table, Text
@@ -81,7 +82,7 @@ class Result:
     cells: list[Cell] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     """What the page says and shows beside the cells."""
-    figures: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, Markup] = field(default_factory=dict)
     """For each file name without its ending, an SVG."""
     pictures: dict[str, bytes] = field(default_factory=dict)
     """For each file name without its ending, a PNG."""

@@ -385,6 +385,8 @@ METHODS = Names(
 """The methods of Stage 1."""
 WITHOUT_FEATURES = tuple(info.name for info in METHODS.own.values() if not info.from_features)
 """Those that fit judgments alone."""
+EQUAL = frozenset(info.name for info in METHODS.own.values() if not info.reliabilities)
+"""Those that take all annotators to be equally reliable."""
 PREDICTABLE = {name: info.link for name, info in METHODS.own.items() if info.link is not None}
 """Those for which the information of a future judgment is known, and their links."""
 FORMATS = Names("format", FormatInfo, _OWN_FORMATS)

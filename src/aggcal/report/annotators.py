@@ -64,13 +64,15 @@ def section(run: Run) -> Section | None:
         return None
     found = Counter(run.verdicts)
     accused = sum(found[verdict] for verdict in (REVERSED, GUESSING, ONE_SIDED))
-    heading = _counts(len(run.verdicts), accused, found[RELIABLE])
+    heading = _counts(len(run.verdicts), accused, found[RELIABLE], equal=run.equal)
     blocks: list[Block] = [*_about(run), listing(run), *_histogram(run)]
     return Section("annotators", "Annotators", heading, blocks, accused)
 
 
-def _counts(n: int, bad: int, good: int) -> str:
-    """Say how many annotators are reliable and how many are not."""
+def _counts(n: int, bad: int, good: int, *, equal: bool) -> str:
+    """Say how many annotators are reliable and how many are not, where the method tells."""
+    if equal and not bad:
+        return f"{count(n, 'annotator')}, taken to be equally reliable"
     said = f"{good:,} of {count(n, 'annotator')} {'is' if 1 in (n, good) else 'are'} reliable"
     if bad:
         said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"

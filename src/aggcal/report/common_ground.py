@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.markup import Markup
 from aggcal._core.records import dataclass
 from aggcal._core.text import in_words
 from aggcal.errors import count
@@ -27,12 +28,12 @@ from aggcal.pages.document import (
     Text,
 )
 from aggcal.pages.figures import histogram
-from aggcal.pages.numbers import cut, decimals_of, percent
+from aggcal.pages.numbers import SHORT_NAME, cut, decimals_of, percent
 from aggcal.report.run import Run
 from aggcal.report.terms import level_of, reach_of
 
-NAME, SHORT = 80, 40
-"""Where names are cut, in lists and in a line of the first screen."""
+SHORT = 40
+"""Where names are cut in a line of the first screen."""
 
 _MOST_ROWS = 200  # items of the table; items.csv has all
 _NAMED, _DIVIDING, _NAMED_MEMBERS = 3, 6, 12  # items and annotators that are named
@@ -117,7 +118,7 @@ class CommonGround:
     sides: Mapping[str, FloatArray]
     apart_se: FloatArray
     members: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    figure: str = ""
+    figure: Markup = field(default_factory=Markup)
 
     @property
     def short(self) -> str:
@@ -248,7 +249,7 @@ def _of_axis(run: Run, axis: Mapping[str, Any]) -> CommonGround:
     low, high = (float(end) for end in axis["ends"])
     slope = 0.5 * (high - low) * _numbers(run, "axis", rows)
     stances = np.asarray(run.annotators.get("stance", ()), dtype=np.float64)
-    stances, figure = stances[np.isfinite(stances)], ""
+    stances, figure = stances[np.isfinite(stances)], Markup()
     if len(stances):
         title = "How many annotators stand where between the ends A and B"
         below, middle = "nearer to A  ←  stance  →  nearer to B", float(axis["middle"])
@@ -306,7 +307,7 @@ def _links(kind: str, names: Sequence[str]) -> list[Part]:
     """Return links to items or annotators, with commas between them."""
     links: list[Part] = []
     for name in names:
-        links += [", ", Link(cut(name, NAME), f"{kind}={name}")]
+        links += [", ", Link(cut(name, SHORT_NAME), f"{kind}={name}")]
     return links[1:]
 
 

@@ -15,9 +15,9 @@ from aggcal._core.unmasked import median
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED
 from aggcal.errors import count
 from aggcal.pages.document import Block, Chip, Group, Line, Link, Pairs, Part, Strong, Term, Text
-from aggcal.pages.numbers import cut, percent
+from aggcal.pages.numbers import SHORT_NAME, cut, percent
 from aggcal.report import held_equal
-from aggcal.report.common_ground import NAME, CommonGround, common_ground
+from aggcal.report.common_ground import CommonGround, common_ground
 from aggcal.report.parts import sizes_said
 from aggcal.report.quality import findings, n_problems
 from aggcal.report.results import has_matrix
@@ -28,6 +28,8 @@ LITTLE, ENOUGH = 0.75, 0.90
 """Probabilities that two items taken at random are in the right order: below the first a study is
 not ready, below the second to be used with care. Higher ones ask for more judgments than most
 studies have; benchmarks/trust.py measures how often a sound study has the right leader."""
+MOST_NAMED = 3
+"""Leaders whose names still fit into a heading."""
 TOO_MANY_BAD = 1 / 3
 """Share of judgments by annotators named in problems from which a study is not ready: a larger one
 lets a crowd of guessers through, a smaller one withholds what the fit still finds by itself."""
@@ -41,7 +43,6 @@ _SLIGHT_LEAN = 0.15
 """How far from one half the share of left answers may be and still count as a lean: a larger one
 lets judges through who hardly look, a smaller one condemns good judges for a habit."""
 _FEWEST = 10  # items of which the least certain are listed
-_MOST_NAMED = 3  # leaders whose names still fit into a heading
 
 
 def about(run: Run) -> Line:
@@ -90,7 +91,7 @@ def headline(run: Run) -> Line:
         return f"No common order: {apart}."
     names, said = _best(run) if run.could_be_first else _first(run)
     names = [f"Item {each}" if each.isdigit() else each for each in names]
-    return (Strong(cut(joined(names), NAME)), f" {said}") if names else said
+    return (Strong(cut(joined(names), SHORT_NAME)), f" {said}") if names else said
 
 
 def _best(run: Run) -> tuple[list[str], str]:
@@ -101,7 +102,7 @@ def _best(run: Run) -> tuple[list[str], str]:
         return names, f"is the best {sure}."
     if len(names) == len(run.names):
         return [], f"No item stands out: any of the {in_words(len(names))} could be the best."
-    if len(names) > _MOST_NAMED:
+    if len(names) > MOST_NAMED:
         return [], f"Any of {in_words(len(names))} items could be the best {sure}."
     return names, f"could each be the best {sure}."
 
@@ -109,7 +110,7 @@ def _best(run: Run) -> tuple[list[str], str]:
 def _first(run: Run) -> tuple[list[str], str]:
     """Return the items in first place, where nothing is known of how certain that is."""
     names = leaders(run)
-    if len(names) > _MOST_NAMED:
+    if len(names) > MOST_NAMED:
         return [], f"No leader: {in_words(len(names))} items are tied for first place."
     verb = "leads" if len(names) == 1 else "are tied for first place"
     return names, f"{verb}; certainty was not computed."
@@ -193,7 +194,7 @@ def _with_care(run: Run, share: float) -> Iterator[str]:
         if 0.0 < share <= TOO_MANY_BAD:
             said += f" The annotators concerned gave {percent(share)} of the judgments."
         yield said
-    if sum(verdicts.values()) and not verdicts.get(RELIABLE):
+    if sum(verdicts.values()) and not verdicts.get(RELIABLE) and not run.equal:
         yield "No annotator can be told from one who guesses."
     if not run.checked:
         yield "The data were not checked."

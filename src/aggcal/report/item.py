@@ -31,13 +31,13 @@ from aggcal.pages.document import (
     Table,
     Text,
 )
-from aggcal.pages.numbers import LONGEST_NAME, cell_text, cut, percent
+from aggcal.pages.numbers import LONGEST_NAME, SHORT_NAME, cell_text, cut, percent
 from aggcal.report.annotators import VERDICT_WORDS
 from aggcal.report.columns import columns
 from aggcal.report.run import Run
 
-NAME, TEXT = 80, 2000
-"""Where names and texts are cut: a row that opens is no place to read a book."""
+TEXT = 2000
+"""Where texts are cut: a row that opens is no place to read a book."""
 _SHOWN = 20
 """Opponents that a table names: the others are in the JSON."""
 
@@ -102,9 +102,9 @@ def _opponents(met: list[dict[str, Any]] | None) -> list[Block]:
     if met is None:
         return []
     often = sorted(met, key=lambda one: -one["won"] - one["lost"] - one["tied"])
+    keys = ("rank", "won", "lost", "tied")
     rows = [
-        (cut(one["item"], NAME), *(f"{one[key]:,}" for key in ("rank", "won", "lost", "tied")))
-        for one in often[:_SHOWN]
+        (cut(one["item"], SHORT_NAME), *(f"{one[key]:,}" for key in keys)) for one in often[:_SHOWN]
     ]
     heads = ("Opponent", "Rank", "Won", "Lost", "Tied")
     blocks: list[Block] = [Heading(f"Comparisons: {count(len(often), 'opponent')}")]
@@ -206,7 +206,7 @@ class Details:
         lines = []
         for other, rank, won, lost, tied in self.of("upsets", k) or ():
             name = str(other)
-            link = Link(cut(name, NAME), f"item={name}")
+            link = Link(cut(name, SHORT_NAME), f"item={name}")
             shown = self._ranks_within.get(name, f"{rank:,}")
             result = f"{won:,}–{lost:,}" + (f" ({tied:,} tied)" if tied else "")
             verb = "beat" if won > lost else "lost to"
@@ -226,7 +226,7 @@ class Details:
             name = str(who)
             verdict = self._verdicts.get(name, "reliable")
             called = "" if verdict == "reliable" else f" ({verdict})"
-            link = Link(cut(name, NAME), f"annotator={name}")
+            link = Link(cut(name, SHORT_NAME), f"annotator={name}")
             lines.append((link, f"{called}: {against:,} of {of:,}"))
         return [Bullets(lines)] if lines else []
 
@@ -287,7 +287,7 @@ class Details:
         """Say what would change the rank: so many answers, or one annotator less."""
         found = []
         for other, way, number in self.of("swaps", k) or ():
-            name = cut(str(other), NAME)
+            name = cut(str(other), SHORT_NAME)
             if way == "up":
                 wins = count(int(number), "more win")
                 found.append(f"About {wins} against '{name}' would put it above '{name}'.")
@@ -308,7 +308,7 @@ class Details:
         same = self.ranks is not None and rank[k] == self.ranks[k]
         where = " and its rank would not change" if same else f", to rank {rank[k]:,.0f}"
         moved = f"{'rise' if change[k] > 0 else 'fall'} by {abs(change[k]):.2f}"
-        without = f"Without '{cut(str(who), NAME)}', the annotator who matters most here"
+        without = f"Without '{cut(str(who), SHORT_NAME)}', the annotator who matters most here"
         return [f"{without}, its consensus score would {moved}{'' if run.parts else where}."]
 
     def _text(self, k: int) -> list[Block]:

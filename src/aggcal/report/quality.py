@@ -25,14 +25,14 @@ from aggcal.pages.document import (
     Term,
     Text,
 )
-from aggcal.pages.numbers import DASH, cut, number_text, percent
+from aggcal.pages.numbers import DASH, SHORT_NAME, cut, number_text, percent
 from aggcal.report.method import files
 from aggcal.report.run import Run
 
 TITLE, LONGEST = 200, 1500
 """Where titles of findings and sentences about the data are cut: they quote ids."""
-NAME, SAID = 120, 200
-"""Where ids and texts are cut in lists."""
+SAID = 200
+"""Where texts are cut in lists."""
 
 _EVIDENT = 4  # annotators that a finding shows; the table of annotators has all
 _PASSED = 6  # checks without a finding that are listed at once
@@ -144,7 +144,7 @@ def _evidence(details: Mapping[str, Any]) -> list[Block]:
             columns.setdefault(head, [_value(each, kind) for each in values[:_EVIDENT]])
     if not columns:
         return []
-    names = [Link(cut(str(one), NAME), f"annotator={one}") for one in who[:_EVIDENT]]
+    names = [Link(cut(str(one), SHORT_NAME), f"annotator={one}") for one in who[:_EVIDENT]]
     rows = list(zip(names, *columns.values(), strict=True))
     more = int(details.get("number", len(who))) - len(rows)
     table = Table(("Annotator", *columns), rows)
@@ -168,10 +168,10 @@ def _lists(details: Mapping[str, Any]) -> list[Block]:
             continue
         if isinstance(ids[0], list | tuple):  # groups of ids
             few = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
-            shown = [cut(", ".join(map(str, group)), 4 * NAME) for group in ids]
+            shown = [cut(", ".join(map(str, group)), 4 * SHORT_NAME) for group in ids]
         else:
             few = len(ids) <= _NAMED_ANYWAY
-            shown = [cut(str(each), NAME) for each in ids]
+            shown = [cut(str(each), SHORT_NAME) for each in ids]
         if few:
             continue
         number = max(int(details.get(size, 0)), len(ids))
@@ -211,7 +211,7 @@ def _next(run: Run) -> list[Block]:
 
 def _pair(pair: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Cell, ...]:
     def item(name: str) -> Cell:
-        link, text = Link(cut(name, NAME), f"item={name}"), texts.get(name, "")
+        link, text = Link(cut(name, SHORT_NAME), f"item={name}"), texts.get(name, "")
         return [link, cut(text, SAID)] if text else link
 
     wins = _value(pair.get("probability"), "share")

@@ -36,7 +36,9 @@ def report(run: Run) -> Document:
     )
     s = run.summary
     source = " and ".join(str(s[name]) for name in ("judgments", "scores") if s.get(name))
-    tables = ["items.csv", "annotators.csv", *(["categories.csv"] if run.categories else [])]
+    tables = ["items.csv", "annotators.csv"]
+    tables += ["categories.csv"] if run.categories else []
+    tables += ["comparisons.json"] if run.comparisons else []
     return Document(
         title=run.title,
         about=head.about(run),

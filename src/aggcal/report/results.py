@@ -26,7 +26,7 @@ from aggcal.pages.document import (
     Table,
     Text,
 )
-from aggcal.pages.numbers import cell_text, cut
+from aggcal.pages.numbers import SHORT_NAME, cell_text, cut
 from aggcal.report import categories
 from aggcal.report.columns import columns
 from aggcal.report.item import Details
@@ -40,8 +40,6 @@ STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000
 DETAILED, FIRST = 200, 100
 """Items up to which all rows open to what is known of them, and of how many of more items: the
 comparisons of more would make a page heavy."""
-NAME = 80
-"""Where names are cut in short tables."""
 _LINKED = 200  # characters of an id above which a link leads to the table instead
 _MOST_DOUBTFUL = 50  # marks that are listed: items.csv has all
 _FEWEST, _MOST = 10, 10  # items from which a list of doubts is worth its room; rows of such a list
@@ -268,7 +266,7 @@ def _most_moved(change: Column) -> list[int]:
 
 def _link(run: Run, k: int) -> Link:
     name = run.names[k]
-    return Link(cut(name, NAME), f"item={name}" if len(name) <= _LINKED else "results")
+    return Link(cut(name, SHORT_NAME), f"item={name}" if len(name) <= _LINKED else "results")
 
 
 def _alone(column: Column, k: int) -> str:

@@ -26,7 +26,7 @@ from aggcal.errors import (
     some,
 )
 from aggcal.io.results import read_categories, read_comparisons, read_results
-from aggcal.registry import CALIBRATORS, METHODS, SCALES, CalibratorInfo, ScaleInfo
+from aggcal.registry import CALIBRATORS, EQUAL, SCALES, CalibratorInfo, ScaleInfo
 from aggcal.report.parts import Part, own_ranks, parts_of
 
 _LONGEST = 200
@@ -136,8 +136,7 @@ class Run:
     @property
     def equal(self) -> bool:
         """Whether the method takes every annotator to be equally reliable."""
-        known = METHODS.own.get(self.summary["method"])
-        return known is not None and not known.reliabilities
+        return self.summary["method"] in EQUAL
 
     @property
     def checked(self) -> bool:

@@ -12,10 +12,8 @@ from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
 from aggcal.pages.document import Column
-from aggcal.pages.numbers import cut, number_text, percent, signed, span
+from aggcal.pages.numbers import SHORT_NAME, cut, number_text, percent, signed, span
 
-NAME = 80
-"""Where names of columns and categories are cut."""
 _ALIKE = 0.05
 """Spread between categories below which items are said to do the same in all: a twentieth of the
 typical reliability's unit moves one answer in a hundred."""
@@ -248,7 +246,7 @@ def _contexts(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
     known = terms.get("contexts")
     if not known:
         return ""
-    name, number = cut(str(known["name"]), NAME), int(known["number"])
+    name, number = cut(str(known["name"]), SHORT_NAME), int(known["number"])
     if known["fitted"]:
         return (
             f"Judgments come from {number:,} contexts ({name}). How each item does in each is "
@@ -269,7 +267,7 @@ def _categories(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
         if sd >= _ALIKE:
             differ = f"items differ between them by {number_text(sd, 2)} (sd)"
         plural = "category" if number == 1 else "categories"
-        said.append(f"{cut(str(name), NAME)} ({number:,} {plural}): {differ}")
+        said.append(f"{cut(str(name), SHORT_NAME)} ({number:,} {plural}): {differ}")
     if not said:
         return ""
     return (
@@ -296,7 +294,7 @@ otherwise equal item (95% interval 58–67).', '+0.50 (0.30–0.70)')]
     for key, known in (terms_of(summary).get("control") or {}).items():
         value, reach = float(known["value"]), reach_of(level) * float(known["se"])
         low, high = value - reach, value + reach
-        name, wins = cut(str(key), NAME), 100.0 * shares(value)
+        name, wins = cut(str(key), SHORT_NAME), 100.0 * shares(value)
         says = (
             f"One standard deviation more of {name} wins {wins:.0f} of 100 decided answers against "
             f"an otherwise equal item ({100.0 * level:g}% interval "

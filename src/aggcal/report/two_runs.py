@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._version import __version__
-from aggcal.advice.verdicts import VERDICTS
+from aggcal.advice.verdicts import RELIABLE, UNCLEAR, VERDICTS
 from aggcal.errors import count
 from aggcal.pages.document import (
     Block,
@@ -26,19 +26,18 @@ from aggcal.pages.document import (
     Text,
 )  # fmt: skip
 from aggcal.pages.markdown import TOP
-from aggcal.pages.numbers import cut, decimals_for, number_text, percent
+from aggcal.pages.numbers import SHORT_NAME, cut, decimals_for, number_text, percent
 from aggcal.report import terms
 from aggcal.report.annotators import VERDICT_CHIPS, VERDICT_WORDS
 from aggcal.report.comparison import Comparison
-from aggcal.report.head import leaders, trust
+from aggcal.report.head import MOST_NAMED, leaders, trust
 from aggcal.report.quality import findings
 from aggcal.report.run import Run
 
 MOST_LISTED = 50
 """Ids of a list: more are counted."""
 
-_TITLE, _SETTING = 80, 400  # characters
-_MOST_NAMED = 3  # leaders that a heading names
+_SETTING = 400  # characters
 _MOVES = {1: "↑ up", -1: "↓ down"}
 _SAME, _OPEN = "same rank", "open"
 _SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
@@ -46,11 +45,11 @@ _SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
 
 def two_runs(comparison: Comparison) -> Document:
     """Return what differs between two runs."""
-    a, b = (cut(name, _TITLE) for name in comparison.names)
+    a, b = (cut(name, SHORT_NAME) for name in comparison.names)
     bold, rest = verdict(comparison)
     n = len(comparison.items)
     return Document(
-        title=f"{a} and {b}",
+        title=f"A: {a}, B: {b}",
         about=("A: ", Strong(a), " · B: ", Strong(b)),
         headline=(Strong(bold), f" {rest}") if bold else rest,
         lead=[Text(" ".join(_basis(comparison)), "lede"), Pairs(list(_facts(comparison)), "facts")],
@@ -100,7 +99,7 @@ def _leader(comparison: Comparison) -> str:
     could = [[run.names[k] for k in run.could_be_first] for run in comparison.runs]
     if all(could):
         if could[0] == could[1] and len(could[0]) == 1:
-            return f"{cut(could[0][0], _TITLE)} is the best in both"
+            return f"{cut(could[0][0], SHORT_NAME)} is the best in both"
         return f"{_best(could[0])} in A, {_best(could[1])} in B"
     before, after = map(leaders, comparison.runs)
     if set(before) == set(after):
@@ -110,15 +109,14 @@ def _leader(comparison: Comparison) -> str:
 
 def _best(names: list[str]) -> str:
     if len(names) == 1:
-        return f"{cut(names[0], _TITLE)} is the best"
+        return f"{cut(names[0], SHORT_NAME)} is the best"
     return f"any of {len(names):,} items could be the best"
 
 
 def _named(names: list[str]) -> str:
-    if len(names) > _MOST_NAMED:
+    if len(names) > MOST_NAMED:
         return f"{len(names):,} tied items"
-    shown = [cut(name, _TITLE) for name in names]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return terms.joined([cut(name, SHORT_NAME) for name in names])
 
 
 def _basis(comparison: Comparison) -> Iterator[str]:
@@ -126,7 +124,7 @@ def _basis(comparison: Comparison) -> Iterator[str]:
     if comparison.withheld:
         yield f"No move is claimed: {comparison.withheld}."
         return
-    level = percent(min(each.level for each in comparison.beliefs))
+    level = f"{100 * min(each.level for each in comparison.beliefs):g}%"
     if comparison.independent:
         yield (
             "You declared that no judgment is in both runs. Confidence is that of a two-sided test "
@@ -260,7 +258,13 @@ def _annotators(comparison: Comparison) -> Section:
         for run in comparison.runs
     )
     grave = {verdict: k for k, verdict in enumerate(VERDICTS)}
-    changed = [who for who in second if who in first and first[who] != second[who]]
+    # These two come from reliabilities, which not every method has.
+    alike = {UNCLEAR, RELIABLE} if any(run.equal for run in comparison.runs) else set()
+    changed = [
+        who
+        for who in second
+        if who in first and first[who] != second[who] and not {first[who], second[who]} <= alike
+    ]
     changed.sort(key=lambda who: grave.get(second[who], len(grave)))
     new, gone = len(second.keys() - first), len(first.keys() - second)
     parts = [
@@ -274,7 +278,7 @@ def _annotators(comparison: Comparison) -> Section:
         blocks.append(Table(("Annotator", "Verdict in A", "Verdict in B"), rows, "flow"))
     if len(changed) > MOST_LISTED:
         blocks.append(Text(f"The gravest {MOST_LISTED} of {len(changed):,} are shown.", "note"))
-    return Section("who", "Annotators", f"{'; '.join(parts)}.", blocks)
+    return Section("who", "Annotators", "; ".join(parts), blocks)
 
 
 def _chip(verdict: str) -> Chip:
@@ -302,15 +306,13 @@ def _findings(comparison: Comparison) -> list[Block]:
     new = listed((code for code in second if code not in first), second)
     solved = listed((code for code in first if code not in second), first)
     both = listed((code for code in second if code in first), second)
-    blocks: list[Block] = [
-        Group(
-            [
-                Group([Heading(f"{title}: {len(some.lines):,}"), some])
-                for title, some in (("New in B", new), ("Solved in B", solved))
-            ],
-            "two",
-        )
+    changed = [
+        Group([Heading(f"{title}: {len(some.lines):,}"), some])
+        for title, some in (("New in B", new), ("Solved in B", solved))
+        if some.lines
     ]
+    nothing = Text("No finding is new or solved.", "lede")
+    blocks: list[Block] = [Group(changed, "two") if changed else nothing]
     if both.lines:
         blocks.append(Group([both], "fold", f"{len(both.lines):,} in both runs"))
     return blocks
@@ -325,7 +327,7 @@ def _settings(comparison: Comparison) -> list[Block]:
         if a or b:
             cells = [Strong(each or "–") if a != b else each for each in (a, b)]
             rows.append((label, *cells))
-    a, b = (cut(name, _TITLE) for name in comparison.names)
+    a, b = (cut(name, SHORT_NAME) for name in comparison.names)
     return [
         Table(("Setting", f"A: {a}", f"B: {b}"), rows, "flow"),
         Text("Settings that differ are bold.", "note"),

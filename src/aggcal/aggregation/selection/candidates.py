@@ -13,7 +13,7 @@ from aggcal.aggregation.protocols import Aggregator
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
-from aggcal.registry import BTL, CROWD_BT, CROWD_TCV, METHODS, MethodInfo
+from aggcal.registry import BTL, CROWD_BT, CROWD_TCV, EQUAL, METHODS, MethodInfo
 
 TERMS = ("ties", "position", "context", "categories")
 """The terms that are compared, in the order in which a simpler one is preferred."""
@@ -169,7 +169,7 @@ def _in_order() -> list[MethodInfo]:
 
 def _alike(info: MethodInfo) -> bool:
     """Whether it takes all annotators to be alike; of a method of somebody else's nobody knows."""
-    return info.name in METHODS.own and not info.reliabilities
+    return info.name in EQUAL
 
 
 def _of(info: MethodInfo, known: Iterable[str] = ()) -> Candidate:

@@ -1,4 +1,4 @@
-"""The one place where HTML and SVG are written, and everything that goes into them is escaped."""
+"""Where HTML and SVG are written, and everything that goes into them is escaped."""
 
 from __future__ import annotations
 
