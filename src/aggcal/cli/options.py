@@ -354,7 +354,7 @@ QUESTION = Option("--question TEXT", "the question that annotators were asked, s
     "essay is better?'")
 TEXTS = Option("--texts FILE", "table item,text: the items' texts, shown beside their ids")
 TEXT_COLUMN = Option("--text-column NAME", "column of FILE with the texts", "text")
-PICTURES = Option("--pictures FOLDER", "pictures of the items, shown in their rows: ID.png, "
+PICTURES = Option("--pictures DIR", "folder of pictures of the items, shown in their rows: ID.png, "
     ".jpg, .gif or .webp")
 REPORT = Group("report", (
     TITLE, QUESTION, TEXTS, TEXT_COLUMN, PICTURES,

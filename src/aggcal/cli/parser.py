@@ -128,8 +128,6 @@ class Parser(argparse.ArgumentParser):
     hint = ""
     """What else to do where something that must be given is missing."""
     usage_line = example = about = ""
-    given: Sequence[str] = ()
-    """The words that are parsed."""
     rows: Mapping[str, Option] = {}
 
     def take(self, command: Command, settings: Mapping[str, Setting]) -> None:
@@ -174,9 +172,7 @@ class Parser(argparse.ArgumentParser):
             what = "them" if "," in missing else "it"
             hint = self.hint.replace("{it}", what)
             message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
-        message = re.sub(
-            r"^argument (-\S+): expected .*one argument$", r"\1 needs a value", message
-        )
+        message = re.sub(r"^argument (-\S+): expected .*", r"\1 needs a value", message)
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 

@@ -30,13 +30,11 @@ _FORMS = ("html", "md", "json")
 
 def report(options: argparse.Namespace) -> int:
     """Read one folder and render it, or two and compare them."""
-    if options.format is None:
-        ending = Path(options.output or "").suffix[1:].lower()
-        if ending and ending not in _FORMS:
-            raise OptionError(
-                f"{options.output}: a report is .html, .md or .json; choose one, or say --format."
-            )
-        options.format = ending or _FORMS[0]
+    ending = Path(options.output or "").suffix[1:].lower() or _FORMS[0]
+    if options.format is None and ending not in _FORMS:
+        said = "a report is .html, .md or .json; choose one, or say --format."
+        raise OptionError(f"{options.output}: {said}")
+    options.format = options.format or ending
     if options.other is not None:
         return compare(options)
     if options.independent:

@@ -249,18 +249,15 @@ def command_given(options: argparse.Namespace) -> dict[str, str]:
         files += words if reads else []
     paths = {*input_files(options), options.output}
     names = {path: PurePath(path).name for path in paths if PurePath(path).is_absolute()}
-    found: dict[str, str] = {}
-    for key, words in {"command": command, "files": files}.items():
-        found[key] = " ".join(map(_quoted, words))
-        found[f"shared_{key}"] = " ".join(_quoted(_without_folder(word, names)) for word in words)
-    return found
+    texts = {"command": command, "files": files}
+    texts |= {f"shared_{k}": [_without_folder(w, names) for w in ws] for k, ws in texts.items()}
+    return {name: " ".join(map(_quoted, words)) for name, words in texts.items()}
 
 
 def _without_folder(word: str, names: Mapping[str, str]) -> str:
     """Return a word, or the value in it, without the folder if it is one of these paths."""
     option, joined, value = word.partition("=")
-    joined_value = joined and option.startswith("--") and value in names
-    return f"{option}={names[value]}" if joined_value else names.get(word, word)
+    return option + joined + names[value] if value in names else names.get(word, word)
 
 
 def _quoted(text: str) -> str:

@@ -20,10 +20,7 @@ from aggcal.errors.voice import argument_of
 from aggcal.registry.limits import COUNT, LIMITS, NUMBER, POSITIVE, SHARE, Limit
 
 FOLDER = "DIR"
-FILES = {
-    *("JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH"),
-    *("IN", "OUT", "FILE", "FOLDER", FOLDER),
-}
+FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", FOLDER}
 """Values that are names of files, which may hold any bytes."""
 _NUMBERS: dict[str, tuple[type, Limit]] = {
     "N": (int, COUNT),

@@ -242,8 +242,7 @@ def command(summary: Mapping[str, Any]) -> str | None:
     """
     settings = dict(summary.get("settings") or {})
     if "command" in settings:
-        shared = settings.get("shared_command")
-        return None if shared is None else str(shared)
+        return str(settings.get("shared_command") or "") or None
     calibrator = summary.get("calibrator")
     own = settings.get("method") is None or settings["prior"] == "own"
     terms_given = {"bridge", "control"} & {k for k, v in (summary.get("terms") or {}).items() if v}
