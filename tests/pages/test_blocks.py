@@ -140,7 +140,7 @@ def test_every_writer_knows_every_block(block: Block, html: str, text: str) -> N
     "block",
     [
         Heading(EVIL, id=EVIL),
-        Text((EVIL, Strong(EVIL), Link(EVIL, EVIL), Chip("bad", EVIL), Term("score", EVIL)), EVIL),
+        Text((EVIL, Strong(EVIL), Link(EVIL, EVIL), Chip("bad", EVIL), Term("score", EVIL))),
         Bullets([EVIL], EVIL),
         Pairs([(EVIL, EVIL)], "gloss"),
         Table((EVIL, EVIL), [(EVIL, [EVIL])], EVIL),

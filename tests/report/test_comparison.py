@@ -237,6 +237,18 @@ def test_new_and_missing_items_are_listed_and_escaped() -> None:
     assert "b\\|c" in RENDERERS["md"](two_runs(found))
 
 
+def test_a_method_without_reliabilities_changes_no_verdict_on_them() -> None:
+    rows = study()
+    fitted, equal = run(rows), run(rows, method="btl")
+    assert set(fitted.verdicts) == {"reliable"}
+    assert set(equal.verdicts) == {"unclear"}
+    told = RENDERERS["md"](two_runs(Comparison(equal, fitted)))
+    assert "## Annotators: No verdict changed\n" in told
+    same = RENDERERS["md"](two_runs(Comparison(fitted, fitted)))
+    assert "New in B" not in same
+    assert "Solved in B" not in same
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     root = tmp_path_factory.mktemp("runs")

@@ -93,10 +93,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph: plain, or a ``lede``, a ``note``, a ``caveat``, a ``quote`` or ``muted``."""
+    """A paragraph: plain, or in one of some styles."""
 
     line: Line
-    style: str = ""
+    style: Literal["", "lede", "note", "caveat", "quote", "muted"] = ""
     only: Only = ""
 
 
@@ -165,7 +165,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Group:
-    """Blocks that belong together: a ``card``, a ``fold`` below its title, ``two`` columns..."""
+    """Blocks that belong together.
+
+    Its style may have several words. The writer knows ``card``, ``fold`` (opens below its title),
+    ``side`` (an aside) and ``across`` (scrolls); the style sheet alone arranges ``two``, ``ends``,
+    ``split`` and ``cols`` (columns), ``sec`` (a part with room above), ``cards``, ``trust``,
+    ``decided``, ``doubts`` and ``problem``.
+    """
 
     blocks: Sequence[Block]
     style: str = ""

@@ -97,23 +97,24 @@ def words() -> tuple[list[Block], dict[str, list[Block]]]:
     for section in sections:
         first, *groups = (part.split("\n\n") for part in section.split("\n\n### "))
         title, *parts = first
-        texts[title] = [_block(part, "lede") for part in parts]
+        texts[title] = [_block(part, lede=True) for part in parts]
         for heading, *parts in groups:
             texts[title].append(_group(heading, list(map(_block, parts))))
-    return [_block(lead, "lede")], texts
+    return [_block(lead, lede=True)], texts
 
 
 def _group(title: str, blocks: Sequence[Block], name: str = "") -> Group:
     return Group([Heading(title, id=name), *blocks], "sec")
 
 
-def _block(text: str, style: str = "") -> Block:
+def _block(text: str, *, lede: bool = False) -> Block:
     if text.startswith("| "):
         heads, _, *rows = (line.strip("| ").split(" | ") for line in text.splitlines())
         return Table(heads, rows, "flow", whole=True)
     if text.startswith("- "):
         return Bullets([" ".join(line.split()) for line in f"\n{text}".split("\n- ")[1:]])
-    return Text(" ".join(text.split()), "lede" if text.startswith("The paper:") else style)
+    first = lede or text.startswith("The paper:")
+    return Text(" ".join(text.split()), "lede" if first else "")
 
 
 def _counts(judged: list[Cell]) -> list[Block]:

@@ -64,7 +64,7 @@ def lead(run: Run) -> list[Block]:
     for said, to in _asides(run, trusted):
         links += [" · ", Link(said[:1].upper() + said[1:], to)]
     more = [Text(tuple(links[1:]), only="page")] if links else []
-    chip = Text(Chip(trusted.kind, trusted.words), "state")
+    chip = Text(Chip(trusted.kind, trusted.words))
     return [
         Group([chip, Group([Text(" ".join(trusted.reasons)), *more])], "trust"),
         Pairs(facts(run), "facts"),
