@@ -115,7 +115,7 @@ def compare(options: argparse.Namespace) -> int:
         sys.stdout.buffer.write(page)
         return 0
     write_file(target, page, force=options.force)
-    Console(quiet=options.quiet).say(verdict, f"wrote {target}")
+    Console(quiet=options.quiet).say(told.title, verdict, f"wrote {target}")
     if options.json:
         print_json({"format": options.format, "verdict": verdict}, [target])
     return 0
