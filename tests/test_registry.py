@@ -37,7 +37,8 @@ ANOTHER_MEANING = {
     ("datasets/answers.py", "rankings"),  # keys of a file of ours
     ("datasets/answers.py", "ratings"),
     ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
-    ("pages/html.py", "table"),  # an element of HTML
+    ("_core/text.py", "table"),  # an element of HTML
+    ("pages/html.py", "table"),
 }
 
 
