@@ -98,7 +98,7 @@ class Clusters:
 
     @property
     def degrees_of_freedom(self) -> FloatArray:
-        """Degrees of freedom of that; without end where every answer stands on its own."""
+        """Degrees of freedom of that; infinite where every answer stands on its own."""
         return np.where(self.repeated, self.count - 1.0 + _OF_THE_STUDY, np.inf)
 
     def tail(self, z: FloatArray, inflation: FloatArray) -> FloatArray:
