@@ -1,0 +1,413 @@
+r"""Annotators' parameters, and the three rules that dispose of them.
+
+They are the same for all (`Annotators.alike`), maximised together with the unknowns (`maximised`),
+or integrated out (`integrated`). The last is done by cubature about the mode of each annotator, for
+either sign of their reliability where some may be reversed: a mixture of those who answer as asked
+and those who answer the other way round. Whatever the rule, a `Tape` is what is left of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.text import brief
+from aggcal.aggregation.families import HONESTY, RELIABILITY, Adjacent, Family, Terms
+from aggcal.aggregation.rows import GAP, Rows
+from aggcal.aggregation.tape import Tape
+
+GAP_POINTS, GAP_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
+"""Where an uncertain gap is looked at: exact for polynomials of degree 9, good up to an sd of 2."""
+_STEPS, _HALVINGS = 60, 30
+"""Newton steps in search of a mode, far more than any annotator took, and halvings of a step."""
+_LONGEST = 1.0
+"""Largest change of a parameter in a step: logistic losses are nearly straight beyond it."""
+_LEAST_RADIUS = 3.0
+"""Squared distance of the outer nodes, in standard deviations: that of Gauss and Hermite. More
+parameters than that need a larger one, or the central weight would be negative."""
+_CLEARLY = 3.0
+"""Standard deviations by which the strength of a reversed annotator must be negative to say that
+they are not reversed: less would matter to the estimates, more would let two wrongs make a right
+where the scale constraint shifts the prior of an annotator who gave a large share of the judgments.
+"""
+_FIRST_STRENGTH = 2.0
+"""Largest reliability at which modes are looked for first: steps towards them are short."""
+_FIRST_LOGIT = 1.5
+_LEAST_CURVATURE = 0.1
+"""Of the prior's, that a mixture's mode is looked for with: its likelihood is not log-concave."""
+_HERMITE = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Independent normal priors of annotators' parameters."""
+
+    means: FloatArray
+    """Annotators by parameters."""
+    sds: FloatArray
+    """Of each parameter."""
+
+    def terms(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return minus the log density but for a constant, its slope and its curvature."""
+        off, precision = theta - self.means, self.sds**-2.0
+        bend = np.broadcast_to(precision, theta.shape)
+        return 0.5 * (precision * off * off).sum(axis=1), precision * off, bend
+
+    @property
+    def log_constant(self) -> float:
+        """What the log density of the standard normal lacks."""
+        return -float(np.log(self.sds).sum())
+
+    def first(self, names: tuple[str, ...], sign: float) -> FloatArray:
+        """Return where to look for modes: reversed, one would know next to nothing."""
+        theta = np.array(self.means)
+        if RELIABILITY in names:
+            k = names.index(RELIABILITY)
+            # The scale constraint may put means where nobody who has judged much is.
+            theta[:, k] = np.clip(theta[:, k], 0.0, _FIRST_STRENGTH) if sign > 0.0 else 0.0
+        return theta
+
+    def of(self, part: slice) -> Normal:
+        """Return that of some annotators."""
+        return replace(self, means=self.means[part])
+
+
+@dataclass(frozen=True, eq=False)
+class Beta:
+    """h^a (1 − h)^b of an honesty h, or of its logit: `annotators` of them."""
+
+    a: float
+    b: float
+    annotators: int
+    logit: bool = False
+
+    log_constant = 0.0
+
+    def terms(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return minus the log density but for a constant, its slope and its curvature."""
+        if self.logit:
+            h = 1.0 / (1.0 + np.exp(-theta))
+            value = -self.a * np.log(h) - self.b * np.log1p(-h)
+            slope = -self.a * (1.0 - h) + self.b * h
+            return value[:, 0], slope, (self.a + self.b) * h * (1.0 - h)
+        value = -self.a * np.log(theta) - self.b * np.log1p(-theta)
+        slope = -self.a / theta + self.b / (1.0 - theta)
+        return value[:, 0], slope, self.a / theta**2 + self.b / (1.0 - theta) ** 2
+
+    def first(self, names: tuple[str, ...], sign: float) -> FloatArray:  # noqa: ARG002
+        """Return where to look for modes."""
+        begin = _FIRST_LOGIT if self.logit else 0.9
+        return np.full((self.annotators, 1), begin)
+
+    def of(self, part: slice) -> Beta:
+        """Return that of some annotators."""
+        return replace(self, annotators=len(range(self.annotators)[part]))
+
+
+Prior = Normal | Beta
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the annotators' parameters are integrated out."""
+
+    unknowns: FloatArray
+    covariance: FloatArray
+    """Of the unknowns, a matrix or its diagonal: rows are averaged over their uncertain gaps."""
+    prior: Prior
+    largest_gap_sd: float = np.inf
+    grades: tuple[float, ...] | None = None
+    """Weights of the strengths of answers, where the family's law is of adjacent categories."""
+    reversed_share: float | None = None
+    """Of the annotators; None where nobody answers the other way round."""
+    upright: BoolArray | None = None
+    """Annotators who are certainly not reversed."""
+    close: float = 1e-10
+    """Squared Newton step, over the variance, at which a mode is near enough."""
+
+    def of(self, annotators: slice) -> Point:
+        """Return the point for some of the annotators."""
+        upright = None if self.upright is None else self.upright[annotators]
+        return replace(self, prior=self.prior.of(annotators), upright=upright)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The posterior of every annotator's parameters: nodes and their probabilities."""
+
+    names: tuple[str, ...]
+    nodes: FloatArray
+    """Annotators by nodes by parameters; a reliability has its sign."""
+    weights: FloatArray
+    """Annotators by nodes."""
+    log_evidence: float
+    halves: int = 1
+    """2 where the second half of the nodes is of annotators who answer the other way round."""
+
+    __repr__ = brief
+
+    def of(self, name: str) -> FloatArray:
+        """Return the nodes of a parameter, annotators by nodes."""
+        return np.asarray(self.nodes[:, :, self.names.index(name)])
+
+    @cached_property
+    def strengths(self) -> FloatArray:
+        """Reliabilities without the sign of those who answer the other way round."""
+        strengths = self.of(RELIABILITY).copy()
+        if self.halves > 1:
+            strengths[:, strengths.shape[1] // 2 :] *= -1.0
+        return strengths
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Return the posterior mean of what is given at nodes."""
+        return np.asarray((self.weights * values).sum(axis=1))
+
+    def deviation(self, values: FloatArray) -> FloatArray:
+        """Return values less their posterior mean."""
+        return np.asarray(values - self.mean(values)[:, None])
+
+    def variance(self, values: FloatArray) -> FloatArray:
+        """Return the posterior variance of what is given at nodes."""
+        return self.mean(np.square(self.deviation(values)))
+
+    @cached_property
+    def reversed(self) -> FloatArray:
+        """Posterior probability that the annotator answers the other way round."""
+        if self.halves == 1:
+            return np.zeros(len(self.weights))
+        half = self.weights.shape[1] // 2
+        return np.asarray(self.weights[:, half:].sum(axis=1))
+
+
+def cubature(parameters: int) -> tuple[FloatArray, FloatArray]:
+    """Return points about 0 and their weights: exact for normal means and variances.
+
+    Examples
+    --------
+    >>> points, weights = cubature(2)
+    >>> weights.round(3), np.round(points.T * weights @ points, 6)
+    (array([0.333, 0.167, 0.167, 0.167, 0.167]), array([[1., 0.],
+           [0., 1.]]))
+    """
+    radius = max(_LEAST_RADIUS, float(parameters))
+    axes = np.sqrt(radius) * np.eye(parameters)
+    points = np.concatenate([np.stack([axis, -axis]) for axis in axes])
+    weights = np.full(2 * parameters, 0.5 / radius)
+    if radius > parameters:
+        points = np.concatenate([np.zeros((1, parameters)), points])
+        weights = np.concatenate([[1.0 - parameters / radius], weights])
+    return points, weights
+
+
+class Annotators:
+    """The annotators of some rows; remembers their modes from one point to the next.
+
+    This is the reference, in NumPy: `aggcal.aggregation.native` has the same, compiled.
+    """
+
+    def __init__(
+        self, rows: Rows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
+    ) -> None:
+        self.rows, self.family, self.bounds = rows, family, bounds
+        self.theta: FloatArray
+        """Where the parameters were last maximised."""
+        self._modes: dict[float, FloatArray] = {}
+
+    def restart(self) -> None:
+        """Forget the modes."""
+        self._modes.clear()
+
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when gaps are multiplied by a factor."""
+        if RELIABILITY in self.family.names:
+            for theta in self._modes.values():
+                theta[:, self.family.names.index(RELIABILITY)] /= factor
+
+    @cached_property
+    def rule(self) -> tuple[FloatArray, FloatArray]:
+        """Points about the mode, in standard deviations, and their weights."""
+        if self.family.names == (HONESTY,):
+            points, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
+            return points[:, None], weights / weights.sum()
+        return cubature(len(self.family.names))
+
+    # ---------------------------------------------------------------- rules
+    def alike(self, unknowns: FloatArray) -> Tape:
+        """Everybody has γ = 1 and nothing of their own."""
+        terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
+        none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
+        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
+
+    def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
+        """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
+        rows, names = self.rows, self.family.names
+        spread = _Spread(self._moved(unknowns), [(0.0, 1.0)], np.zeros(1))
+        mode = self._mode(spread, prior, 1.0, close)
+        low, high = self.bounds
+        at_bound = (mode.theta <= low) & (mode.slope > 0.0)
+        at_bound |= (mode.theta >= high) & (mode.slope < 0.0)
+        if at_bound.any():  # of one parameter: it does not give way
+            inverse_root = np.where(at_bound[:, :, None], 0.0, mode.bend**-0.5)
+        else:
+            inverse_root = np.linalg.inv(np.linalg.cholesky(mode.bend))
+        # What is left of the slope in θ enters to first order.
+        rest = np.einsum("ukl,ul->uk", inverse_root, np.where(at_bound, 0.0, mode.slope))
+        rest = rows.per_row(np.einsum("ukl,uk->ul", inverse_root, rest)).T
+        pulls, force, bend = {}, {}, mode.terms.bend
+        for name in self.family.channels:
+            pulls[name] = np.stack([bend[name, parameter] for parameter in names])
+            force[name] = mode.terms.slope[name] - (rest * pulls[name]).sum(axis=0)
+        curve = {pair: each for pair, each in bend.items() if not {*pair} & {*names}}
+        self.theta = mode.theta
+        value = float(mode.value.sum())
+        return Tape(rows, value, force, curve, pulls, inverse_root=inverse_root)
+
+    def integrated(self, point: Point) -> tuple[Tape, Posterior]:
+        """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
+        if point.grades is not None:
+            self.family = replace(self.family, law=Adjacent(point.grades))
+        rows, names, prior = self.rows, self.family.names, point.prior
+        points, point_weights = self.rule
+        share, each, m = point.reversed_share, len(points), rows.n_annotators
+        signs = (1.0,) if share is None else (1.0, -1.0)
+        log_shares = (0.0,) if share is None else (log(1.0 - share), log(share))
+        nodes = np.zeros((m, each * len(signs), len(names)))
+        logs = np.full((m, each * len(signs)), -np.inf)
+        spread, looked = self._spread(point), list[Terms]()
+        for half, sign in enumerate(signs):
+            mode = self._mode(spread, prior, sign, point.close)
+            root = np.linalg.inv(np.linalg.cholesky(mode.bend)).transpose(0, 2, 1)
+            width = prior.log_constant - 0.5 * np.linalg.slogdet(mode.bend)[1]
+            for t, (off, weight) in enumerate(zip(points, point_weights, strict=True)):
+                k = half * each + t
+                theta = np.clip(mode.theta + root @ off, *self.bounds)
+                terms = self._terms(spread, theta, sign)
+                logs[:, k] = log_shares[half] - rows.by_annotator(terms.loss)
+                logs[:, k] -= prior.terms(theta)[0]
+                logs[:, k] += log(weight) + 0.5 * float(off @ off) + width
+                nodes[:, k] = theta
+                looked.append(terms)
+            if half:
+                k = names.index(RELIABILITY)
+                upright = mode.theta[:, k] < -_CLEARLY / np.sqrt(mode.bend[:, k, k])
+                if point.upright is not None:
+                    upright |= point.upright
+                logs[upright, each:] = -np.inf
+                nodes[:, each:, k] *= -1.0
+        most = logs.max(axis=1, keepdims=True)
+        weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
+        evidence = float((most[:, 0] + np.log(weights.sum(axis=1))).sum())
+        weights /= weights.sum(axis=1, keepdims=True)
+        posterior = Posterior(names, nodes, weights, evidence, len(signs))
+        by_row, channels = rows.per_row(weights).T, self.family.channels
+        pulls = {name: -np.stack([terms.slope[name] for terms in looked]) for name in channels}
+        force = {name: -(by_row * pulls[name]).sum(axis=0) for name in channels}
+        pairs = [pair for pair in looked[0].bend if not {*pair} & {*names}]
+        curve = {
+            pair: np.asarray(sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True)))
+            for pair in pairs
+        }
+        return Tape(rows, -evidence, force, curve, pulls, weights), posterior
+
+    # ---------------------------------------------------------------- one annotator's problem
+    def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:
+        channels = self.rows.channels
+        return {name: channels[name].gather(unknowns) for name in self.family.channels}
+
+    def _spread(self, point: Point) -> _Spread:
+        gap = self.rows.channels[GAP]
+        sd = np.minimum(np.sqrt(gap.variances(point.covariance)), point.largest_gap_sd)
+        points = [(0.0, 1.0)]
+        if sd.any():
+            points = list(zip(GAP_POINTS.tolist(), GAP_WEIGHTS.tolist(), strict=True))
+        return _Spread(self._moved(point.unknowns), points, sd)
+
+    def _terms(self, spread: _Spread, theta: FloatArray, sign: float) -> Terms:
+        """Return the terms of rows at θ, averaged over their uncertain gaps.
+
+        Of a reversed annotator θ has the strength, and slopes are in the reliability: its negative.
+        """
+        by_row = dict(zip(self.family.names, self.rows.per_row(theta).T, strict=True))
+        if sign < 0.0:
+            by_row[RELIABILITY] = -by_row[RELIABILITY]
+        total: Terms | None = None
+        for moved, share in spread.each():
+            terms = self.family.terms(moved, by_row, self.rows.answers).times(share)
+            total = terms if total is None else total + terms
+        assert total is not None  # noqa: S101  # there is at least one point
+        return total
+
+    def _look(self, spread: _Spread, theta: FloatArray, prior: Prior, sign: float) -> _Mode:
+        """Return each annotator's value, its gradient and curvature in θ."""
+        rows, names = self.rows, self.family.names
+        terms = self._terms(spread, theta, sign)
+        value, slope, curvature = prior.terms(theta)
+        turn = {name: sign if name == RELIABILITY else 1.0 for name in names}
+        slopes = [turn[name] * rows.by_annotator(terms.slope[name]) for name in names]
+        bend = np.zeros((rows.n_annotators, len(names), len(names)))
+        for i, one in enumerate(names):
+            for j, two in enumerate(names[i:], i):
+                both = turn[one] * turn[two] * rows.by_annotator(terms.bend[one, two])
+                bend[:, i, j] = bend[:, j, i] = both
+        k = np.arange(len(names))
+        bend[:, k, k] = np.maximum(bend[:, k, k] + curvature, _LEAST_CURVATURE * curvature)
+        value = value + rows.by_annotator(terms.loss)
+        return _Mode(theta, value, slope + np.stack(slopes, axis=1), bend, terms)
+
+    def _mode(self, spread: _Spread, prior: Prior, sign: float, close: float) -> _Mode:
+        """Find the modes by damped, projected Newton steps, each annotator's of its own length."""
+        theta = self._modes.get(sign)
+        if theta is None:
+            theta = prior.first(self.family.names, sign)
+        mode = self._look(spread, theta, prior, sign)
+        for count in range(_STEPS + 1):
+            step = -np.linalg.solve(mode.bend, mode.slope[:, :, None])[:, :, 0]
+            longest = np.maximum(np.abs(step).max(axis=1), 1e-300)
+            step *= np.minimum(1.0, _LONGEST / longest)[:, None]
+            step = np.clip(mode.theta + step, *self.bounds) - mode.theta
+            far = -(mode.slope * step).sum(axis=1) >= close
+            if not far.any() or count == _STEPS:
+                break
+            ahead = np.where(far[:, None], step, 0.0)
+            for _ in range(_HALVINGS):
+                trial = self._look(spread, mode.theta + ahead, prior, sign)
+                worse = far & (trial.value > mode.value + 1e-9 * (1.0 + np.abs(mode.value)))
+                if not worse.any():
+                    break
+                ahead[worse] *= 0.5
+            mode = trial
+        # The next point is looked at from where another step would have led.
+        self._modes[sign] = mode.theta + step
+        return mode
+
+
+@dataclass(frozen=True, eq=False)
+class _Mode:
+    """A place in the annotators' parameters, and their terms there."""
+
+    theta: FloatArray
+    value: FloatArray
+    slope: FloatArray
+    bend: FloatArray
+    terms: Terms
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """What moves rows, and where their gaps are looked at, being uncertain."""
+
+    moved: dict[str, FloatArray]
+    points: list[tuple[float, float]]
+    gap_sd: FloatArray
+
+    def each(self) -> Iterator[tuple[dict[str, FloatArray], float]]:
+        """Yield what moves rows, and the share of that."""
+        for off, share in self.points:
+            gap = self.moved[GAP] + off * self.gap_sd if off else self.moved[GAP]
+            yield self.moved | {GAP: gap}, share

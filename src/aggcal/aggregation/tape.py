@@ -1,0 +1,222 @@
+r"""What rows do to the unknowns at a point: the sums that every fit, error and check is made of.
+
+Rows are moved by unknowns through channels, and by the parameters θ_u of their annotators. However
+those are disposed of (see `annotators`), with g_uk the k-th response of annotator u, a sum over the
+rows of what pulls the unknowns,
+
+    gradient              = Σ_rows force · z,
+    complete information  = Σ_rows curve · z z',
+    missing information   = Σ_u G_u' M_u G_u,
+    observed information  = complete − missing.
+
+Where θ_u is integrated out, responses are the scores at its nodes, of probabilities p, and
+M = diag p − p p' (Louis 1982: the missing information is the variance of the score). Where θ_u is
+maximised, they are cross-derivatives, and M the inverse curvature in θ_u (the Schur complement).
+
+A tape over parts of the rows is the sum of theirs, which is all that engines need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.rows import Channel, Rows
+
+_TABLE = 1 << 23
+"""Numbers in a table of annotators by unknowns that is made at once: 64 MB."""
+
+
+@dataclass(eq=False)
+class Mean:
+    """An unknown prior mean of a parameter: annotators pull it, not rows."""
+
+    index: int
+    """Which of the unknowns it is."""
+    pulls: FloatArray
+    """Responses, annotators by nodes."""
+    force: FloatArray
+    """Slope of the value, by annotator."""
+    curve: float
+    """Its complete information."""
+
+
+@dataclass(eq=False)
+class Tape:
+    """Value, gradient and curvature of minus the log-likelihood of some rows, at a point."""
+
+    rows: Rows
+    value: float
+    """Minus the log-likelihood, or evidence, with the prior of the annotators."""
+    force: dict[str, FloatArray]
+    """Slope of the value in each channel, by row."""
+    curve: dict[tuple[str, str], FloatArray]
+    """Curvature of the value in each pair of channels, by row, of fixed parameters."""
+    pulls: dict[str, FloatArray]
+    """Responses through each channel, responses by rows."""
+    weights: FloatArray | None = None
+    """Probabilities of the nodes, annotators by nodes, where responses are of nodes."""
+    inverse_root: FloatArray | None = None
+    """L⁻¹ of the curvature LL' in θ_u, annotators first, where responses are of parameters."""
+    means: list[Mean] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self.rows.size + len(self.means)
+
+    @cached_property
+    def _channels(self) -> dict[str, Channel]:
+        return {name: self.rows.channels[name] for name in self.force}
+
+    @property
+    def _has_responses(self) -> bool:
+        return self.weights is not None or self.inverse_root is not None
+
+    def _mix(self, responses: FloatArray) -> FloatArray:
+        """Multiply responses, annotators by responses, by M."""
+        if self.weights is not None:
+            mean = (self.weights * responses).sum(axis=1, keepdims=True)
+            return np.asarray(self.weights * (responses - mean))
+        inner = np.einsum("ukl,ul->uk", self.inverse_root, responses)
+        return np.einsum("ukl,uk->ul", self.inverse_root, inner)
+
+    def _roots(self) -> Iterator[FloatArray]:
+        """Yield tables of coefficients, annotators by responses, whose squares add up to M."""
+        if self.weights is not None:
+            for k in range(self.weights.shape[1]):
+                root = -self.weights.copy()
+                root[:, k] += 1.0
+                yield np.sqrt(self.weights[:, k, None]) * root
+        elif self.inverse_root is not None:
+            yield from self.inverse_root.transpose(1, 0, 2)
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """Of the value."""
+        total = np.zeros(self.size)
+        for name, channel in self._channels.items():
+            total[: channel.size] += channel.scatter(self.force[name])
+        for mean in self.means:
+            total[mean.index] += float(mean.force.sum())
+        return total
+
+    def pulled(self, values: FloatArray) -> FloatArray:
+        """Return Σ_u Σ_k values_uk g_uk."""
+        by_row, total = self.rows.per_row(values).T, np.zeros(self.size)
+        for name, channel in self._channels.items():
+            total[: channel.size] += channel.scatter((by_row * self.pulls[name]).sum(axis=0))
+        for mean in self.means:
+            total[mean.index] += float((values * mean.pulls).sum())
+        return total
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the observed information."""
+        moved = {name: channel.gather(vector) for name, channel in self._channels.items()}
+        mixed, total = None, np.zeros(self.size)
+        if self._has_responses:
+            responses = sum(
+                self.rows.by_annotator(self.pulls[name] * change).T
+                for name, change in moved.items()
+            )
+            for mean in self.means:
+                responses = responses + mean.pulls * vector[mean.index]
+            mixed = self._mix(np.asarray(responses))
+        by_row = None if mixed is None else self.rows.per_row(mixed).T
+        for name, channel in self._channels.items():
+            flow = sum(self._curve(name, other) * change for other, change in moved.items())
+            if by_row is not None:
+                flow = flow - (by_row * self.pulls[name]).sum(axis=0)
+            total[: channel.size] += channel.scatter(np.asarray(flow))
+        for mean in self.means:
+            missing = float((mixed * mean.pulls).sum())
+            total[mean.index] += mean.curve * vector[mean.index] - missing
+        return total
+
+    def diagonals(self) -> tuple[FloatArray, FloatArray]:
+        """Return the diagonals of the complete and of the missing information.
+
+        The latter as if no annotator met an unknown twice: nearly right where one is a small part
+        of what anyone judged, and exact for the means.
+        """
+        complete, missing = np.zeros(self.size), np.zeros(self.size)
+        for name, channel in self._channels.items():
+            part = slice(0, channel.size)
+            complete[part] += channel.scatter_squares(self._curve(name, name))
+            for root in self._roots():
+                flow = (self.rows.per_row(root).T * self.pulls[name]).sum(axis=0)
+                missing[part] += channel.scatter_squares(np.square(flow))
+        for mean in self.means:
+            complete[mean.index] = mean.curve
+            missing[mean.index] = sum(
+                float(np.square((root * mean.pulls).sum(axis=1)).sum()) for root in self._roots()
+            )
+        return complete, missing
+
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Return the observed and the complete information as matrices."""
+        complete = np.zeros((self.size, self.size))
+        for one, channel in self._channels.items():
+            for two, other in self._channels.items():
+                flow = self._curve(one, two)
+                part = _weighted_product(channel, flow, other)
+                complete[: channel.size, : other.size] += part
+        for mean in self.means:
+            complete[mean.index, mean.index] = mean.curve
+        observed, annotators = complete.copy(), self.rows.n_annotators
+        step = max(_TABLE // self.size, 1)
+        for root in self._roots():
+            responses = self.responses(root)
+            for first in range(0, annotators, step):
+                table = responses[first : first + step].toarray()
+                observed -= table.T @ table
+        return observed, complete
+
+    def responses(self, values: FloatArray) -> Any:
+        """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
+        from scipy import sparse
+
+        rows, by_row = self.rows, self.rows.per_row(values).T
+        shape, total = (rows.n_annotators, len(rows)), None
+        for name, channel in self._channels.items():
+            flow = (by_row * self.pulls[name]).sum(axis=0)
+            part = sparse.csr_array((flow, np.arange(len(rows)), rows.starts), shape=shape)
+            part = part @ channel.matrix
+            total = part if total is None else total + part
+        if self.means:
+            of_means = [(values * mean.pulls).sum(axis=1) for mean in self.means]
+            total = sparse.hstack([total, sparse.csr_array(np.stack(of_means, axis=1))])
+        return sparse.csr_array(total)
+
+    def forms(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk.
+
+        C is a matrix, or a vector: its diagonal.
+        """
+        responses = self.responses(values)
+        if covariance.ndim == 1:
+            squared = responses.power(2) @ covariance
+        else:
+            squared = np.ravel(responses.multiply(responses @ covariance).sum(axis=1))
+        return np.asarray(squared), responses @ along
+
+    def _curve(self, one: str, two: str) -> FloatArray:
+        return self.curve[(one, two) if (one, two) in self.curve else (two, one)]
+
+
+def _weighted_product(one: Channel, flow: FloatArray, two: Channel) -> FloatArray:
+    """Return Z1' diag(flow) Z2 as a matrix."""
+    size, total = one.size * two.size, np.zeros(one.size * two.size)
+    for a in range(one.columns.shape[1]):
+        for b in range(two.columns.shape[1]):
+            place = one.columns[:, a].astype(np.int64) * two.size + two.columns[:, b]
+            factor = one.factors[..., a] * two.factors[..., b]
+            total += np.bincount(place, factor * flow, size)
+    return total.reshape(one.size, two.size)
