@@ -8,15 +8,12 @@ follows them, and is too unsure where scores are normal. Half of every probabili
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import ndtr, ndtri
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.t_distribution import probability_below
 
 _POINTS, _STEPS = 201, 300
 """Points of the grid and steps of the EM algorithm: more change no probability by .01."""
@@ -115,7 +112,7 @@ class Npmle:
         """
         return self.drawn(self.sd * random.standard_normal((number, len(self.scores))))
 
-    def drawn(self, deviations: FloatArray, degrees_of_freedom: float = inf) -> FloatArray:
+    def drawn(self, deviations: FloatArray) -> FloatArray:
         """Turn deviations drawn from the normal posterior into scores, each of its own marginal.
 
         Examples
@@ -128,7 +125,7 @@ class Npmle:
         step = self.grid[1] - self.grid[0]
         edges = np.append(self.grid - 0.5 * step, self.grid[-1] + 0.5 * step)
         loose = np.flatnonzero(~self.sharp)
-        chance = probability_below(deviations.T[loose] / self.sd[loose, None], degrees_of_freedom)
+        chance = ndtr(deviations.T[loose] / self.sd[loose, None])
         for k, quantile in zip(loose.tolist(), chance, strict=True):
             found[:, k] = np.interp(quantile, self.below[k], edges)
         return found
