@@ -18,7 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import constant
 from aggcal.aggregation.solve.newton import minimise
-from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.laplace import laplace
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone

@@ -16,6 +16,8 @@ MOST_DENSE = 3000
 """Items whose covariance may be a matrix: one of more takes longer than two fits, in proportion to
 their cube."""
 
+_FEW_PAIRS = 32
+"""Pairs for which a linear system each takes little time."""
 _RIDGE = 1e-9
 """Added to a covariance of which rounding has left no root, over its mean variance."""
 
@@ -34,16 +36,9 @@ class Covariance(ABC):
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors, which add up to 0."""
 
+    @abstractmethod
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
-        i, j = np.broadcast_arrays(i, j)
-        variances = np.empty(i.shape)
-        for k in np.ndindex(i.shape):
-            contrast = np.zeros(len(self.variances))
-            contrast[i[k]] += 1.0
-            contrast[j[k]] -= 1.0
-            variances[k] = self.contrast_variance(contrast)
-        return variances
 
     @abstractmethod
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
@@ -247,13 +242,28 @@ class SolvedCovariance(Covariance):
 
     item_by_item = True
 
-    def __init__(
-        self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]
-    ) -> None:
+    def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
         n = len(variances)
         shared = solve(np.full(n, 1.0 / n))
         self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
         self._solve = solve
+
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions.
+
+        A linear system each, of few pairs; else correlations, which hardly count among so many
+        items, are left out.
+        """
+        i, j = np.broadcast_arrays(i, j)
+        variances = self.variances[i] + self.variances[j]
+        if i.size > _FEW_PAIRS:
+            return np.asarray(variances)
+        for k in np.ndindex(i.shape):
+            contrast = np.zeros(len(self.variances))
+            contrast[i[k]] += 1.0
+            contrast[j[k]] -= 1.0
+            variances[k] = self.contrast_variance(contrast)
+        return np.asarray(variances)
 
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors: one linear system."""

@@ -6,47 +6,44 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.blas import in_one_thread
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved, known_forces
-from aggcal.aggregation.last import Last
-from aggcal.aggregation.protocols import Aggregator, Curvature
-from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.resampling import bootstrap, n_contexts
-from aggcal.aggregation.solve.placing import place_item
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import (
+from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
     DrawnCovariance,
+    SolvedCovariance,
 )
-from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
-from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
-from aggcal.aggregation.uncertainty.robust import (
+from aggcal.aggregation.curved import Curved, RowForces, known_forces
+from aggcal.aggregation.groups import Groups, claimed_groups
+from aggcal.aggregation.laplace import laplace
+from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
+from aggcal.aggregation.robust import (
     Answers,
     Robust,
     answer_rows,
     groupings,
     robust,
 )
-from aggcal.aggregation.uncertainty.row_forces import RowForces
-from aggcal.aggregation.uncertainty.shrinkage import drawn_shrinkage
+from aggcal.aggregation.solve.placing import place_item
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.gathering import gathered
-from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, check_choice
+from aggcal.errors import OptionError, TooLittleDataError, check_choice
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.priors import default_prior
@@ -70,6 +67,37 @@ much, and up to how many default spreads: beyond, it pulls nothing that answers 
 run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs are
 certified; three times as wide where scores differ by 4 as it is, 8% fewer."""
 _TIE = 0.5  # the outcome of a tie: half of a win
+
+
+Result = TypeVar("Result")
+
+
+class Last(Generic[Result]):
+    """Remembers one result, of one seed and of scores that are the same array.
+
+    It forgets it where it is pickled: kernels may hold a part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> last, scores = Last(), np.zeros(2)
+    >>> last.of(scores, 0, lambda: "once"), last.of(scores, 0, lambda: "again")
+    ('once', 'once')
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[FloatArray, int, Result] | None = None
+
+    @in_one_thread
+    def of(self, scores: FloatArray, seed: int, work: Callable[[], Result]) -> Result:
+        """Return the result for these scores; it is worked out if it is not the last one."""
+        if self._kept is None or self._kept[0] is not scores or self._kept[1] != seed:
+            self._kept = scores, seed, work()
+        return self._kept[2]
+
+    def __reduce__(self) -> tuple[type[Last[Result]], tuple[()]]:
+        """Say how to make an empty one."""
+        return type(self), ()
 
 
 class WeakFit(NamedTuple):
@@ -349,7 +377,7 @@ class Quantify:
             )
             moved = scores + pull * (matrix @ scores)
             return WeakFit(moved, DenseCovariance(matrix), sd, known.by_prior)
-        if not isinstance(known.covariance, MatrixFreeCovariance):
+        if not isinstance(known.covariance, SolvedCovariance):
             return None
         variances = np.minimum(known.covariance.variances, prior.score_sd**2)
         wider_by = 1.0 / (1.0 - pull * variances)
@@ -378,14 +406,12 @@ class Quantify:
         self,
         consensus: Consensus,
         covariance: Callable[[], Covariance] | None = None,
-        *,
-        warnings: tuple[AggcalWarning, ...] = (),
     ) -> Groups:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
         curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
         sd = None if consensus.prior is None else consensus.prior.score_sd
         known, scores, component = covariance or curved, consensus.scores, self._component()
-        return claimed_groups(self.judgments, component, known, sd, warnings, scores=scores)
+        return claimed_groups(self.judgments, component, known, sd, scores=scores)
 
     def _information(self, own: Curved, consensus: Consensus, rows: Rows) -> Information:
         """Return the information at a consensus."""
@@ -505,3 +531,31 @@ def converged(consensus: Consensus) -> bool:
     True
     """
     return consensus.convergence is not None and consensus.convergence.converged
+
+
+@dataclass(frozen=True, eq=False)
+class QuantifyAtOnce(Quantify):
+    """Quantifies a fit whose posterior is known already."""
+
+    @property
+    def quick(self) -> bool:
+        """It takes no refits."""
+        return True
+
+
+def refuse_apart(judgments: Judgments, item: int) -> NoReturn:
+    """Refuse to place an item that nothing relates to the others."""
+    raise TooLittleDataError(
+        f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no item of the "
+        "consensus; add such a judgment or leave it out."
+    )
+
+
+def refuse_pieces(judgments: AnyJudgments) -> None:
+    """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
+    pieces = len(judgments.graph.component_sizes)
+    if pieces > 1:
+        raise OptionError(
+            f"the comparisons form {pieces:,} connected components and there is no prior, so "
+            "scores of different components have no common scale; use a prior (the default)."
+        )

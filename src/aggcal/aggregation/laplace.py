@@ -8,23 +8,20 @@ the published Lemma 3.1 imposes the first only, and has no inverse without prior
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
 from aggcal._core.elsewhere import beside, fetched
 from aggcal._core.triangles import inverse_of_factor
-from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
-from aggcal.aggregation.solve.together import solve_together
-from aggcal.aggregation.uncertainty.covariance import (
-    ALWAYS_DENSE,
+from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
+    SolvedCovariance,
 )
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
+from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
+from aggcal.aggregation.solve.together import solve_together
 from aggcal.models.borders import carried_variances
 from aggcal.models.information import Information
 
@@ -33,21 +30,6 @@ _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
 """Relative residual to which systems are solved: what is asked for, and random probes, which tell
 only the few percent of a variance that the diagonal does not: a quarter fewer products for 3e-4 of
 a standard error (1M judgments of 10,000 items)."""
-_MORE_PROBES = 32
-"""Random vectors where a matrix could be had: they should leave little to want."""
-_TANGLED = 0.1
-"""Share of the variances that comes from other scores, from which a matrix is worth its time: .02
-to .06 where pairs are drawn at random, .13 in blocks of 50 items, .26 where everybody meets their
-neighbours only. With less, 32 probes tell standard errors to a few percent at worst."""
-_STEPS, _MODES, _LONG = 12, 3, 2.2
-"""Products that tell how many directions there are along which the scores, each in units of its own
-standard error given all others, vary by so much or more, and how many of them are too many. Where
-pairs are drawn at random the third is at 1.4 to 1.9, in blocks, chains and where items meet others
-of about their level at 2.7 to 6: errors that neighbours share do not average out. The first is the
-scale of all scores."""
-_TINY = 1e-4
-"""What is left of a vector when all directions were taken, of the largest part so far: products may
-have the digits of single precision only."""
 _FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
@@ -79,26 +61,9 @@ def laplace(
     if unit is not None:
         information.fix_unit(unit)
     n = information.n_items
-    # Without a prior nothing holds components together.
-    if n <= ALWAYS_DENSE or (n <= MOST_DENSE and not information.prior.all()):
+    if n <= MOST_DENSE:
         return _dense(information, unit)
-    found = matrix_free(
-        information, unit=unit, seed=seed, probes=probes_for(n, probes), on_draw=on_draw
-    )
-    if found.tangled:
-        return _dense(information, unit)
-    return found.covariance, found.annotators
-
-
-def probes_for(n: int, probes: int) -> int:
-    """Return how many random vectors tell the variances of so many items.
-
-    Examples
-    --------
-    >>> probes_for(600, 8), probes_for(60_000, 8)
-    (32, 8)
-    """
-    return max(probes, _MORE_PROBES) if n <= MOST_DENSE else probes
+    return matrix_free(information, unit=unit, seed=seed, probes=probes, on_draw=on_draw)
 
 
 def _dense(
@@ -107,7 +72,7 @@ def _dense(
     schur, carried = information.dense()
     covariance = inverse(schur, overwrite=True)
     if carried is None:
-        return DenseCovariance(covariance, overwrite=True), None
+        return DenseCovariance(covariance), None
     inner = information.inner
     own, carried_variance = 1.0 / inner, carried_variances(carried, covariance)
     if unit is not None:
@@ -119,12 +84,8 @@ def _dense(
             carried_variance - 2.0 * share * (carried.T @ toward) + share**2 * (shared @ toward)
         )
         own = own - own * unit * share
-    found = DenseCovariance(covariance, overwrite=True)
+    found = DenseCovariance(covariance)
     return found, np.maximum(own + carried_variance, 0.0)
-
-
-def _exactly(information: Information, unit: FloatArray | None) -> DenseCovariance:
-    return _dense(information, unit)[0]
 
 
 def inverse(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray:
@@ -199,64 +160,6 @@ class Solve:
         return found
 
 
-class Probed(NamedTuple):
-    """What random vectors tell of a covariance."""
-
-    covariance: MatrixFreeCovariance
-    annotators: FloatArray | None
-    """Variances of the annotators' parameters, where there are any."""
-    tangled: bool
-    """Whether scores depend on each other so much that a matrix should be worked out, and can."""
-
-
-def _far_reaching(information: Information) -> bool:
-    """Tell whether errors are shared by many scores, along several directions."""
-    root = np.sqrt(information.diagonal())
-    found = lowest_eigenvalues(
-        lambda vector: information.product(vector / root) / root, len(root), _STEPS, _MODES
-    )
-    return bool(found[-1] * _LONG < 1.0)
-
-
-def lowest_eigenvalues(
-    product: Callable[[FloatArray], FloatArray], n: int, steps: int, number: int
-) -> FloatArray:
-    """Return the lowest eigenvalues of a symmetric matrix, from above, by Lanczos' method.
-
-    Parameters
-    ----------
-    product
-        Multiplies a vector by the matrix.
-    n
-        Its rows.
-    steps
-        Products at most: more come closer.
-    number
-        How many eigenvalues; fewer come back where there are fewer.
-
-    Examples
-    --------
-    >>> stiff = np.array([0.1, 1.0, 1.1, 1.2])
-    >>> lowest_eigenvalues(lambda v: stiff * v, 4, 4, 2)
-    array([0.1, 1. ])
-    """
-    vector = np.random.default_rng(0).standard_normal(n)
-    steps = min(steps, n)
-    basis, diagonal, beside = np.empty((steps, n)), np.empty(steps), np.empty(steps)
-    size, taken, largest = float(np.sqrt(vector @ vector)), 0, 0.0
-    while taken < steps and size > _TINY * largest:
-        basis[taken] = vector / size
-        vector = product(basis[taken])
-        diagonal[taken] = basis[taken] @ vector
-        vector = vector - (basis[: taken + 1] @ vector) @ basis[: taken + 1]
-        size = beside[taken] = float(np.sqrt(vector @ vector))
-        largest = max(largest, abs(float(diagonal[taken])), size)
-        taken += 1
-    small = np.diag(diagonal[:taken])
-    small += np.diag(beside[: taken - 1], 1) + np.diag(beside[: taken - 1], -1)
-    return np.asarray(np.linalg.eigvalsh(small)[:number])
-
-
 def _carried(borders: FloatArray, own: FloatArray, unit: FloatArray | None) -> FloatArray:
     """Return, summed over draws of the scores, the squares of what annotators' parameters follow.
 
@@ -285,7 +188,7 @@ def matrix_free(
     seed: int = 0,
     probes: int = _PROBES,
     on_draw: Callable[[int, int], None] | None = None,
-) -> Probed:
+) -> tuple[SolvedCovariance, FloatArray | None]:
     """Estimate the diagonals from random vectors, with all that is known exactly taken out.
 
     For y of covariance S⁻¹ and r = S y, Var(s_i) = 1/S_ii + E(y_i − r_i/S_ii)²: the first part,
@@ -310,15 +213,9 @@ def matrix_free(
             on_draw(drawn, probes)
     rest /= probes
     variances = 1.0 / diagonal + rest
-    exactly = None
-    if information.n_items <= MOST_DENSE:
-        exactly = partial(_exactly, information, unit)
-    covariance = MatrixFreeCovariance(variances, solve, exactly)
-    tangled = exactly is not None and (
-        float(rest.sum()) > _TANGLED * float(variances.sum()) or _far_reaching(information)
-    )
+    covariance = SolvedCovariance(variances, solve)
     if not information.heterogeneous:
-        return Probed(covariance, None, tangled)
+        return covariance, None
     if unit is not None:
         own = own - np.square(own * unit) / float(np.square(unit) @ own)
-    return Probed(covariance, np.maximum(own + carried_variance / probes, 0.0), tangled)
+    return covariance, np.maximum(own + carried_variance / probes, 0.0)

@@ -14,16 +14,15 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal._core.unmasked import quantiles
-from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.curved import Curved, RowForces
+from aggcal.aggregation.estimate import QuantifyAtOnce
+from aggcal.aggregation.marginal_posterior import posterior
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.marginal import posterior
-from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import AggcalWarning

@@ -6,23 +6,21 @@ scores, where it was estimated, is part of them.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.progress import named
-from aggcal.aggregation.solve.marginal_fits import MarginalFit
-from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
-from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
-from aggcal.aggregation.uncertainty.covariance import (
-    ALWAYS_DENSE,
+from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
 )
-from aggcal.aggregation.uncertainty.laplace import matrix_free, probes_for
-from aggcal.aggregation.uncertainty.scale import Scale, scale_uncertainty
+from aggcal.aggregation.laplace import matrix_free
+from aggcal.aggregation.scale import scale_uncertainty
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
+from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
+from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
+from aggcal.aggregation.uncertainty import Scale
 from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
 
@@ -59,7 +57,7 @@ def posterior(
     curvature = problem.curvature(fit.state)
     n = problem.rows.n_items
     covariance: Covariance | None = None
-    if n > ALWAYS_DENSE:
+    if n > MOST_DENSE:
         covariance = _matrix_free(fit, problem, curvature, likelihood, seed)
     if covariance is None:
         known, stiffness = _dense(fit, problem, curvature)
@@ -102,10 +100,6 @@ def _dense(
     return matrix + np.outer(push, push) / information, stiffness
 
 
-def _exactly(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> DenseCovariance:
-    return DenseCovariance(_dense(fit, problem, curvature)[0])
-
-
 def _stiffness(fit: MarginalFit, curvature: Curvature) -> float:
     """Return the curvature of c·ŝ in c."""
     return dot(fit.scores, curvature.product(fit.scores))
@@ -117,23 +111,14 @@ def _matrix_free(
     curvature: Curvature,
     likelihood: Objective,
     seed: int,
-) -> Covariance | None:
-    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held.
-
-    None where a matrix should be worked out instead.
-    """
+) -> Covariance:
+    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
     information = information_of(likelihood, fit.scores, fit.beliefs.reliability)
     information.constraints.append(curvature.unit)
     information.fix_location()
-    n = information.n_items
     own = np.maximum(curvature.exact_diagonal, curvature.precision)
-    found = matrix_free(information, seed=seed, probes=probes_for(n, _PROBES))
-    if found.tangled:
-        return None
-    exactly = None
-    if n <= MOST_DENSE:
-        exactly = partial(_exactly, fit, problem, curvature)
-    return found.covariance.scaled(information.diagonal() / own, exactly)
+    covariance, _ = matrix_free(information, seed=seed, probes=_PROBES)
+    return covariance.scaled(information.diagonal() / own)
 
 
 def _forms(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.records import dataclass
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import Covariance
-from aggcal.aggregation.uncertainty.scale import Scale
+from aggcal.aggregation.covariance import Covariance
+from aggcal.aggregation.uncertainty import Scale, Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores

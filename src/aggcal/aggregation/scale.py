@@ -24,6 +24,7 @@ from aggcal._core.text import brief
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem, State
 from aggcal.aggregation.solve.prior_sd import LOG_SD
+from aggcal.aggregation.uncertainty import Scale
 from aggcal.models.beliefs import Beliefs
 from aggcal.models.information import information as information_of
 from aggcal.models.marginal import CLOSE
@@ -44,18 +45,6 @@ _LEAST = 0.5
 """Share of the expected curvature that the observed one counts as at least. Answers that the model
 finds surprising curve the other way; without a bound some scales would be taken as likely because
 an item is flat there."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """What the scale of the scores adds to what the curvature says; no order depends on it."""
-
-    variance: float
-    """Of a factor of all scores."""
-    added: FloatArray
-    """To the variance of each score: by that factor, and by what else is uncertain at others."""
-
-    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)

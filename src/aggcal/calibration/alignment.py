@@ -14,10 +14,9 @@ from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, taken
 from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.aggregation.uncertainty import Covariance, Uncertainty
-from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.matrix_free import independent
-from aggcal.aggregation.uncertainty.paired_by_level import model_level_warnings
+from aggcal.aggregation.covariance import Covariance, independent
+from aggcal.aggregation.groups import model_level_warnings, several
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs

@@ -21,7 +21,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal._core.unmasked import median
-from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.covariance import Covariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW

@@ -19,7 +19,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.unmasked import median
-from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.covariance import Covariance
 from aggcal.calibration.within import deviations, n_levels, telling
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.uncertainty.comparison_graph import CLEAR, MOST_GROUPS, evenly_joined
+from aggcal.aggregation.groups import CLEAR, MOST_GROUPS, evenly_joined
 from aggcal.models.weighted_pairs import WeightedPairs
 
 

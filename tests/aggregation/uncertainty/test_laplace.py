@@ -9,8 +9,8 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.laplace import inverse, laplace
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.laplace import inverse, laplace
 from aggcal.models.information import Information
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of

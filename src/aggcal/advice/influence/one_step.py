@@ -16,7 +16,7 @@ from aggcal._core.progress import counted
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
-from aggcal.aggregation.uncertainty.row_forces import RowForces
+from aggcal.aggregation.curved import RowForces
 from aggcal.models.rows import laplacian
 
 MOST_ITEMS = 1000

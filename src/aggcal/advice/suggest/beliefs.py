@@ -8,7 +8,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError

@@ -13,11 +13,11 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.curved import Curved, RowForces
 from aggcal.aggregation.disagreement import Camps
-from aggcal.aggregation.estimate import MANY_JUDGMENTS
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, QuantifyAtOnce, refuse_apart, refuse_pieces
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.by_camp import ByCamp, fit_by_camp
 from aggcal.aggregation.general.camps import find_camps
@@ -28,14 +28,11 @@ from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.general.problem import State
 from aggcal.aggregation.protocols import Aggregator, Curvature
-from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
+from aggcal.aggregation.robust import Answers
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import State as MarginalState
 from aggcal.aggregation.start import not_converged
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.robust import Answers
-from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning

@@ -8,13 +8,12 @@ from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal._core.triangles import add_squares
+from aggcal.aggregation.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem
 from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
+from aggcal.aggregation.laplace import laplace
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance, DenseCovariance
-from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
 from aggcal.models.information import information as information_of
@@ -99,12 +98,7 @@ def many_scores(
     information = information_of(likelihood, scores, reliabilities)
     information.constraints.append(found.unit)
     covariance, _ = laplace(information, seed=seed, probes=_PROBES)
-    factors = information.diagonal() / found.score_precision
-    if isinstance(covariance, MatrixFreeCovariance):
-        return covariance.scaled(factors)
-    root = np.sqrt(factors)
-    matrix = covariance.matrix if isinstance(covariance, DenseCovariance) else np.diag(root)
-    return DenseCovariance(root[:, None] * matrix * root)
+    return covariance.scaled(information.diagonal() / found.score_precision)
 
 
 def _score_precision(problem: Problem, curvature: Curvature) -> FloatArray:
