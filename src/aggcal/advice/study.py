@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import Calibration

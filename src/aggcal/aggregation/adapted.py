@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import Progress, Start

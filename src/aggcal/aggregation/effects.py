@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import quantiles
 from aggcal.aggregation.disagreement import Camps
 
 
@@ -149,7 +148,7 @@ class Axis:
     @property
     def ends(self) -> tuple[float, float]:
         """Where the two ends stand: a tenth of the annotators is beyond each."""
-        low, high = quantiles(self.stances, EDGES)
+        low, high = np.quantile(self.stances, EDGES)
         return float(low), float(high)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
-from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit

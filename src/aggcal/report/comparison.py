@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, TableError, some
 from aggcal.metrics import kendall, spearman

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
@@ -11,7 +11,6 @@ from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
 from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
 from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import Population, effective
 from aggcal.advice.check.clusters import Clusters

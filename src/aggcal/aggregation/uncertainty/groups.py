@@ -17,7 +17,6 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.blas import in_one_thread
-from aggcal._core.unmasked import distinct
 from aggcal.aggregation.uncertainty.comparison_graph import (
     CLEAR,
     MOST_GROUPS,
@@ -167,7 +166,7 @@ def weak_warnings(
     >>> found.what
     "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
     """
-    number, pieces = (len(distinct(each)) for each in (label, component))
+    number, pieces = (len(np.unique(each)) for each in (label, component))
     if number == pieces:
         return ()
     across = int(judgments.count[label[judgments.left] != label[judgments.right]].sum())

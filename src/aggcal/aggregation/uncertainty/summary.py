@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal._core.blas import in_one_thread
 from aggcal._core.compiled_scipy import expit
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance

@@ -15,12 +15,12 @@ the other way round fits neither kind, and the second better: the weight is then
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.models.features.gppl import row_losses
 from aggcal.models.rows import Rows
 
