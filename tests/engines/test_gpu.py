@@ -10,7 +10,6 @@ import pytest
 from test_sharded import by_mode
 
 import aggcal
-from aggcal._core.elsewhere import beside, fetched
 from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.engines.gpu.pairs import DevicePairs
@@ -150,10 +149,10 @@ def test_pairs_are_multiplied_as_on_this_machine() -> None:
     weight = random.exponential(size=20_000)
     here, there = (each.of(left, right, weight, 700) for each in (WeightedPairs, DevicePairs))
     for vector in (random.normal(size=700), np.ones(700), np.zeros(700), -1e-9 * np.ones(700)):
-        size, moved = np.abs(vector).max(), beside(vector, there.weight)
-        found = fetched(there.neighbours(moved))
+        size, moved = np.abs(vector).max(), np.asarray(vector, like=there.weight)
+        found = there.neighbours(moved).get()
         np.testing.assert_allclose(found, here.neighbours(vector), atol=1e-4 * size)
-        np.testing.assert_array_equal(fetched(there.neighbours(moved)), found)
+        np.testing.assert_array_equal(there.neighbours(moved).get(), found)
 
 
 @on_a_gpu
@@ -228,16 +227,16 @@ def test_standard_errors_of_many_items(method: str) -> None:
     np.testing.assert_allclose(there.product(vector), here.product(vector), atol=1e-5 * size)
     if precision is not None:
         some = np.random.default_rng(7).normal(size=(judgments.n_items, LANES)).astype(np.float32)
-        moved = beside(some, there.probes(np.random.default_rng(8)))
+        moved = np.asarray(some, like=there.probes(np.random.default_rng(8)))
         for name in ("products", "borders"):
-            expected, found = getattr(here, name)(some), fetched(getattr(there, name)(moved))
+            expected, found = getattr(here, name)(some), getattr(there, name)(moved).get()
             size = np.abs(expected).max()
             np.testing.assert_allclose(found, expected, atol=1e-5 * size)
         ones = np.ones(len(here.inner))
         np.testing.assert_allclose(there.shared(ones), here.shared(ones), atol=1e-5)
     # Draws have the covariance S: along any vector v their variance is v'Sv.
     random = np.random.default_rng(6)
-    along = np.ravel([fetched(there.probes(random)).T @ vector for _ in range(100)])
+    along = np.ravel([there.probes(random).get().T @ vector for _ in range(100)])
     assert np.var(along) == pytest.approx(vector @ here.product(vector), rel=0.25)
 
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggcal._core.loaded import is_a
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.selection.comparison import Comparison
 from aggcal.calibration import Calibration
 from aggcal.calibration.prediction import Prediction
 from aggcal.data.base import AnyJudgments
@@ -18,11 +18,13 @@ from aggcal.data.control import Control
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
+from aggcal.datasets import Dataset
 from aggcal.engines import prepare
 from aggcal.engines.gathering import gathered
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
+from aggcal.simulation import Simulation
 
 
 @runtime_checkable
@@ -70,9 +72,6 @@ class Study:
             if isinstance(given, kind):
                 what = "judgments" if kind is AnyJudgments else type(given).__name__
                 return cls(what, **told(given))
-        for (home, name), told in _TOLD_SELDOM.items():
-            if is_a(given, home, name):
-                return cls(name, **told(given))
         if isinstance(given, Prediction | Features | Control) or hasattr(given, "findings"):
             return cls(type(given).__name__)  # results that know nothing of it
         return cls("judgments", prepare(given))
@@ -140,20 +139,11 @@ _TOLD: dict[type, Callable[[Any], dict[str, Any]]] = {
     Suggestions: lambda given: _of_fit(given.consensus),
     Assessed: lambda given: {part: getattr(given, part) for part in _PARTS},
     Estimated: lambda given: _of_fit(given.consensus_, getattr(given, "calibration_", None)),
-}
-"""What each kind of thing tells."""
-
-_TOLD_SELDOM: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
-    ("aggcal.aggregation.selection.comparison", "Comparison"): lambda given: {
-        "judgments": given.judgments
-    },
-    ("aggcal.simulation", "Simulation"): lambda given: {
+    Comparison: lambda given: {"judgments": given.judgments},
+    Simulation: lambda given: {
         "judgments": prepare(given.judgments),
         "scores": read_scores(given.scores),
     },
-    ("aggcal.datasets", "Dataset"): lambda given: {
-        "judgments": given.judgments,
-        "scores": given.scores,
-    },
+    Dataset: lambda given: {"judgments": given.judgments, "scores": given.scores},
 }
-"""The same of classes that few studies need, and whose modules need not be loaded for others."""
+"""What each kind of thing tells."""
