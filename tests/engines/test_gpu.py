@@ -31,6 +31,11 @@ def study(
     return aggcal.read_judgments(columns)
 
 
+def fetched(array: Any) -> np.ndarray:
+    """Return an array of the GPU as one of NumPy's."""
+    return np.asarray(array.get())
+
+
 def test_units_hold_every_row_of_every_tile_once() -> None:
     random = np.random.default_rng(0)
     sizes = random.integers(0, 40_000, 25)
@@ -150,9 +155,9 @@ def test_pairs_are_multiplied_as_on_this_machine() -> None:
     here, there = (each.of(left, right, weight, 700) for each in (WeightedPairs, DevicePairs))
     for vector in (random.normal(size=700), np.ones(700), np.zeros(700), -1e-9 * np.ones(700)):
         size, moved = np.abs(vector).max(), np.asarray(vector, like=there.weight)
-        found = there.neighbours(moved).get()
+        found = fetched(there.neighbours(moved))
         np.testing.assert_allclose(found, here.neighbours(vector), atol=1e-4 * size)
-        np.testing.assert_array_equal(there.neighbours(moved).get(), found)
+        np.testing.assert_array_equal(fetched(there.neighbours(moved)), found)
 
 
 @on_a_gpu
@@ -229,14 +234,14 @@ def test_standard_errors_of_many_items(method: str) -> None:
         some = np.random.default_rng(7).normal(size=(judgments.n_items, LANES)).astype(np.float32)
         moved = np.asarray(some, like=there.probes(np.random.default_rng(8)))
         for name in ("products", "borders"):
-            expected, found = getattr(here, name)(some), getattr(there, name)(moved).get()
+            expected, found = getattr(here, name)(some), fetched(getattr(there, name)(moved))
             size = np.abs(expected).max()
             np.testing.assert_allclose(found, expected, atol=1e-5 * size)
         ones = np.ones(len(here.inner))
         np.testing.assert_allclose(there.shared(ones), here.shared(ones), atol=1e-5)
     # Draws have the covariance S: along any vector v their variance is v'Sv.
     random = np.random.default_rng(6)
-    along = np.ravel([there.probes(random).get().T @ vector for _ in range(100)])
+    along = np.ravel([fetched(there.probes(random)).T @ vector for _ in range(100)])
     assert np.var(along) == pytest.approx(vector @ here.product(vector), rel=0.25)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.selection.comparison import Comparison
 from aggcal.calibration import Calibration
 from aggcal.calibration.prediction import Prediction
 from aggcal.data.base import AnyJudgments
@@ -18,13 +17,11 @@ from aggcal.data.control import Control
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.datasets import Dataset
 from aggcal.engines import prepare
 from aggcal.engines.gathering import gathered
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
-from aggcal.simulation import Simulation
 
 
 @runtime_checkable
@@ -72,6 +69,16 @@ class Study:
             if isinstance(given, kind):
                 what = "judgments" if kind is AnyJudgments else type(given).__name__
                 return cls(what, **told(given))
+        from aggcal.aggregation.selection.comparison import Comparison
+        from aggcal.datasets import Dataset
+        from aggcal.simulation import Simulation
+
+        if isinstance(given, Comparison):
+            return cls("Comparison", given.judgments)
+        if isinstance(given, Dataset):
+            return cls("Dataset", given.judgments, given.scores)
+        if isinstance(given, Simulation):
+            return cls("Simulation", prepare(given.judgments), read_scores(given.scores))
         if isinstance(given, Prediction | Features | Control) or hasattr(given, "findings"):
             return cls(type(given).__name__)  # results that know nothing of it
         return cls("judgments", prepare(given))
@@ -139,11 +146,5 @@ _TOLD: dict[type, Callable[[Any], dict[str, Any]]] = {
     Suggestions: lambda given: _of_fit(given.consensus),
     Assessed: lambda given: {part: getattr(given, part) for part in _PARTS},
     Estimated: lambda given: _of_fit(given.consensus_, getattr(given, "calibration_", None)),
-    Comparison: lambda given: {"judgments": given.judgments},
-    Simulation: lambda given: {
-        "judgments": prepare(given.judgments),
-        "scores": read_scores(given.scores),
-    },
-    Dataset: lambda given: {"judgments": given.judgments, "scores": given.scores},
 }
 """What each kind of thing tells."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpotrs
+from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.compiled_scipy import chdtr, dpotrs
 from aggcal.aggregation.solve.linear import upper_factor
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.matrix_free import independent

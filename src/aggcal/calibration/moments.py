@@ -100,7 +100,7 @@ class Moments:
         >>> round(found.at_most(), 2), found.at_most(9.0)
         (5.63, None)
         """
-        from aggcal._core.compiled_scipy import chdtri
+        from scipy.special import chdtri
 
         largest = (
             self.total * self.degrees_of_freedom / float(chdtri(self.degrees_of_freedom, 0.95))

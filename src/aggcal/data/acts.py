@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from aggcal._core.compiled_scipy import expit
 from aggcal._core.kernels import at, library
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count

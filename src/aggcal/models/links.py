@@ -17,10 +17,10 @@ from functools import cached_property
 from math import pi, sqrt
 
 import numpy as np
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, elementwise
-from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
 from aggcal.errors import check_choice
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]

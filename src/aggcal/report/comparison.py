@@ -197,7 +197,7 @@ class Comparison:
         """
         if not self.moved or self.order.get("certified_opposite"):
             return False
-        from aggcal._core.compiled_scipy import bdtr
+        from scipy.special import bdtr
 
         level, n = min(each.level for each in self.beliefs), len(self.items)
         rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)

@@ -219,7 +219,7 @@ class _Patterns:
             whole = np.zeros((self.m, self.n))
             whole[np.repeat(np.arange(self.m), np.diff(study.starts)), study.item] = data
             return _first(whole @ whole.T)
-        from aggcal._core.compiled_scipy import sparse
+        from scipy import sparse
 
         table = sparse.csr_array((data, study.item, study.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:

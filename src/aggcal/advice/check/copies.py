@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit, logit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit, logit
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance
@@ -202,7 +202,7 @@ class _Said:
 
     def table(self, values: FloatArray) -> csr_array:
         """Return a sparse table, annotators by pairs."""
-        from aggcal._core.compiled_scipy import sparse
+        from scipy import sparse
 
         shape = (len(self.turn), len(self.judged))
         return sparse.coo_array((values, (self.annotator, self.pair)), shape=shape).tocsr()

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, elementwise, sums
-from aggcal._core.compiled_scipy import ndtri
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.testing import holm

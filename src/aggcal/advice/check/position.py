@@ -6,6 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import (
     BoolArray,
@@ -16,7 +17,6 @@ from aggcal._core.arrays import (
     starts_of,
     sums,
 )
-from aggcal._core.compiled_scipy import ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def _move(  # noqa: PLR0917  # columns
     ``curved`` is not needed any more: it becomes what is left, over the diagonal.
     """
     far = step.astype(np.float32)
-    ranges = even(len(found)) if isinstance(found, np.ndarray) else [0, len(found)]
+    ranges = [0, len(found)] if _on_gpu(found) else even(len(found))
 
     def work(begin: int, end: int) -> FloatArray:
         part = slice(begin, end)
@@ -82,10 +83,14 @@ def _move(  # noqa: PLR0917  # columns
 
 def _dots(one: SingleArray, other: SingleArray) -> FloatArray:
     """Return the scalar product of each column with its like."""
-    if not isinstance(one, np.ndarray):  # in the memory of a GPU
+    if _on_gpu(one):
         there: FloatArray = (one * other).sum(axis=0, dtype=np.float64)
         return there
     return np.asarray(np.einsum("ik,ik->k", one, other, dtype=np.float64))
+
+
+def _on_gpu(array: Any) -> bool:
+    return not isinstance(array, np.ndarray)
 
 
 def _over(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -154,7 +154,7 @@ def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from aggcal._core.compiled_scipy import ndtr
+    from scipy.special import ndtr
 
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
