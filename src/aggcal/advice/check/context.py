@@ -8,8 +8,8 @@ from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
-from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
+from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import Population, effective
 from aggcal.advice.check.clusters import Clusters
@@ -123,7 +123,7 @@ class Fitted:
         return cls.by(part, narrowed, grouped)
 
     @classmethod
-    @in_one_thread
+    @one_thread()
     def by(
         cls,
         judgments: Judgments,

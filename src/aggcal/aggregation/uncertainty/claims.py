@@ -23,7 +23,7 @@ from math import ceil, inf
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, SingleArray, TextArray, frozen
-from aggcal._core.blas import in_one_thread
+from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.components import pairs_within, several
 from aggcal.aggregation.uncertainty.covariance import Covariance
@@ -115,7 +115,7 @@ class Claims:
         return int(self.tiers.max(initial=-1)) + 1
 
 
-@in_one_thread
+@one_thread()
 def claims_of(
     scores: FloatArray,
     covariance: Covariance,

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.blas import in_one_thread
+from aggcal._core.machine import one_thread
 from aggcal.aggregation.uncertainty.comparison_graph import (
     CLEAR,
     MOST_GROUPS,
@@ -69,7 +69,7 @@ class Spectrum(NamedTuple):
     """Its slow directions, a column each."""
 
 
-@in_one_thread
+@one_thread()
 def claimed_groups(
     held: AnyJudgments,
     component: IntArray | None,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
-from aggcal._core.blas import in_one_thread
+from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
@@ -63,7 +63,7 @@ class Uncertainty:
     __repr__ = brief
 
     @classmethod
-    @in_one_thread
+    @one_thread()
     def of(
         cls,
         kind: str,
