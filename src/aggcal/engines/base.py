@@ -30,14 +30,13 @@ remembers between questions (curvature, reliabilities to begin with) only saves 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.models.compiled import thurstone
 from aggcal.models.crowd import Crowd
 from aggcal.models.links import link as link_of
