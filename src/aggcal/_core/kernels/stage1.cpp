@@ -200,8 +200,9 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
                 const Real fourth = t * (m * m * (m * m - Real(6) * c) + Real(4) * m * k3 + three * c * c - k4);
                 t_bend = t * (one + e2) * inverse + v * (t_second - two * (t_cross * t_cross + t * t_second));
                 t_slope = t + (v * t_second + h * fourth);
-                t_cross += v * third;
+                t_cross += v * third, t_second += v * fourth;
             }
+            k3 += v * k5, k4 += v * k6;
         } else if constexpr (LAW == TWO_GRADES || LAW == THREE_GRADES) {
             // All is divided by the largest weight, of as many grades as there are.
             const Real e = exp_minus(half * size), e2 = e * e, e3 = e2 * e, e4 = e2 * e2;
