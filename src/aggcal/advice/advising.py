@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from aggcal._core.kernels.threads import beside
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.sample import MANY

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.tables import as_text
 from aggcal.errors import OptionError
 

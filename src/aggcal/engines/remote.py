@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -11,8 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
@@ -242,7 +240,7 @@ def cuts(rows: IntArray, shards: int) -> IntArray:
     earlier = np.maximum(found - 1, 0)
     found = np.where(wanted - ends[earlier] < ends[found] - wanted, earlier, found)
     found[0], found[-1] = 0, len(rows)
-    return distinct(found)
+    return np.unique(found)
 
 
 def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgments]]:

@@ -75,7 +75,7 @@ def reach_of(level: float) -> float:
     >>> round(reach_of(0.95), 2)
     1.96
     """
-    from aggcal._core.compiled_scipy import ndtri
+    from scipy.special import ndtri
 
     return float(ndtri(0.5 + 0.5 * level))
 

@@ -16,8 +16,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.blas import in_one_thread
-from aggcal._core.unmasked import distinct
+from aggcal._core.machine import one_thread
 from aggcal.aggregation.uncertainty.comparison_graph import (
     CLEAR,
     MOST_GROUPS,
@@ -70,7 +69,7 @@ class Spectrum(NamedTuple):
     """Its slow directions, a column each."""
 
 
-@in_one_thread
+@one_thread()
 def claimed_groups(
     held: AnyJudgments,
     component: IntArray | None,
@@ -167,7 +166,7 @@ def weak_warnings(
     >>> found.what
     "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
     """
-    number, pieces = (len(distinct(each)) for each in (label, component))
+    number, pieces = (len(np.unique(each)) for each in (label, component))
     if number == pieces:
         return ()
     across = int(judgments.count[label[judgments.left] != label[judgments.right]].sum())

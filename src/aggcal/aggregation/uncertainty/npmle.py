@@ -8,13 +8,13 @@ follows them, and is too unsure where scores are normal. Half of every probabili
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.compiled_scipy import ndtr, ndtri
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.kernels.threads import each_range, even, in_turn
-from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.npmle import Npmle
@@ -155,13 +154,13 @@ def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from aggcal._core.compiled_scipy import ndtr
+    from scipy.special import ndtr
 
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]
     # Items fall into bins of score and of width: within a bin they count as one.
-    widths = distinct(quantiles(se, np.linspace(0.0, 1.0, 33)))
+    widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, 33)))
     which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
     position = np.rint((scores - grid[0]) / step).astype(np.int64)
     reachable = np.arange(-_GRID + 1, _GRID) * step

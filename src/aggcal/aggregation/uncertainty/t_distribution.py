@@ -17,7 +17,7 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
     >>> round(quantile(0.975, float("inf")), 2), round(quantile(0.975, 2.0), 2)
     (1.96, 4.3)
     """
-    from aggcal._core.compiled_scipy import ndtri, stdtrit
+    from scipy.special import ndtri, stdtrit
 
     return float(
         ndtri(probability)
@@ -34,7 +34,7 @@ def probability_below(value: FloatArray, degrees_of_freedom: float) -> FloatArra
     >>> probability_below(np.array([0.0, np.inf]), 3.0)
     array([0.5, 1. ])
     """
-    from aggcal._core.compiled_scipy import ndtr, stdtr
+    from scipy.special import ndtr, stdtr
 
     return np.asarray(
         ndtr(value) if isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, value)

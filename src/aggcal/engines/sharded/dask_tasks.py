@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
-from aggcal._core.records import dataclass
 from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments

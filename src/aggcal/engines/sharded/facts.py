@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.data.control import (
     Control,
     Covariates,
@@ -110,7 +110,7 @@ class FactsAway(Facts):
             for name, weights in found.category_weights.items()
         }
         groups = found.cells.get("context", np.empty(0, dtype=np.int64)) // judgments.n_items
-        self.n_contexts = len(distinct(groups))
+        self.n_contexts = len(np.unique(groups))
 
     def check_control(self, control: Control) -> None:
         """Refuse judgments for which values are missing, or of which they cannot explain any."""

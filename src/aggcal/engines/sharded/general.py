@@ -6,14 +6,13 @@ annotators were found last is sent with each question, as in `integrals`.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
 from aggcal.engines.base import Parts, Shards

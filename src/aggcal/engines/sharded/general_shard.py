@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from uuid import uuid4
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Lasting, Parts
 from aggcal.models.general.at import Place, integrate

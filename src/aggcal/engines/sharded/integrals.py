@@ -6,13 +6,13 @@ question, so that a shard which was lost and made again answers as it would have
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.records import dataclass
 from aggcal.engines.base import Lasting, Model, Parts
 from aggcal.engines.sharded.rows import ShardedCrowd, ShardedRows
 from aggcal.models.beliefs import Beliefs, Population

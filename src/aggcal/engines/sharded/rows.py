@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -11,7 +11,6 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray
-from aggcal._core.records import dataclass
 from aggcal.engines.base import FitPoint, InformationPoint, Model, Parts, Shards
 from aggcal.models.compiled import thurstone
 from aggcal.models.crowd import Crowd, crowd

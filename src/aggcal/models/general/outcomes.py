@@ -200,7 +200,7 @@ def rao_kupper_probabilities(advantage: FloatArray, readiness: FloatArray) -> Fl
     >>> rao_kupper_probabilities(np.zeros(1), np.zeros(1)).round(3)
     array([[0.269, 0.269, 0.462]])
     """
-    from aggcal._core.compiled_scipy import expit
+    from scipy.special import expit
 
     cut = _cut(readiness)
     tie = -np.expm1(-2.0 * cut) * expit(cut - advantage) * expit(cut + advantage)
