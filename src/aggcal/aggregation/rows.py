@@ -23,6 +23,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.data.weights import answers as number_of_answers
 
 GAP, AXIS, TIE = "gap", "axis", "tie"
@@ -317,11 +318,7 @@ def pooled(rows: Rows) -> Rows:
 
 def _questions(judgments: Judgments, plan: Plan, grades: int) -> Rows:
     """Lay out what was asked and answered, without the unknowns."""
-    keys: dict[str, CodeArray] = {}
-    if plan.keys:
-        if judgments.context is not None:
-            keys["context"] = judgments.context
-        keys |= {f"by {each.name}": each.code for each in judgments.categories}
+    keys = codes_of(judgments) if plan.keys else {}
     answers, levels = answers_of(judgments, ties=plan.ties, grades=plan.grades, least=grades)
     left, right = judgments.left, judgments.right
     if not plan.sides:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any
 from uuid import uuid4
@@ -26,7 +27,7 @@ from aggcal.aggregation.families import Family
 from aggcal.aggregation.rows import Numbers, Plan, Rows, rows_by_plan
 from aggcal.aggregation.tape import Mean, Tape
 from aggcal.data.base import AnyJudgments
-from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.engines.base import Shard, Shards
 from aggcal.engines.remote import RemoteJudgments
 
@@ -70,7 +71,7 @@ class ShardedRows(Rows):
         sizes, weights, levels = zip(*answers, strict=True)
         counts = [len(each) for each in sizes]
         edges = np.cumsum([0, *(_mine(plan, count) for count in counts)])
-        like = rows_by_plan(_none(judgments), plan, numbers)
+        like = rows_by_plan(judgments.without_rows(), plan, numbers)
         return cls(
             like.left,
             like.right,
@@ -97,8 +98,7 @@ class ShardedRows(Rows):
 
     def cut(self, values: FloatArray) -> list[FloatArray]:
         """Return the part of each shard of values by annotator."""
-        pairs = zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True)
-        return [values[first:end] for first, end in pairs]
+        return [values[first:end] for first, end in pairwise(self.edges.tolist())]
 
     def each(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Call a function with every shard, its layout, and its own entry of each column."""
@@ -152,8 +152,7 @@ class ShardedAnnotators:
         return tape, posterior
 
     def _parts(self, whole: Any) -> list[Any]:
-        edges = self.rows.edges.tolist()
-        return [whole.of(slice(a, b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [whole.of(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
 
     def _tape(
         self, rule: str, arguments: Sequence[tuple[Any, ...]], options: Any = None
@@ -180,14 +179,12 @@ class ShardedTape(Tape):
     def set_means(self, means: list[Mean]) -> None:
         """Add unknown prior means; the complete information of each is the first shard's."""
         self.means = means
-        self._ask("set_means", *zip(*(self._cut_mean(mean) for mean in means), strict=True))
+        self._ask("set_means", *map(self._cut_mean, means))
 
     def _cut_mean(self, mean: Mean) -> list[Mean]:
         pulls, forces = self.rows.cut(mean.pulls), self.rows.cut(mean.force)
         curves = [mean.curve, *([0.0] * (len(pulls) - 1))]
-        return [
-            Mean(mean.index, *each) for each in zip(pulls, forces, curves, strict=True)
-        ]
+        return [Mean(mean.index, *each) for each in zip(pulls, forces, curves, strict=True)]
 
     @property
     def gradient(self) -> FloatArray:  # type: ignore[override]  # a sum
@@ -258,9 +255,7 @@ def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
 def _numbers(shard: Shard, plan: Plan) -> Numbers:
     """Return what a shard has of what all must number alike."""
     judgments, cells, n = shard.judgments, {}, shard.judgments.n_items
-    codes = {f"by {each.name}": each.code for each in judgments.categories}
-    if judgments.context is not None:
-        codes["context"] = judgments.context
+    codes = codes_of(judgments)
     for name in plan.cells:
         known = codes[name] >= 0
         group = codes[name].astype(np.int64)[known] * n
@@ -274,11 +269,6 @@ def _numbers(shard: Shard, plan: Plan) -> Numbers:
 def _united(one: Numbers, two: Numbers) -> Numbers:
     cells = {name: np.union1d(codes, two.cells[name]) for name, codes in one.cells.items()}
     return Numbers(cells, max(one.grades, two.grades))
-
-
-def _none(judgments: RemoteJudgments) -> Judgments:
-    """Return no judgments, parted by what these are parted by."""
-    return judgments.without_rows()
 
 
 def _mine(plan: Plan, annotators: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,12 +13,10 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal.data.base import AnyJudgments
+from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import Categories
-from aggcal.engines.base import Engine, Parts, Shards
-from aggcal.engines.sharded.rows import ShardedRows
-from aggcal.models.general.facts import codes_of
-from aggcal.models.rows import Rows, rows_of
+from aggcal.data.row_columns import Categories, codes_of
+from aggcal.engines.base import Engine, Shard, Shards
 
 GRADE, CONTEXT = "grade", "context"
 
@@ -33,6 +32,56 @@ class RowColumns(NamedTuple):
     times: IntArray
     further: Mapping[str, np.ndarray] = MappingProxyType({})
     """Grades, and numbers of contexts and categories: ``grade``, ``context``, ``by NAME``."""
+
+
+class Piece(tuple[Any, ...]):
+    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
+
+    Pickled, that takes no room. The last entry maps names to further columns.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, columns: RowColumns) -> Piece:
+        """Leave out what is 1 throughout."""
+        return cls((*columns[:3], *(None if is_one(c) else c for c in columns[3:6]), columns[6]))
+
+    def columns(self) -> RowColumns:
+        """Return all columns."""
+        rows = len(self[0])
+        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
+        rest: list[Any] = [
+            np.broadcast_to(one, (rows,)) if column is None else column
+            for column, one in zip(self[3:6], ones, strict=True)
+        ]
+        return RowColumns(*self[:3], *rest)._replace(further=self[6])
+
+
+def is_one(column: np.ndarray) -> bool:
+    """Whether a column is 1 throughout."""
+    # A column that was sent from one worker to another is no longer known to be constant.
+    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
+
+
+def together(pieces: Sequence[Piece]) -> Piece:
+    """Put the rows of shards one after the other.
+
+    Examples
+    --------
+    >>> code = np.zeros(1, dtype=np.int32)
+    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
+    >>> two = Piece((code + 1, code, code, None, None, None, {}))
+    >>> together([one, two])[5]
+    array([2, 1])
+    """
+    whole = [piece.columns() for piece in pieces]
+    columns = (
+        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
+        for k in range(6)
+    )
+    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
+    return Piece((*columns, further))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.arrays import IntArray
+from aggcal.engines import dask_tasks
+from aggcal.engines.dask_pieces import cut_out
 from aggcal.engines.remote import cuts
-from aggcal.engines.sharded import dask_tasks
-from aggcal.engines.sharded.dask_pieces import cut_out
 from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
 from aggcal.io.formats._parting import OF_A_RANKING, categories_of
@@ -20,7 +20,7 @@ from aggcal.io.tables.parquet import refuse_partitions
 if TYPE_CHECKING:
     from distributed import Future
 
-    from aggcal.engines.sharded.dask import Dask
+    from aggcal.engines.dask import Dask
 
 BRANCHES = 8
 """Answers that one task adds up: more make the tree of sums flatter and each task longer."""
@@ -70,8 +70,8 @@ class ShardsOfFiles:
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
             mine = [submit(cut_out, part, first, last) for part in ours]
-            sizes, sided = (n, last - first), bool(numbering.about["sided"])
-            shards.append(submit(dask_tasks.shard_of, mine, k, first, sizes, sided, home=homes[k]))
+            sizes = n, last - first
+            shards.append(submit(dask_tasks.shard_of, mine, first, sizes, home=homes[k]))
         return shards
 
     def _watch(self, level: list[Future]) -> None:

@@ -8,39 +8,10 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant
-from aggcal.engines.remote import RowColumns
+from aggcal.engines.remote import Piece, RowColumns, is_one
 
 _WIDEST_KEY = 2**62  # largest key that int64 adds up safely
 _PIECE = 1 << 16  # rows that are worked on at a time: they fit the cache
-
-
-class Piece(tuple[Any, ...]):
-    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
-
-    Pickled, that takes no room. The last entry maps names to further columns.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, columns: RowColumns) -> Piece:
-        """Leave out what is 1 throughout."""
-        return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:6]), columns[6]))
-
-    def columns(self) -> RowColumns:
-        """Return all columns."""
-        rows = len(self[0])
-        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
-        rest: list[Any] = [
-            np.broadcast_to(one, (rows,)) if column is None else column
-            for column, one in zip(self[3:6], ones, strict=True)
-        ]
-        return RowColumns(*self[:3], *rest)._replace(further=self[6])
-
-
-def _ones(column: np.ndarray) -> bool:
-    # A column that was sent from one worker to another is no longer known to be constant.
-    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
 
 
 def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
@@ -55,33 +26,13 @@ def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
     return Piece((part[0][begin:end] - np.int32(first), *rest, further))
 
 
-def together(pieces: Sequence[Piece]) -> Piece:
-    """Put the rows of shards one after the other.
-
-    Examples
-    --------
-    >>> code = np.zeros(1, dtype=np.int32)
-    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
-    >>> two = Piece((code + 1, code, code, None, None, None, {}))
-    >>> together([one, two])[5]
-    array([2, 1])
-    """
-    whole = [piece.columns() for piece in pieces]
-    columns = (
-        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
-        for k in range(6)
-    )
-    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
-    return Piece((*columns, further))
-
-
 def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     """Put columns one after the other, sort them, and merge equal rows."""
     if len(parts) == 1:
         return parts[0]
     names = list(parts[0].further)
     plain = not names and all(
-        _ones(p.outcome) and _ones(p.weight) and _ones(p.times) for p in parts
+        is_one(p.outcome) and is_one(p.weight) and is_one(p.times) for p in parts
     )
     last = max(int(part.annotator[-1]) for part in parts)
     fits = (last + 1) * n_items * n_items < _WIDEST_KEY

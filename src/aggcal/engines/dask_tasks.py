@@ -22,17 +22,16 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, cons
 from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
-from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
-from aggcal.engines.sharded.dask_pieces import Piece, joined
-from aggcal.engines.sharded.shard import Shard
+from aggcal.data.row_columns import codes_of
+from aggcal.engines.base import Shard
+from aggcal.engines.dask_pieces import joined
+from aggcal.engines.remote import CONTEXT, GRADE, Piece, RowColumns, further_columns, nameless
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.encoding import is_without, without_note
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.writing.scratch import scratch_folder
-from aggcal.models.general.facts import codes_of
 
 _MOST_ASIDE = 10_000  # rows named in an error: all of them could fill the memory
 
@@ -370,16 +369,10 @@ def _further(part: Judgments, names: Numbering) -> dict[str, np.ndarray]:
     return found
 
 
-def shard_of(
-    parts: Sequence[Piece | None],
-    index: int,
-    first: int,
-    sizes: tuple[int, int],
-    sided: bool,  # noqa: FBT001  # tasks are called by position
-) -> Shard:
+def shard_of(parts: Sequence[Piece | None], first: int, sizes: tuple[int, int]) -> Shard:
     """Make a shard of its pieces; rows that are equal are merged (6).
 
     ``sizes`` are the numbers of all items and of its annotators.
     """
     columns = joined([part.columns() for part in parts if part is not None], sizes[0])
-    return Shard.of(nameless(columns, *sizes), index, first, sided=sided)
+    return Shard(nameless(columns, *sizes), first)
