@@ -24,10 +24,9 @@ from uuid import uuid4
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines import dask_tasks
 from aggcal.engines.base import Shard, Shards, ThreadedShards
 from aggcal.engines.dask_cluster import PATIENCE, check_asked, check_workers, connected
-from aggcal.engines.dask_files import ShardsOfFiles
+from aggcal.engines.dask_reading import ShardsOfFiles, shard_of
 from aggcal.engines.remote import (
     Piece,
     RemoteJudgments,
@@ -167,9 +166,7 @@ class Dask:
                 )  # fmt: skip
                 sent = self.client.scatter(Piece.of(columns), hash=False, workers=[homes[k]])
                 sizes = judgments.n_items, piece.n_annotators
-                futures.append(
-                    self.submit(dask_tasks.shard_of, [sent], first, sizes, home=homes[k])
-                )
+                futures.append(self.submit(shard_of, [sent], first, sizes, home=homes[k]))
             return futures
 
         return RemoteJudgments.of_shards(about, self._shards_of(made), self)
