@@ -77,7 +77,7 @@ class ShardsOfFiles:
     def __call__(self) -> list[Future]:
         """Read the files on the workers, and cut their rows between annotators."""
         engine, submit = self._engine, self._engine.submit
-        read = [submit(read, file, self._how) for file in self._files]
+        read = [submit(read_file, file, self._how) for file in self._files]
         level = [submit(summary, file, part) for file, part in zip(self._files, read, strict=True)]
         self._watch(level)
         while len(level) > 1:
@@ -206,7 +206,7 @@ class Reading:
     threads: int
 
 
-def read(path: str, how: Reading) -> Judgments | None:
+def read_file(path: str, how: Reading) -> Judgments | None:
     """Read one file (1)."""
     import fsspec
 
