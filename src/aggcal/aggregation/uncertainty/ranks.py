@@ -10,6 +10,7 @@ from math import inf, isinf
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.kernels.threads import each_range, even, in_turn
@@ -154,8 +155,6 @@ def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from scipy.special import ndtr
-
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]
