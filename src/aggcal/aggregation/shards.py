@@ -24,6 +24,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.annotators import Annotators, Point, Posterior, Prior
 from aggcal.aggregation.families import Family
+from aggcal.aggregation.native import annotators_of
 from aggcal.aggregation.rows import Numbers, Plan, Rows, rows_by_plan
 from aggcal.aggregation.tape import Mean, Tape
 from aggcal.data.base import AnyJudgments
@@ -128,9 +129,9 @@ class ShardedAnnotators:
         """Look for the modes where they are when gaps are multiplied by a factor."""
         self.rows.each(_rescale, [factor] * self._number)
 
-    def alike(self, unknowns: FloatArray) -> Tape:
+    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
         """Everybody has γ = 1 and nothing of their own."""
-        return self._tape("alike", [(unknowns,)] * self._number)[0]
+        return self._tape("alike", [(unknowns, grades)] * self._number)[0]
 
     def maximised(self, unknowns: FloatArray, prior: Prior, **options: Any) -> Tape:
         """Each θ_u is at its mode."""
@@ -151,8 +152,15 @@ class ShardedAnnotators:
         )
         return tape, posterior
 
+    def expected_grades(
+        self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
+    ) -> FloatArray:
+        """Return the weight of each strength of answer that is to be expected."""
+        same = [[each] * self._number for each in (unknowns, grades)]
+        return reduce(add, self.rows.each(_expected_grades, self._parts(posterior), *same))
+
     def _parts(self, whole: Any) -> list[Any]:
-        return [whole.of(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
+        return [whole.part(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
 
     def _tape(
         self, rule: str, arguments: Sequence[tuple[Any, ...]], options: Any = None
@@ -315,7 +323,7 @@ def _move(  # noqa: PLR0917  # called by position
     """Dispose of a shard's annotators at a point; return the value and what is known of them."""
     rows, kept = _laid_out(shard, layout)
     if "annotators" not in kept:
-        kept["annotators"] = Annotators(rows, *family)
+        kept["annotators"] = annotators_of(rows, *family)
     annotators: Annotators = kept["annotators"]
     shard.memory.pop("tape", None)  # the memory of two is not needed
     result = getattr(annotators, rule)(*arguments, **options)
@@ -324,6 +332,17 @@ def _move(  # noqa: PLR0917  # called by position
         more = annotators.theta
     shard.memory["tape"] = name, tape
     return tape.value, more
+
+
+def _expected_grades(
+    shard: Shard,
+    layout: str,
+    posterior: Posterior,
+    unknowns: FloatArray,
+    grades: tuple[float, ...],
+) -> FloatArray:
+    annotators: Annotators = _laid_out(shard, layout)[1]["annotators"]
+    return annotators.expected_grades(unknowns, posterior, grades)
 
 
 def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -> Any:
