@@ -184,10 +184,16 @@ class ShardedTape(Tape):
         super().__init__(rows, value, {}, {}, {})
         self._name, self._columns = name, columns
 
-    def set_means(self, means: list[Mean]) -> None:
-        """Add unknown prior means; the complete information of each is the first shard's."""
-        self.means = means
-        self._ask("set_means", *map(self._cut_mean, means))
+    @property
+    def means(self) -> list[Mean]:  # type: ignore[override]  # shards are told
+        """Unknown prior means; the complete information of each is the first shard's."""
+        return self._means
+
+    @means.setter
+    def means(self, means: list[Mean]) -> None:
+        self._means = means
+        if means:
+            self._ask("means", *map(self._cut_mean, means))
 
     def _cut_mean(self, mean: Mean) -> list[Mean]:
         pulls, forces = self.rows.cut(mean.pulls), self.rows.cut(mean.force)
@@ -238,8 +244,8 @@ class ShardedTape(Tape):
             return self.rows.each(_ask, *same, *columns)
         except ForgottenError:
             self.rows.each(_move, *self._columns)
-            if self.means and question != "set_means":
-                self.set_means(self.means)
+            if question != "means":
+                self.means = self._means
             return self.rows.each(_ask, *same, *columns)
 
 
@@ -351,7 +357,7 @@ def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -
     kept, tape = shard.memory.get("tape", ("", None))
     if kept != name:
         raise ForgottenError(name)
-    if question == "set_means":
+    if question == "means":
         tape.means = list(arguments)
         return None
     answer = getattr(tape, question)
