@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Generic, NamedTuple, NoReturn, TypeVar
@@ -12,10 +12,8 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.blas import in_one_thread
-from aggcal._core.records import dataclass
+from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
-from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
@@ -42,7 +40,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import OptionError, TooLittleDataError, check_choice
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
@@ -88,7 +86,7 @@ class Last(Generic[Result]):
     def __init__(self) -> None:
         self._kept: tuple[FloatArray, int, Result] | None = None
 
-    @in_one_thread
+    @one_thread()
     def of(self, scores: FloatArray, seed: int, work: Callable[[], Result]) -> Result:
         """Return the result for these scores; it is worked out if it is not the last one."""
         if self._kept is None or self._kept[0] is not scores or self._kept[1] != seed:
@@ -452,7 +450,7 @@ class Quantify:
         assert isinstance(own, Curved)  # noqa: S101  # others cannot place
         problem = own.problem(rows_of(judgments), consensus)
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        theta = own.parameters(np.where(np.isnan(known), median(consensus.reliabilities), known))
+        theta = own.parameters(np.where(np.isnan(known), np.median(consensus.reliabilities), known))
         owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
         rows, theta = problem.rows, theta[owner]
         found, sd = np.empty(len(new)), np.empty(len(new))
@@ -514,7 +512,7 @@ class Quantify:
     ) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameter and their probabilities."""
         found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        typical = median(consensus.reliabilities)
+        typical = float(np.median(consensus.reliabilities))
         nodes = own.parameters(np.where(np.isnan(found), typical, found))
         if len(nodes) != len(found):
             nodes = np.ones(len(found))

@@ -29,8 +29,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, frozen, ranks, sums
-from aggcal._core.blas import in_one_thread
-from aggcal._core.unmasked import distinct
+from aggcal._core.machine import one_thread
 from aggcal.aggregation.covariance import Covariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
@@ -126,7 +125,7 @@ def n_components(component: IntArray | None) -> int:
     >>> n_components(None), n_components(np.array([0, 1, 0]))
     (1, 2)
     """
-    return 1 if component is None else len(distinct(component))
+    return 1 if component is None else len(np.unique(component))
 
 
 def pairs_within(component: IntArray | None, n: int) -> int:
@@ -177,7 +176,7 @@ class Spectrum(NamedTuple):
     """Its slow directions, a column each."""
 
 
-@in_one_thread
+@one_thread()
 def claimed_groups(
     held: AnyJudgments,
     component: IntArray | None,

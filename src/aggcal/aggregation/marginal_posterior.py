@@ -58,7 +58,7 @@ def posterior(
     n = problem.rows.n_items
     covariance: Covariance | None = None
     if n > MOST_DENSE:
-        covariance = _matrix_free(fit, problem, curvature, likelihood, seed)
+        covariance = _matrix_free(fit, curvature, likelihood, seed)
     if covariance is None:
         known, stiffness = _dense(fit, problem, curvature)
         covariance = DenseCovariance(known)
@@ -107,7 +107,6 @@ def _stiffness(fit: MarginalFit, curvature: Curvature) -> float:
 
 def _matrix_free(
     fit: MarginalFit,
-    problem: MarginalProblem,
     curvature: Curvature,
     likelihood: Objective,
     seed: int,

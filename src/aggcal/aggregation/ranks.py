@@ -11,16 +11,15 @@ within its own component, [a, b], becomes [a, b + n'].
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
-from aggcal._core.compiled_scipy import ndtr, ndtri
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.groups import members
 
@@ -68,7 +67,7 @@ def t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """
     if isinf(degrees_of_freedom):
         return float(ndtri(probability))
-    from aggcal._core.compiled_scipy import stdtrit
+    from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, probability))
 
@@ -83,7 +82,7 @@ def t_probability(value: FloatArray, degrees_of_freedom: float) -> FloatArray:
     """
     if isinf(degrees_of_freedom):
         return np.asarray(ndtr(value))
-    from aggcal._core.compiled_scipy import stdtr
+    from scipy.special import stdtr
 
     return np.asarray(stdtr(degrees_of_freedom, value))
 
@@ -386,7 +385,7 @@ def _by_expectation(
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]
     # Items fall into bins of score and of width: within a bin they count as one.
-    widths = distinct(quantiles(se, np.linspace(0.0, 1.0, _WIDTHS)))
+    widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, _WIDTHS)))
     which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
     position = np.rint((scores - grid[0]) / step).astype(np.int64)
     distance, above = np.arange(-_GRID + 1, _GRID) * step, np.zeros(_GRID)

@@ -16,13 +16,13 @@ of the model are. What the prior tells is not widened: the covariance becomes V 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf, sqrt
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
-from aggcal._core.records import dataclass, field
 from aggcal._core.text import brief
 from aggcal.aggregation.covariance import Covariance, DenseCovariance
 from aggcal.data.judgments import Judgments

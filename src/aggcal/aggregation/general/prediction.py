@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray
 
@@ -200,8 +201,6 @@ def rao_kupper_probabilities(advantage: FloatArray, readiness: FloatArray) -> Fl
     >>> rao_kupper_probabilities(np.zeros(1), np.zeros(1)).round(3)
     array([[0.269, 0.269, 0.462]])
     """
-    from aggcal._core.compiled_scipy import expit
-
     cut = _cut(readiness)
     tie = -np.expm1(-2.0 * cut) * expit(cut - advantage) * expit(cut + advantage)
     return np.stack([expit(advantage - cut), expit(-advantage - cut), tie]).T
