@@ -17,7 +17,14 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.text import brief
-from aggcal.aggregation.families import HONESTY, RELIABILITY, Adjacent, Family, Terms
+from aggcal.aggregation.families import (
+    HONESTY,
+    RELIABILITY,
+    Adjacent,
+    Family,
+    Terms,
+    root_information,
+)
 from aggcal.aggregation.rows import GAP, Rows
 from aggcal.aggregation.tape import Tape
 
@@ -273,6 +280,27 @@ class Annotators:
         self.theta = mode.theta
         value = float(mode.value.sum())
         return Tape(rows, value, force, curve, pulls, inverse_root=inverse_root)
+
+    def expected(
+        self, unknowns: FloatArray, theta: FloatArray, prior: Prior | None
+    ) -> tuple[Tape, FloatArray]:
+        """Return the expected (Fisher) information of wins, θ_u eliminated, and Var θ_u.
+
+        The variances are of parameters given the unknowns; ``theta`` has a parameter an annotator.
+        """
+        rows, weight = self.rows, self.rows.answers.weight
+        gap = rows.channels[GAP].gather(unknowns)
+        _, roots = root_information(self.family, gap, rows.per_row(theta))
+        force, curve = {GAP: np.zeros(len(rows))}, {(GAP, GAP): weight * roots[GAP] ** 2}
+        if prior is None:
+            none = {GAP: np.empty((0, len(rows)))}
+            return Tape(rows, 0.0, force, curve, none), np.zeros(len(theta))
+        (name,) = self.family.names
+        precision = rows.by_annotator(weight * roots[name] ** 2)
+        precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
+        pulls = {GAP: (weight * roots[GAP] * roots[name])[None]}
+        inverse_root = precision[:, None, None] ** -0.5
+        return Tape(rows, 0.0, force, curve, pulls, inverse_root=inverse_root), 1.0 / precision
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""

@@ -10,8 +10,10 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.annotators import Beta
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.families import Mixture
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.solve.fit import (
     Fit,
@@ -39,7 +41,6 @@ from aggcal.errors import OptionError, check_choice
 from aggcal.models.crowd import MARGIN, Crowd, crowd
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal_crowd import integrated_crowd
-from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
 from aggcal.registry.literals import Estimator
@@ -212,11 +213,29 @@ class CrowdAggregator:
         """η is a chance."""
         return 0.0, 1.0
 
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective of these rows."""
-        if consensus.prior is None:
-            raise ValueError("the crowd mixtures always have a prior")
-        return self._problem(rows, consensus.prior.score_precision)
+    @property
+    def family(self) -> Mixture:
+        """The likelihood of wins."""
+        return Mixture(link_of(self.link), self.width)
+
+    def penalty(
+        self, scores: FloatArray, consensus: Consensus
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return what the scores' prior adds to the objective, and its two derivatives."""
+        precision = 0.0 if consensus.prior is None else consensus.prior.score_precision
+        value = 0.5 * precision * float(scores @ scores)
+        slope, curvature = precision * scores, np.full(len(scores), precision)
+        if self.virtual > 0.0:
+            link = link_of(self.link)
+            won, lost = link.terms(scores / self.width), link.terms(-scores / self.width)
+            value += self.virtual * float((won[0] + lost[0]).sum())
+            slope = slope + self.virtual / self.width * (lost[1] - won[1])
+            curvature = curvature + self.virtual / self.width**2 * (lost[2] + won[2])
+        return value, slope, curvature
+
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Beta:  # noqa: ARG002
+        """Return the prior of η."""
+        return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)
 
     def parameters(self, reliabilities: FloatArray) -> FloatArray:
         """Return η, kept off the ends of its interval."""
@@ -226,10 +245,6 @@ class CrowdAggregator:
         """Return those of the Beta prior of η."""
         total = self.alpha + self.beta
         return self.alpha / total, sqrt(self.alpha * self.beta / (total + 1.0)) / total
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:  # noqa: ARG002
-        """Return none: a chance of honest reports does not stretch the scores."""
-        return None
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way."""

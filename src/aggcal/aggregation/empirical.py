@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import log, sqrt
 
 import numpy as np
@@ -43,7 +43,6 @@ from aggcal.aggregation.rows import (
     COMMON_POSITION,
     CONTEXT_READINESS,
     CONTROL,
-    GAP,
     SCORES,
     Rows,
 )

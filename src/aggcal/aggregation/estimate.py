@@ -14,6 +14,8 @@ from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
+from aggcal._core.text import brief
+from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
@@ -22,19 +24,16 @@ from aggcal.aggregation.covariance import (
     DrawnCovariance,
     SolvedCovariance,
 )
-from aggcal.aggregation.curved import Curved, RowForces, known_forces
+from aggcal.aggregation.empirical import Fit
+from aggcal.aggregation.families import HONESTY, RELIABILITY, root_information
 from aggcal.aggregation.groups import Groups, claimed_groups
-from aggcal.aggregation.laplace import laplace
-from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.native import annotators_of
+from aggcal.aggregation.posterior import FitCovariance, ModeInformation, Posterior
+from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
-from aggcal.aggregation.robust import (
-    Answers,
-    Robust,
-    answer_rows,
-    groupings,
-    robust,
-)
-from aggcal.aggregation.solve.placing import place_item
+from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
+from aggcal.aggregation.rows import GAP, SCORES, Rows, pooled, win_rows
+from aggcal.aggregation.rows import Answers as Weights
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
@@ -42,11 +41,8 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.remote import gathered
 from aggcal.errors import OptionError, TooLittleDataError, check_choice
-from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.priors import default_prior
-from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
-from aggcal.models.rows import Rows, rows_of
 
 _FEW, _STILL_CLEAR = 12, 1.96
 """Annotators up to which each is left out in turn, and standard errors that a gap must then have.
@@ -58,14 +54,16 @@ MANY_JUDGMENTS = 200_000
 """Judgments from which claims and errors are worked out in a shorter way, with next to the same
 results: the fit for claims is one Newton step, and residuals are those at the estimates."""
 _MOST_GATHERED = 5_000_000  # judgments that are fetched from other machines: 100 bytes each
-_SURE = 1e-12  # a chance, or a variance, below which answers tell nothing
+_CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothing
+_MARGIN = 1e-12  # an honesty stops this short of 0 and 1: no judgment is then impossible
 _WIDER, _WIDEST = 3.0, 3.0
 """How many times as wide the prior is that claims are made from, which pulls scores a ninth as
-much, and up to how many default spreads: beyond, it pulls nothing that answers tell, and lets items
-run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs are
-certified; three times as wide where scores differ by 4 as it is, 8% fewer."""
-_TIE = 0.5  # the outcome of a tie: half of a win
-
+much, and up to how many default spreads: beyond, it pulls nothing that answers determine, and lets
+items run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs
+are certified; three times as wide where scores differ by 4 as it is, 8% fewer."""
+_TIE = 0.5  # the outcome of a tie; and what it counts as
+_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of the reliabilities that stand for an annotator who was not fitted."""
 
 Result = TypeVar("Result")
 
@@ -106,7 +104,7 @@ class WeakFit(NamedTuple):
     score_sd: float
     """Spread of that prior."""
     by_prior: FloatArray | None
-    """See `Curvature`."""
+    """See `FitCovariance`."""
 
 
 def wider(sd: float, default: float) -> float:
@@ -126,14 +124,14 @@ class Quantify:
 
     aggregator: Aggregator
     judgments: AnyJudgments
-    _last: Last[Curvature] = field(default_factory=Last, init=False, repr=False)
+    _last: Last[FitCovariance] = field(default_factory=Last, init=False, repr=False)
     _factors: Last[Robust] = field(default_factory=Last, init=False, repr=False)
     _weak: Last[WeakFit | None] = field(default_factory=Last, init=False, repr=False)
 
     @property
     def quick(self) -> bool:
-        """Whether the aggregator knows its curvature; if not, only refits tell."""
-        return isinstance(self.aggregator, Curved)
+        """Whether that needs no refits."""
+        return isinstance(self.aggregator, Likelihood)
 
     def __call__(
         self,
@@ -151,34 +149,87 @@ class Quantify:
         if kind == registry.BOOTSTRAP.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
             return self._bootstrap(consensus, level, draws, seed, on_draw)
-        found = self._curvature(consensus, seed, on_draw)
-        if found is None:
+        fit = self.covariance(consensus, seed)
+        if fit is None:
             raise OptionError(
                 f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
                 "not provide; choose bootstrap."
             )
         factors = Robust()
         if kind == registry.ROBUST.name:
-            factors = self.robust(consensus, found.covariance, seed)
+            factors = self.robust(consensus, fit.covariance, seed)
         own: object = self.aggregator
-        sd = None if consensus.prior is None else consensus.prior.score_sd
         return Uncertainty.of(
             kind,
             level,
             consensus.scores,
-            found.covariance,
+            fit.covariance,
             robust=factors,
-            by_prior=found.by_prior,
+            by_prior=fit.by_prior,
             reliabilities=consensus.reliabilities,
-            reliability_variances=found.reliability_variances,
-            logits=found.logits,
-            bounds=own.bounds if isinstance(own, Curved) else (-inf, inf),
-            scale=found.scale,
-            prior_sd=sd,
-            **self._groups(consensus, lambda: found.covariance),
+            reliability_variances=fit.reliability_variances,
+            logits=fit.logits,
+            bounds=own.bounds if isinstance(own, Likelihood) else (-inf, inf),
+            scale=fit.scale,
+            prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
+            **self._groups(consensus, fit.covariance),
             seed=seed,
         )
 
+    # ------------------------------------------------------------- the covariance of the fit
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance | None:
+        """Return the covariance of scores and reliabilities; None where it is not known."""
+        own: object = self.aggregator
+        if not isinstance(own, Likelihood):
+            return None
+        return self._last.of(
+            consensus.scores, seed, lambda: self._fit_covariance(own, consensus, seed)
+        )
+
+    def _fit_covariance(self, own: Likelihood, consensus: Consensus, seed: int) -> FitCovariance:
+        """Return that of a joint mode."""
+        prior, precision = consensus.prior, own.penalty(consensus.scores, consensus)[2]
+        if prior is None and len(consensus.scores) > MOST_DENSE:
+            refuse_pieces(self.judgments)
+        family, theta = own.family, self._theta(consensus.reliabilities)
+        rows, weights = self._rows if family.names else pooled(self._rows), None
+        if RELIABILITY in family.names:
+            # The likelihood does not change along (c·s, γ/c): the scale is a convention.
+            weights = np.ones(len(theta))
+            if prior is not None:
+                weights = np.sign(theta) * rows.annotator_weights / rows.annotator_weights.sum()
+        theta = theta if family.names else np.ones(1)
+        annotators, of_theta = (
+            annotators_of(rows, family),
+            own.annotators_prior(consensus, len(theta)),
+        )
+        tape, variances = annotators.expected(consensus.scores, theta, of_theta)
+        own_variances = variances if family.names else None
+        return ModeInformation(tape, precision, own_variances, weights).result(seed)
+
+    @property
+    def _rows(self) -> Rows:
+        """The judgments as wins."""
+        return win_rows(self.judgments.on_one_machine("the errors of a joint mode"))
+
+    def _component(self) -> IntArray | None:
+        """Return the component of each item; None where features relate items nobody compared."""
+        if isinstance(getattr(self.aggregator, "features", None), Features):
+            return None
+        return self.judgments.graph.component
+
+    def _groups(self, consensus: Consensus, covariance: Covariance | None = None) -> Groups:
+        """Return the component of each item, split where groups are weakly joined, and warnings."""
+
+        def of_scores() -> Covariance | None:
+            fit = self.covariance(consensus) if covariance is None else None
+            return covariance if fit is None else fit.covariance
+
+        sd = None if consensus.prior is None else consensus.prior.score_sd
+        component, scores = self._component(), consensus.scores
+        return claimed_groups(self.judgments, component, of_scores, sd, scores=scores)
+
+    # ------------------------------------------------------------- dependent answers
     def robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
         """Return how much larger errors are because answers depend on each other."""
         return self._factors.of(
@@ -203,19 +254,17 @@ class Quantify:
     ) -> Answers | None:
         """Return what each answer tells, given its row and weight; None where that is unknown."""
         own: object = self.aggregator
-        if not isinstance(own, Curved):
+        if not isinstance(own, Likelihood):
             return None
-        problem = own.problem(rows_of(self.judgments), consensus)
-        theta = own.parameters(consensus.reliabilities)
+        theta, names = self._theta(consensus.reliabilities), own.family.names
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
-        by_row = theta[judgments.annotator] if own.heterogeneous else np.ones(len(gap))
-        left = np.clip(np.exp(-problem.row_terms(gap, by_row).loss), _SURE, 1.0 - _SURE)
-        by_gap, by_reliability = problem.row_information(gap, by_row)
+        left, roots = root_information(own.family, gap, theta[judgments.annotator])
+        left = np.clip(left, _CERTAIN, 1.0 - _CERTAIN)
         # Ties count as half a win for each side: they are as frequent for every question.
         tie = judgments.outcome == _TIE
         share = float(judgments.count @ tie) / judgments.n_judgments
         alone = left * (1.0 - left)
-        variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _SURE)
+        variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _CERTAIN)
         smaller = (1.0 - share) * np.sqrt(alone / variance)
         residual = judgments.outcome - left - share * (0.5 - left)
         answers = Answers(
@@ -224,19 +273,29 @@ class Quantify:
             judgments.right[row],
             weight,
             (residual / np.sqrt(variance))[row],
-            (smaller * by_gap)[row],
+            (smaller * roots[GAP])[row],
         )
-        if not own.heterogeneous:
+        if not names:
             return answers
         mean, sd = own.parameter_prior(consensus)
         side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # a reversed annotator has mean -1
         return replace(
             answers,
-            by_reliability=(smaller * by_reliability)[row],
+            by_reliability=(smaller * roots[names[0]])[row],
             excess=theta - side * mean,
             prior_precision=sd**-2,
         )
 
+    def _theta(self, reliabilities: FloatArray) -> FloatArray:
+        """Return annotators' parameters as the likelihood has them."""
+        own = self.aggregator
+        assert isinstance(own, Likelihood)  # noqa: S101  # who calls knows
+        if not own.family.names:
+            return np.ones(len(reliabilities))
+        low, high = own.bounds
+        return np.clip(reliabilities, low + _MARGIN, high - _MARGIN)
+
+    # ------------------------------------------------------------- fitting again
     def _bootstrap(
         self,
         consensus: Consensus,
@@ -246,11 +305,14 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Refit what other annotators, or other contexts, would have given."""
-        refit, given = partial(self._refit, consensus), self.judgments
-        scores = bootstrap(given, consensus, refit, draws=draws, seed=seed, on_draw=on_draw)
-        known = getattr(self.curvature(consensus), "covariance", None)
-        scores += drawn_shrinkage(known, consensus.prior, draws, seed)
-        clusters = n_contexts(given) or given.n_annotators
+        refit = partial(self._refit, consensus)
+        scores = bootstrap(
+            self.judgments, consensus, refit, draws=draws, seed=seed, on_draw=on_draw
+        )
+        fit = self.covariance(consensus)
+        if fit is not None and consensus.prior is not None:
+            scores += drawn_shrinkage(fit.covariance, consensus.prior, draws, seed)
+        clusters = n_contexts(self.judgments) or self.judgments.n_annotators
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
             registry.BOOTSTRAP.name,
@@ -265,24 +327,11 @@ class Quantify:
     def _refit(self, consensus: Consensus, part: AnyJudgments) -> Consensus:
         """Fit other judgments in the same way."""
         own = self.aggregator
-        if isinstance(own, Curved):
+        if isinstance(own, Likelihood):
             return own.refit(part, consensus, consensus)
         return own.fit(part.on_one_machine("a refit"))
 
-    def curvature(self, consensus: Consensus, /) -> Curvature | None:
-        """Return the covariance of scores and reliabilities; None where it is not known."""
-        return self._curvature(consensus, 0, None)
-
-    def _curvature(
-        self, consensus: Consensus, seed: int, on_draw: Callable[[int, int], None] | None
-    ) -> Curvature | None:
-        own: object = self.aggregator
-        if not isinstance(own, Curved):
-            return None
-        return self._last.of(
-            consensus.scores, seed, lambda: self._laplace(own, consensus, seed, on_draw)
-        )
-
+    # ------------------------------------------------------------- what claims are made from
     def unshrunk(
         self, consensus: Consensus, known: Uncertainty, /
     ) -> tuple[FloatArray, Covariance, float]:
@@ -311,7 +360,7 @@ class Quantify:
         own: object = self.aggregator
         judgments, m = gathered(self.judgments, _MOST_GATHERED), len(consensus.annotator_ids)
         n = len(consensus.scores)
-        if judgments is None or not isinstance(own, Curved) or m == 1 or n > MOST_DENSE:
+        if judgments is None or not isinstance(own, Likelihood) or m == 1 or n > MOST_DENSE:
             return None
         given = np.bincount(judgments.annotator, judgments.weight, m)
         large = np.flatnonzero(given * _FEW > given.sum()) if m > _FEW else np.arange(m)
@@ -321,14 +370,14 @@ class Quantify:
         widening = 1.0 if consensus.stated is None else consensus.stated.robust.used
         for u in large:
             part = judgments.of_rows(judgments.annotator != u)
-            found = own.refit(part, None, wide)
-            known = None if found.quantifier is None else found.quantifier.curvature(found)
+            fit = own.refit(part, None, wide)
+            known = None if fit.quantifier is None else fit.quantifier.covariance(fit)
             dense = None if known is None else known.covariance.dense()
             if dense is None:
                 return None
-            here = np.flatnonzero(np.isin(consensus.item_ids, found.item_ids))
-            at = aligned(np.arange(float(len(found.scores))), found.item_ids, consensus.item_ids)
-            scores, i = found.scores, at[here].astype(np.int64)
+            here = np.flatnonzero(np.isin(consensus.item_ids, fit.item_ids))
+            position = aligned(np.arange(float(len(fit.scores))), fit.item_ids, consensus.item_ids)
+            scores, i = fit.scores, position[here].astype(np.int64)
             gap = scores[i][:, None] - scores[i]
             se = np.sqrt(widening * dense.gap_variance(i[:, None], i))
             clear = np.zeros((n, n), dtype=bool)
@@ -336,7 +385,7 @@ class Quantify:
             stands &= clear
         return stands
 
-    def _widened(self, own: Curved, consensus: Consensus) -> Consensus:
+    def _widened(self, own: Likelihood, consensus: Consensus) -> Consensus:
         """Return the consensus with the prior that claims are made from."""
         prior = consensus.prior
         if prior is None:
@@ -348,31 +397,29 @@ class Quantify:
         """Fit again under a prior that is wider, from the fit; None where that says nothing."""
         own: object = self.aggregator
         prior = consensus.prior
-        if prior is None or not isinstance(own, Curved):
+        if prior is None or not isinstance(own, Likelihood):
             return None
         wide = self._widened(own, consensus)
         if wide.prior is None or wide.prior == prior:
             return None
         if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - wide.prior.score_precision)
-        found = own.refit(self.judgments, consensus, wide)
-        known = found.quantifier.curvature(found) if found.quantifier and converged(found) else None
+        fit = own.refit(self.judgments, consensus, wide)
+        known = fit.quantifier.covariance(fit) if fit.quantifier and converged(fit) else None
         if known is None:
             return None
-        return WeakFit(found.scores, known.covariance, wide.prior.score_sd, known.by_prior)
+        return WeakFit(fit.scores, known.covariance, wide.prior.score_sd, known.by_prior)
 
     def _one_step(self, consensus: Consensus, pull: float) -> WeakFit | None:
         """Do nearly the same by one Newton step, item by item where there is no matrix."""
-        known, prior = self.curvature(consensus), consensus.prior
+        known, prior = self.covariance(consensus), consensus.prior
         if known is None or prior is None:
             return None
         sd, scores = (prior.score_precision - pull) ** -0.5, consensus.scores
         dense = known.covariance.dense()
         if dense is not None:
-            eye = np.eye(len(scores))
-            matrix: FloatArray = np.asarray(
-                np.linalg.solve(eye - pull * dense.matrix, dense.matrix), np.float64
-            )
+            inverse = np.linalg.inv(np.eye(len(scores)) - pull * dense.matrix)
+            matrix = np.asarray(inverse @ dense.matrix, np.float64)
             moved = scores + pull * (matrix @ scores)
             return WeakFit(moved, DenseCovariance(matrix), sd, known.by_prior)
         if not isinstance(known.covariance, SolvedCovariance):
@@ -381,53 +428,24 @@ class Quantify:
         wider_by = 1.0 / (1.0 - pull * variances)
         return WeakFit(scores * wider_by, known.covariance.scaled(wider_by), sd, None)
 
-    def _laplace(
-        self,
-        own: Curved,
-        consensus: Consensus,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Curvature:
-        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
-            refuse_pieces(self.judgments)
-        rows = rows_of(self.judgments)
-        unit, curved = own.unit_weights(rows, consensus), self._information(own, consensus, rows)
-        return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
-
-    def _component(self) -> IntArray | None:
-        """Return the component of each item; None where features relate items nobody compared."""
-        if isinstance(getattr(self.aggregator, "features", None), Features):
-            return None
-        return self.judgments.graph.component
-
-    def _groups(
-        self,
-        consensus: Consensus,
-        covariance: Callable[[], Covariance] | None = None,
-    ) -> Groups:
-        """Return the component of each item, split where groups are weakly joined, and warnings."""
-        curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
-        sd = None if consensus.prior is None else consensus.prior.score_sd
-        known, scores, component = covariance or curved, consensus.scores, self._component()
-        return claimed_groups(self.judgments, component, known, sd, scores=scores)
-
-    def _information(self, own: Curved, consensus: Consensus, rows: Rows) -> Information:
-        """Return the information at a consensus."""
-        return information(
-            own.problem(rows, consensus),
-            consensus.scores,
-            own.parameters(consensus.reliabilities),
-        )
-
+    # ------------------------------------------------------------- rows, new items, predictions
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        return known_forces(self.aggregator, self.judgments, consensus)
+        own: object = self.aggregator
+        if not isinstance(own, Likelihood) or self.judgments.local is None:
+            return None
+        rows = self._rows
+        theta = dict.fromkeys(own.family.names, self._theta(consensus.reliabilities)[rows.owner])
+        gap = rows.channels[GAP].gather(consensus.scores)
+        terms = own.family.terms({GAP: gap}, theta, rows.answers)
+        force, curve = terms.slope[GAP], np.maximum(terms.bend[GAP, GAP], 0.0)
+        return RowForces(rows, -force, curve, own.penalty(consensus.scores, consensus)[2])
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
-        """Place items that were judged later, with all that was fitted held fixed."""
+        """Place items that were judged later, with all that was fitted fixed."""
         judgments = judgments.on_one_machine("placing items")
         own: object = self.aggregator
-        if not isinstance(own, Curved):
+        if not isinstance(own, Likelihood):
             raise OptionError(
                 f"method '{consensus.method}' cannot place single items; aggregate all judgments "
                 "again."
@@ -439,46 +457,45 @@ class Quantify:
                 f"{judgments.source}: every item is in the consensus already; aggregate all "
                 "judgments again to move them."
             )
-        found, sd = self._placed(judgments, new, fixed, consensus)
-        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+        scores, sd = self._placed(judgments, new, fixed, consensus)
+        return Scores(judgments.item_ids[new], scores, sd, judgments.source)
 
     def _placed(
         self, judgments: Judgments, new: IntArray, fixed: FloatArray, consensus: Consensus
     ) -> tuple[FloatArray, FloatArray]:
         """Return scores of new items and their standard deviations, the others' scores fixed."""
         own = self.aggregator
-        assert isinstance(own, Curved)  # noqa: S101  # others cannot place
-        problem = own.problem(rows_of(judgments), consensus)
+        assert isinstance(own, Likelihood)  # noqa: S101  # others cannot place
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        theta = own.parameters(np.where(np.isnan(known), np.median(consensus.reliabilities), known))
-        owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
-        rows, theta = problem.rows, theta[owner]
-        found, sd = np.empty(len(new)), np.empty(len(new))
+        typical = float(np.median(consensus.reliabilities))
+        rows, scores, sd = win_rows(judgments), np.empty(len(new)), np.empty(len(new))
+        theta = self._theta(np.where(np.isnan(known), typical, known))[rows.owner]
         for k, item in enumerate(new.tolist()):
-            won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
-            lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
-            if not (won | lost).any():
-                refuse_apart(judgments, item)
+            won = (rows.left == item) & np.isfinite(fixed[rows.right])
+            lost = (rows.right == item) & np.isfinite(fixed[rows.left])
             mine = won | lost
+            if not mine.any():
+                refuse_apart(judgments, item)
             sign = np.where(won, 1.0, -1.0)[mine]
-            other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
-            weight = rows.weight[mine]
-            found[k], sd[k] = place_item(problem, sign, other, theta[mine], weight)
-        return found, sd
+            other = np.where(won, fixed[rows.right], fixed[rows.left])[mine]
+            weight = rows.answers.weight[mine]
+            penalty = partial(own.penalty, consensus=consensus)
+            scores[k], sd[k] = place_item(own, penalty, sign, other, theta[mine], weight)
+        return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
         judgments = judgments.on_one_machine("the probability of each judgment")
         own: object = self.aggregator
-        if not isinstance(own, Curved) or consensus.uncertainty is None:
+        if not isinstance(own, Likelihood) or consensus.uncertainty is None:
             raise OptionError(
                 f"method '{consensus.method}' gives no probabilities of judgments; choose "
                 f"{registry.DEFAULT_METHOD}."
             )
         ids, sd = consensus.item_ids, 0.0 if consensus.prior is None else consensus.prior.score_sd
-        place = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
-        known = np.isfinite(place)
-        where = np.where(known, place, 0).astype(np.int64)
+        position = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
+        known = np.isfinite(position)
+        where = np.where(known, position, 0).astype(np.int64)
         scores = np.where(known, consensus.scores[where], 0.0)
         covariance, left, right = consensus.uncertainty.covariance, judgments.left, judgments.right
         variances = np.where(known, covariance.variances[where], sd**2)
@@ -487,13 +504,14 @@ class Quantify:
             both = known[left] & known[right]
             pairs = where[left[both]], where[right[both]]
             variance_of_gap[both] = covariance.gap_variance(*pairs)
-        nodes, weights = self._nodes(own, consensus, judgments)
-        problem = own.problem(rows_of(self.judgments), consensus)
+        nodes, weights = self._nodes(consensus, judgments)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
-        for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
-            at = gap + point * np.sqrt(variance_of_gap)
+        one = Weights(np.ones(len(gap)), np.full(len(gap), 0.5), np.zeros(len(gap)))
+        for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):
+            moved = {GAP: gap + point * np.sqrt(variance_of_gap)}
             for k in range(nodes.shape[1]):
-                loss = problem.row_terms(at, nodes[judgments.annotator, k]).loss
+                theta = dict.fromkeys(own.family.names, nodes[judgments.annotator, k])
+                loss = own.family.terms(moved, theta, one).loss
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
         return total
 
@@ -508,15 +526,84 @@ class Quantify:
         return np.stack(chances, axis=1)
 
     def _nodes(
-        self, own: Curved, consensus: Consensus, judgments: AnyJudgments
+        self, consensus: Consensus, judgments: AnyJudgments
     ) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameter and their probabilities."""
-        found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
+        known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
         typical = float(np.median(consensus.reliabilities))
-        nodes = own.parameters(np.where(np.isnan(found), typical, found))
-        if len(nodes) != len(found):
-            nodes = np.ones(len(found))
-        return nodes[:, None], np.ones((len(found), 1))
+        nodes = self._theta(np.where(np.isnan(known), typical, known))
+        return nodes[:, None], np.ones((len(known), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class QuantifyFit(Quantify):
+    """Quantifies a fit whose annotators were integrated out."""
+
+    fit: Fit = field(kw_only=True, repr=False)
+
+    __repr__ = brief
+
+    def _fit_covariance(
+        self,
+        own: Likelihood,  # noqa: ARG002
+        consensus: Consensus,  # noqa: ARG002
+        seed: int,
+    ) -> FitCovariance:
+        return Posterior(self.fit, seed).result()
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:  # noqa: ARG002
+        """Return what each judgment does to the scores, the annotators integrated out."""
+        curvature, rows = self.fit.curvature, self.fit.problem.model.rows
+        tape, where = curvature.tape, rows.blocks[SCORES].where
+        return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
+
+    def _nodes(
+        self, consensus: Consensus, judgments: AnyJudgments
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nodes of fitted annotators; of others, those of all fitted ones together."""
+        posterior = self.fit.posterior
+        nodes, weights = posterior.nodes[:, :, 0], posterior.weights
+        if HONESTY in posterior.names:
+            nodes = 1.0 / (1.0 + np.exp(-nodes))
+        ids, m = judgments.annotator_ids, len(nodes)
+        position = aligned(np.arange(float(m)), consensus.annotator_ids, ids)
+        fitted = np.isfinite(position)
+        where = np.where(fitted, position, 0).astype(np.int64)
+        # The middle and the ends of the annotators stand for one who was not fitted.
+        anyone = np.quantile(consensus.reliabilities, _ANYONE)
+        shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
+        values, shares = np.zeros(shape), np.zeros(shape)
+        values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
+        values[~fitted], shares[~fitted] = 0.5, 0.0
+        values[~fitted, : len(_ANYONE)] = anyone
+        shares[~fitted, : len(_ANYONE)] = 1.0 / len(_ANYONE)
+        return values, shares
+
+
+def place_item(
+    own: Likelihood,
+    penalty: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]],
+    sign: FloatArray,
+    other: FloatArray,
+    theta: FloatArray,
+    weight: FloatArray,
+) -> tuple[float, float]:
+    """Return the most probable score of one item against others, and its standard deviation."""
+    from scipy.optimize import minimize_scalar
+
+    answers = Weights(weight, 0.5 * weight, np.zeros(len(weight)))
+    by_row = dict.fromkeys(own.family.names, theta)
+
+    def loss(x: float) -> float:
+        terms = own.family.terms({GAP: sign * (x - other)}, by_row, answers)
+        return float(terms.loss.sum()) + penalty(np.array([x]))[0]
+
+    bound = 10.0 * link_of(own.link).sd + float(np.abs(other).max())
+    best = float(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x)
+    _, roots = root_information(own.family, sign * (best - other), theta)
+    precision = float(weight @ np.square(roots[GAP]))
+    precision += float(penalty(np.array([best]))[2][0])
+    return best, max(precision, 1e-300) ** -0.5
 
 
 def converged(consensus: Consensus) -> bool:
@@ -529,16 +616,6 @@ def converged(consensus: Consensus) -> bool:
     True
     """
     return consensus.convergence is not None and consensus.convergence.converged
-
-
-@dataclass(frozen=True, eq=False)
-class QuantifyAtOnce(Quantify):
-    """Quantifies a fit whose posterior is known already."""
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
 
 
 def refuse_apart(judgments: Judgments, item: int) -> NoReturn:

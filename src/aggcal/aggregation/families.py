@@ -197,6 +197,29 @@ class Mixture:
         )
 
 
+def root_information(
+    family: Family, gap: FloatArray, theta: FloatArray
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return the probability that the left item wins, and the root of what an answer tells.
+
+    That is the derivative of the probability in the gap and in the annotator's parameter, over the
+    standard deviation of the answer: its outer product is the expected (Fisher) information.
+
+    Examples
+    --------
+    >>> from aggcal.models.links import link
+    >>> family = Advantage((RELIABILITY,), Wins(link("logistic")))
+    >>> left, roots = root_information(family, np.zeros(1), np.full(1, 2.0))
+    >>> left, roots[GAP], roots[RELIABILITY]
+    (array([0.5]), array([1.]), array([0.]))
+    """
+    one = Answers(np.ones(len(gap)), np.full(len(gap), 0.5), np.zeros(len(gap)))
+    terms = family.terms({GAP: gap}, dict.fromkeys(family.names, theta), one)
+    left, right = np.exp(-terms.loss), np.maximum(-np.expm1(-terms.loss), 1e-300)
+    odds = np.sqrt(left / right)
+    return left, {name: -odds * slope for name, slope in terms.slope.items()}
+
+
 @dataclass(frozen=True)
 class Wins:
     """Rows are wins of their left items: −log F(η)."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
-from aggcal.aggregation.estimate import QuantifyAtOnce
-from aggcal.aggregation.protocols import Curvature
+from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
@@ -189,18 +188,19 @@ def _component(features: FeatureChoice, judgments: AnyJudgments) -> IntArray | N
 
 
 @dataclass(frozen=True, eq=False)
-class _QuantifyGaussian(QuantifyAtOnce):
+class _QuantifyGaussian(Quantify):
     """Knows the posterior covariance already; refits are as those of any aggregator."""
 
     laplace: Laplace
 
-    def _curvature(
-        self,
-        consensus: Consensus,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
-        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
-    ) -> Curvature:
-        return Curvature(DenseCovariance(self.laplace.covariance), None)
+    @property
+    def quick(self) -> bool:
+        """It takes no refits."""
+        return True
+
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
+        """Return the covariance at the optimum."""
+        return FitCovariance(DenseCovariance(self.laplace.covariance))
 
 
 def _refuse_others(features: object) -> None:

@@ -140,6 +140,14 @@ class ShardedAnnotators:
         self.theta = np.concatenate([theta for _, theta in answers])
         return tape
 
+    def expected(
+        self, unknowns: FloatArray, theta: FloatArray, prior: Prior
+    ) -> tuple[Tape, FloatArray]:
+        """Return the expected information, θ_u eliminated, and the variances of θ_u."""
+        parts = zip(self.rows.cut(theta), self._parts(prior), strict=True)
+        tape, answers = self._tape("expected", [(unknowns, *part) for part in parts])
+        return tape, np.concatenate([variances for _, variances in answers])
+
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out."""
         tape, answers = self._tape("integrated", [(part,) for part in self._parts(point)])
@@ -217,6 +225,10 @@ class ShardedTape(Tape):
         """Return the diagonals of the complete and of the missing information."""
         complete, missing = self._sum("diagonals")
         return complete, missing
+
+    def missing_diagonal(self) -> FloatArray:
+        """Return the diagonal of the missing information, however often annotators met unknowns."""
+        return self._sum("missing_diagonal")
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""

@@ -161,6 +161,11 @@ class Tape:
             )
         return complete, missing
 
+    def missing_diagonal(self) -> FloatArray:
+        """Return the diagonal of the missing information, however often annotators met unknowns."""
+        squares = (self.responses(root).power(2).sum(axis=0) for root in self._roots())
+        return np.asarray(sum(squares, np.zeros(self.size)))
+
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
         complete = np.zeros((self.size, self.size))

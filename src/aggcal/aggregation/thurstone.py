@@ -14,8 +14,10 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import one_thread
+from aggcal.aggregation.annotators import Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Wins
 from aggcal.aggregation.general.alike import AlikeFit
 from aggcal.aggregation.general.alike_consensus import alike_consensus
 from aggcal.aggregation.general.choice import (
@@ -52,10 +54,8 @@ from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
-from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
-from aggcal.models.thurstone import likelihood
 from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
@@ -225,30 +225,31 @@ class ThurstoneAggregator:
         """A reliability may be anything."""
         return -inf, inf
 
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective of these rows (without a prior, with next to none in γ)."""
-        prior, link = consensus.prior, link_of(self.link)
-        precision = 0.0 if prior is None else prior.score_precision
-        if not self.heterogeneous:
-            return likelihood(rows.pooled(), link, precision, None)
-        weak = VANISHING[-1] if prior is None else prior.reliability_precision
-        return likelihood(rows, link, precision, weak)
+    @property
+    def family(self) -> Family:
+        """The likelihood of wins."""
+        names = (RELIABILITY,) if self.heterogeneous else ()
+        return Advantage(names, Wins(link_of(self.link)))
 
-    def parameters(self, reliabilities: FloatArray) -> FloatArray:
-        """Return the reliabilities; where annotators are alike there is one annotator only."""
-        return reliabilities if self.heterogeneous else np.ones(1)
+    def penalty(
+        self, scores: FloatArray, consensus: Consensus
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return what the scores' prior adds to the objective, and its two derivatives."""
+        precision = 0.0 if consensus.prior is None else consensus.prior.score_precision
+        value = 0.5 * precision * float(scores @ scores)
+        return value, precision * scores, np.full(len(scores), precision)
+
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Normal | None:
+        """Return the prior of the reliabilities (without one, next to none)."""
+        if not self.heterogeneous:
+            return None
+        prior = consensus.prior
+        precision = VANISHING[-1] if prior is None else prior.reliability_precision
+        return Normal(np.ones((annotators, 1)), np.array([precision**-0.5]))
 
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
         """Return those of a reliability."""
         return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
-        """Return what of each reliability makes up the unit; None where there is none."""
-        if not self.heterogeneous:
-            return None
-        if consensus.prior is None:
-            return np.ones(len(consensus.reliabilities))
-        return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""

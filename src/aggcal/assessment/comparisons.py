@@ -15,7 +15,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE
-from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.protocols import Likelihood
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
@@ -220,7 +220,7 @@ def _rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[lis
     fit does not know its uncertainty or what a judgment does.
     """
     known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
-    if known is None or not isinstance(own, Curved):
+    if known is None or not isinstance(own, Likelihood):
         return None
     names, score = consensus.item_ids, consensus.scores[order]
     label = np.zeros(len(order)) if known.component is None else known.component[order]

@@ -130,10 +130,8 @@ def test_no_matrix_gives_the_same_errors(
         aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify("laplace").uncertainty
     )
     assert exact is not None
-    for home in ("laplace", "marginal"):
-        monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.ALWAYS_DENSE", 10)
-    for home in ("laplace", "ranks", "marginal"):
-        monkeypatch.setattr(f"aggcal.aggregation.uncertainty.{home}.MOST_DENSE", 10)
+    for home in ("laplace", "ranks", "uncertainty", "marginal_posterior"):
+        monkeypatch.setattr(f"aggcal.aggregation.{home}.MOST_DENSE", 10)
     # A fit keeps its posterior: another one is made without a matrix.
     free_ = (
         aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify("laplace").uncertainty

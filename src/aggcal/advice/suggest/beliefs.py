@@ -90,7 +90,7 @@ class Beliefs:
         """
         known = None
         if consensus.method in PREDICTABLE and consensus.quantifier is not None:
-            known = consensus.quantifier.curvature(consensus)
+            known = consensus.quantifier.covariance(consensus)
         if known is None:
             raise OptionError(
                 f"a consensus by '{consensus.method}' cannot suggest pairs: it cannot predict what "

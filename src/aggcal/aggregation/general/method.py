@@ -13,10 +13,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.aggregation.curved import Curved, RowForces
+from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.disagreement import Camps
-from aggcal.aggregation.estimate import MANY_JUDGMENTS, QuantifyAtOnce, refuse_apart, refuse_pieces
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart, refuse_pieces
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.by_camp import ByCamp, fit_by_camp
 from aggcal.aggregation.general.camps import find_camps
@@ -24,9 +23,9 @@ from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
-from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.general.problem import State
-from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.posterior import FitCovariance
+from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.robust import Answers
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
@@ -39,7 +38,6 @@ from aggcal.models.general.annotators import GAP, RELIABILITY
 from aggcal.models.general.design import SCORES
 from aggcal.models.general.facts import facts_of
 from aggcal.models.priors import Prior
-from aggcal.models.rows import rows_of
 
 _SURE = 1e-12  # a variance of an answer below which it tells nothing
 
@@ -156,30 +154,28 @@ def _as_sure(start: State, begun: MarginalState) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantifyGeneral(QuantifyAtOnce):
+class QuantifyGeneral(Quantify):
     """Knows the posterior of a fit of the general model."""
 
     effects: GeneralEffects = field(repr=False)
 
     __repr__ = brief
 
-    def _laplace(
+    def _fit_covariance(
         self,
-        own: Curved,
+        own: Likelihood,  # noqa: ARG002
         consensus: Consensus,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
-    ) -> Curvature:
+        seed: int,  # noqa: ARG002
+    ) -> FitCovariance:
         if consensus.prior is None:
             refuse_pieces(self.judgments)
         found = self.effects.posterior
         variances = found.annotators.get(RELIABILITY)
         matrix = self.effects.score_covariance
         if matrix is not None:
-            return Curvature(DenseCovariance(matrix), variances, by_prior=self.effects.by_prior)
-        likelihood = own.problem(rows_of(self.judgments), consensus)
-        at = consensus.scores, own.parameters(consensus.reliabilities)
-        return Curvature(many_scores(found, likelihood, *at, seed), variances)
+            return FitCovariance(DenseCovariance(matrix), variances, by_prior=self.effects.by_prior)
+        sd = np.sqrt(1.0 / found.score_precision)
+        return FitCovariance(independent(sd), variances)
 
     def _answers(
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
@@ -219,13 +215,10 @@ class QuantifyGeneral(QuantifyAtOnce):
         rows, block = problem.layout.rows, problem.layout.design.blocks[SCORES].where
         by_row = rows.per_row(found.weights).T
         return RowForces(
-            rows.owner,
-            rows.left,
-            rows.right,
+            rows,
             (by_row * found.pulls[GAP]).sum(axis=0),
             np.asarray(found.found.curves[GAP, GAP], dtype=np.float64),
             problem.precision(fit.state)[block],
-            rows.n_annotators,
         )
 
     def _placed(

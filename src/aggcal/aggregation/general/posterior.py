@@ -9,16 +9,13 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal._core.text import brief
 from aggcal._core.triangles import add_squares
-from aggcal.aggregation.covariance import MOST_DENSE, Covariance
+from aggcal.aggregation.covariance import MOST_DENSE
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem
 from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
-from aggcal.aggregation.laplace import laplace
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
 from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
-from aggcal.models.information import information as information_of
-from aggcal.models.objective import Objective
 
 _WIDER = 1.05
 """What standard errors of the annotators' parameters are multiplied by: they take the spreads as
@@ -73,33 +70,6 @@ def posterior(fit: GeneralFit, problem: Problem) -> Posterior:
     found = _annotators(problem, curvature, covariance)
     common = {name: _common(fit, problem, covariance, name) for name in problem.layout.means}
     return Posterior(covariance, scores, own, curvature.unit[block], found, common)
-
-
-def many_scores(
-    found: Posterior,
-    likelihood: Objective,
-    scores: FloatArray,
-    reliabilities: FloatArray,
-    seed: int,
-) -> Covariance:
-    """Return the covariance of scores among many unknowns.
-
-    How scores go together is taken from the likelihood with ties as halves; how sure each is, from
-    the general model.
-
-    Parameters
-    ----------
-    found
-        The posterior, whose covariance is a diagonal.
-    likelihood, scores, reliabilities
-        The model without the other terms, and where.
-    seed
-        Seed for random vectors that replace a matrix.
-    """
-    information = information_of(likelihood, scores, reliabilities)
-    information.constraints.append(found.unit)
-    covariance, _ = laplace(information, seed=seed, probes=_PROBES)
-    return covariance.scaled(information.diagonal() / found.score_precision)
 
 
 def _score_precision(problem: Problem, curvature: Curvature) -> FloatArray:
