@@ -283,24 +283,29 @@ class Annotators:
 
     def expected(
         self, unknowns: FloatArray, theta: FloatArray, prior: Prior | None
-    ) -> tuple[Tape, FloatArray]:
-        """Return the expected (Fisher) information of wins, θ_u eliminated, and Var θ_u.
+    ) -> tuple[Tape, Posterior]:
+        """Return the expected (Fisher) information of wins, θ_u having the normal posterior of it.
 
-        The variances are of parameters given the unknowns; ``theta`` has a parameter an annotator.
+        Two nodes, a standard deviation to either side, stand for that posterior. ``theta`` has a
+        parameter an annotator.
         """
-        rows, weight = self.rows, self.rows.answers.weight
-        gap = rows.channels[GAP].gather(unknowns)
-        _, roots = root_information(self.family, gap, rows.per_row(theta))
-        force, curve = {GAP: np.zeros(len(rows))}, {(GAP, GAP): weight * roots[GAP] ** 2}
+        rows, names, m = self.rows, self.family.names, len(theta)
+        weight, gap, by_row = rows.answers.weight, rows.channels[GAP].gather(unknowns), None
+        by_row = rows.per_row(theta) if names else theta
+        _, roots = root_information(self.family, gap, by_row)
+        terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
+        curve, value = {(GAP, GAP): weight * roots[GAP] ** 2}, float(terms.loss.sum())
+        nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
+        tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: np.empty((0, len(rows)))})
         if prior is None:
-            none = {GAP: np.empty((0, len(rows)))}
-            return Tape(rows, 0.0, force, curve, none), np.zeros(len(theta))
-        (name,) = self.family.names
-        precision = rows.by_annotator(weight * roots[name] ** 2)
+            return tape, nobody
+        precision = rows.by_annotator(weight * roots[names[0]] ** 2)
         precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
-        pulls = {GAP: (weight * roots[GAP] * roots[name])[None]}
-        inverse_root = precision[:, None, None] ** -0.5
-        return Tape(rows, 0.0, force, curve, pulls, inverse_root=inverse_root), 1.0 / precision
+        off = np.outer(precision**-0.5, [1.0, -1.0])
+        tape.pulls = {GAP: -weight * roots[GAP] * roots[names[0]] * rows.per_row(off).T}
+        tape.weights = np.full((m, 2), 0.5)
+        nodes = (theta[:, None] + off)[:, :, None]
+        return tape, replace(nobody, names=names, nodes=nodes, weights=tape.weights)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""

@@ -9,12 +9,12 @@ from math import inf
 from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
-from aggcal._core.text import brief
 from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import (
@@ -24,15 +24,14 @@ from aggcal.aggregation.covariance import (
     DrawnCovariance,
     SolvedCovariance,
 )
-from aggcal.aggregation.empirical import Fit
-from aggcal.aggregation.families import HONESTY, RELIABILITY, root_information
+from aggcal.aggregation.empirical import Fit, Model
+from aggcal.aggregation.families import root_information
 from aggcal.aggregation.groups import Groups, claimed_groups
-from aggcal.aggregation.native import annotators_of
-from aggcal.aggregation.posterior import FitCovariance, ModeInformation, Posterior
+from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
-from aggcal.aggregation.rows import GAP, SCORES, Rows, pooled, win_rows
+from aggcal.aggregation.rows import GAP, SCORES, pooled, win_rows
 from aggcal.aggregation.rows import Answers as Weights
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
@@ -124,6 +123,9 @@ class Quantify:
 
     aggregator: Aggregator
     judgments: AnyJudgments
+    integrated: Fit | None = field(default=None, repr=False)
+    """The fit, where the annotators were integrated out; else the consensus is a joint mode."""
+    _mode: Last[Fit] = field(default_factory=Last, init=False, repr=False)
     _last: Last[FitCovariance] = field(default_factory=Last, init=False, repr=False)
     _factors: Last[Robust] = field(default_factory=Last, init=False, repr=False)
     _weak: Last[WeakFit | None] = field(default_factory=Last, init=False, repr=False)
@@ -179,38 +181,35 @@ class Quantify:
     # ------------------------------------------------------------- the covariance of the fit
     def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance | None:
         """Return the covariance of scores and reliabilities; None where it is not known."""
-        own: object = self.aggregator
-        if not isinstance(own, Likelihood):
+        fit = self.fit(consensus)
+        if fit is None:
             return None
-        return self._last.of(
-            consensus.scores, seed, lambda: self._fit_covariance(own, consensus, seed)
-        )
-
-    def _fit_covariance(self, own: Likelihood, consensus: Consensus, seed: int) -> FitCovariance:
-        """Return that of a joint mode."""
-        prior, precision = consensus.prior, own.penalty(consensus.scores, consensus)[2]
-        if prior is None and len(consensus.scores) > MOST_DENSE:
+        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
             refuse_pieces(self.judgments)
-        family, theta = own.family, self._theta(consensus.reliabilities)
-        rows, weights = self._rows if family.names else pooled(self._rows), None
-        if RELIABILITY in family.names:
-            # The likelihood does not change along (c·s, γ/c): the scale is a convention.
-            weights = np.ones(len(theta))
-            if prior is not None:
-                weights = np.sign(theta) * rows.annotator_weights / rows.annotator_weights.sum()
-        theta = theta if family.names else np.ones(1)
-        annotators, of_theta = (
-            annotators_of(rows, family),
-            own.annotators_prior(consensus, len(theta)),
-        )
-        tape, variances = annotators.expected(consensus.scores, theta, of_theta)
-        own_variances = variances if family.names else None
-        return ModeInformation(tape, precision, own_variances, weights).result(seed)
+        return self._last.of(consensus.scores, seed, FitPosterior(fit, seed).result)
 
-    @property
-    def _rows(self) -> Rows:
-        """The judgments as wins."""
-        return win_rows(self.judgments.on_one_machine("the errors of a joint mode"))
+    def fit(self, consensus: Consensus) -> Fit | None:
+        """Return the fit of a consensus; None where there is no likelihood."""
+        own: object = self.aggregator
+        if self.integrated is not None or not isinstance(own, Likelihood):
+            return self.integrated
+        return self._mode.of(consensus.scores, 0, lambda: self._at_mode(own, consensus))
+
+    def _at_mode(self, own: Likelihood, consensus: Consensus) -> Fit:
+        """Return the posterior at a joint mode: that of its expected information."""
+        rows = win_rows(self.judgments.on_one_machine("errors of a joint mode"))
+        theta = self._theta(consensus.reliabilities) if own.family.names else np.ones(1)
+        model = Model(
+            rows if own.family.names else pooled(rows),
+            own.family,
+            np.zeros(len(consensus.scores), dtype=np.int64),
+            fixed=frozenset({SCORES}),
+            penalty=partial(own.penalty, consensus=consensus),
+            located=True,
+        )
+        prior = own.annotators_prior(consensus, len(theta))
+        problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
+        return problem.fit(consensus.scores, consensus.convergence)
 
     def _component(self) -> IntArray | None:
         """Return the component of each item; None where features relate items nobody compared."""
@@ -431,15 +430,12 @@ class Quantify:
     # ------------------------------------------------------------- rows, new items, predictions
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        own: object = self.aggregator
-        if not isinstance(own, Likelihood) or self.judgments.local is None:
+        fit = None if self.judgments.local is None else self.fit(consensus)
+        if fit is None:
             return None
-        rows = self._rows
-        theta = dict.fromkeys(own.family.names, self._theta(consensus.reliabilities)[rows.owner])
-        gap = rows.channels[GAP].gather(consensus.scores)
-        terms = own.family.terms({GAP: gap}, theta, rows.answers)
-        force, curve = terms.slope[GAP], np.maximum(terms.bend[GAP, GAP], 0.0)
-        return RowForces(rows, -force, curve, own.penalty(consensus.scores, consensus)[2])
+        curvature, rows = fit.curvature, fit.problem.model.rows
+        tape, where = curvature.tape, rows.blocks[SCORES].where
+        return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
         """Place items that were judged later, with all that was fitted fixed."""
@@ -528,54 +524,26 @@ class Quantify:
     def _nodes(
         self, consensus: Consensus, judgments: AnyJudgments
     ) -> tuple[FloatArray, FloatArray]:
-        """Return values of each annotator's parameter and their probabilities."""
-        known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        typical = float(np.median(consensus.reliabilities))
-        nodes = self._theta(np.where(np.isnan(known), typical, known))
-        return nodes[:, None], np.ones((len(known), 1))
+        """Return values of each annotator's parameter and their probabilities.
 
-
-@dataclass(frozen=True, eq=False)
-class QuantifyFit(Quantify):
-    """Quantifies a fit whose annotators were integrated out."""
-
-    fit: Fit = field(kw_only=True, repr=False)
-
-    __repr__ = brief
-
-    def _fit_covariance(
-        self,
-        own: Likelihood,  # noqa: ARG002
-        consensus: Consensus,  # noqa: ARG002
-        seed: int,
-    ) -> FitCovariance:
-        return Posterior(self.fit, seed).result()
-
-    def row_forces(self, consensus: Consensus) -> RowForces | None:  # noqa: ARG002
-        """Return what each judgment does to the scores, the annotators integrated out."""
-        curvature, rows = self.fit.curvature, self.fit.problem.model.rows
-        tape, where = curvature.tape, rows.blocks[SCORES].where
-        return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
-
-    def _nodes(
-        self, consensus: Consensus, judgments: AnyJudgments
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the nodes of fitted annotators; of others, those of all fitted ones together."""
-        posterior = self.fit.posterior
-        nodes, weights = posterior.nodes[:, :, 0], posterior.weights
-        if HONESTY in posterior.names:
-            nodes = 1.0 / (1.0 + np.exp(-nodes))
-        ids, m = judgments.annotator_ids, len(nodes)
-        position = aligned(np.arange(float(m)), consensus.annotator_ids, ids)
+        Of annotators who were not fitted, those of all who were stand for theirs.
+        """
+        fit, ids = self.fit(consensus), judgments.annotator_ids
+        assert fit is not None  # noqa: S101  # others have no probabilities
+        nodes, weights = np.ones((len(consensus.reliabilities), 1)), fit.posterior.weights
+        if fit.posterior.names:
+            nodes = fit.posterior.nodes[:, :, 0]
+        if fit.problem.model.beta is not None:
+            nodes = expit(nodes)
+        position = aligned(np.arange(float(len(nodes))), consensus.annotator_ids, ids)
         fitted = np.isfinite(position)
         where = np.where(fitted, position, 0).astype(np.int64)
-        # The middle and the ends of the annotators stand for one who was not fitted.
+        # Their middle and ends: quantiles, each as probable.
         anyone = np.quantile(consensus.reliabilities, _ANYONE)
         shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
-        values, shares = np.zeros(shape), np.zeros(shape)
+        values, shares = np.full(shape, 0.5), np.zeros(shape)
         values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
-        values[~fitted], shares[~fitted] = 0.5, 0.0
-        values[~fitted, : len(_ANYONE)] = anyone
+        values[~fitted, : len(_ANYONE)], shares[~fitted] = anyone, 0.0
         shares[~fitted, : len(_ANYONE)] = 1.0 / len(_ANYONE)
         return values, shares
 

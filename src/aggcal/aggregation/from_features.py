@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
@@ -79,7 +79,7 @@ class GPPL(_GaussianProcess):
             convergence=fit.convergence,
             kernel=fit.chosen.kernel,
             seconds=time.perf_counter() - began,
-            quantifier=_QuantifyGaussian(self, judgments, fit.laplace),
+            quantifier=_QuantifyGaussian(self, judgments, laplace=fit.laplace),
             component=_component(self.features, judgments),
         )
 
@@ -127,7 +127,7 @@ class BARCW(_GaussianProcess):
             convergence=fit.convergence,
             kernel=fit.chosen.kernel,
             seconds=time.perf_counter() - began,
-            quantifier=_QuantifyGaussian(self, judgments, fit.laplace),
+            quantifier=_QuantifyGaussian(self, judgments, laplace=fit.laplace),
             component=_component(self.features, judgments),
         )
 
@@ -191,7 +191,7 @@ def _component(features: FeatureChoice, judgments: AnyJudgments) -> IntArray | N
 class _QuantifyGaussian(Quantify):
     """Knows the posterior covariance already; refits are as those of any aggregator."""
 
-    laplace: Laplace
+    laplace: Laplace = field(kw_only=True)
 
     @property
     def quick(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.empirical import Fit, Model, Problem, State
-from aggcal.aggregation.estimate import QuantifyFit
+from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Mixture
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.rows import SCORES, win_rows
@@ -66,7 +66,7 @@ def marginal_consensus(
         convergence=fit.convergence,
         estimator="marginal",
         seconds=time.perf_counter() - began,
-        quantifier=QuantifyFit(aggregator, judgments, fit=as_fit(aggregator, judgments, fit)),
+        quantifier=Quantify(aggregator, judgments, as_fit(aggregator, judgments, fit)),
         **record,
     )
 

@@ -16,27 +16,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, log, sqrt
+from math import exp, log
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.arrays import FloatArray, IntArray, dot
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import Beta
+from aggcal.aggregation.annotators import Beta, Prior
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
     SolvedCovariance,
 )
-from aggcal.aggregation.empirical import Fit
-from aggcal.aggregation.families import HONESTY, RELIABILITY, Mixture
+from aggcal.aggregation.empirical import Curvature, Fit, Model, Problem, State
+from aggcal.aggregation.families import HONESTY, Mixture
 from aggcal.aggregation.native import annotators_of
 from aggcal.aggregation.rows import SCORES
-from aggcal.aggregation.solve.linear import conjugate_gradients, definite_inverse
+from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.spreads import LOG_SD, centred
-from aggcal.aggregation.tape import Tape
 from aggcal.aggregation.uncertainty import Scale
 
 _PROBES, _CLOSE = 12, 1e-4
@@ -76,17 +77,29 @@ class FitCovariance:
 
 @dataclass(eq=False)
 class Solver:
-    """Multiplies a vector of the first unknowns by their covariance."""
+    """Multiplies vectors by the covariance of many unknowns, the mean of each component fixed."""
 
-    product: Callable[[FloatArray], FloatArray]
-    preconditioner: FloatArray | Callable[[FloatArray], FloatArray]
-    size: int
+    curvature: Curvature
+    component: IntArray
+    stiffness: FloatArray
+    """With which that mean is held, over the size of the component; 0 for other unknowns."""
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the information."""
+        total, scores = self.curvature.product(vector), vector[: len(self.component)]
+        means = np.bincount(self.component, scores)[self.component]
+        total[: len(scores)] += self.stiffness[: len(scores)] * means
+        return total
+
+    @cached_property
+    def _preconditioner(self) -> Any:
+        return self.curvature.preconditioner()
 
     def __call__(self, vector: FloatArray) -> FloatArray:
-        """Solve for all unknowns; return the first ones."""
-        whole = np.zeros(self.size)
-        whole[: len(vector)] = vector
-        return conjugate_gradients(self.product, whole, self.preconditioner, _CLOSE)[: len(vector)]
+        """Solve for all unknowns, where the first ones have targets; return these."""
+        whole, part = np.zeros(len(self.stiffness)), slice(0, len(vector))
+        whole[part] = vector
+        return conjugate_gradients(self.product, whole, self._preconditioner, _CLOSE)[part]
 
 
 def inverse_diagonal(
@@ -112,20 +125,25 @@ def inverse_diagonal(
     >>> inverse_diagonal(matrix.__matmul__, np.diag(matrix), inverse.__matmul__, 0).round(2)
     array([0.5 , 1.01])
     """
-    random, beyond = np.random.default_rng(seed), np.zeros(len(diagonal))
-    for _ in range(probes):
+    random, beyond = np.random.default_rng(seed), np.empty((probes, len(diagonal)))
+    for k in range(probes):
         signs = 1.0 - 2.0 * random.integers(0, 2, len(diagonal))
         near = signs / diagonal
-        beyond += signs * (solve(signs) - 2.0 * near + product(near) / diagonal)
-    return np.asarray(np.maximum(1.0 + diagonal * beyond / probes, 1.0) / diagonal)
+        beyond[k] = diagonal * signs * (solve(signs) - 2.0 * near + product(near) / diagonal)
+    # How far each is beyond 1/D differs little: it is shrunk to their mean as chance demands.
+    means = beyond.mean(axis=0)
+    chance = float(beyond.var(axis=0, ddof=1).mean()) / probes
+    kept = max(1.0 - chance / max(float(means.var()), 1e-300), 0.0)
+    means = means.mean() + kept * (means - means.mean())
+    return np.asarray((1.0 + np.maximum(means, 0.0)) / diagonal)
 
 
 # Annotators integrated out ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """The posterior covariance of a fit whose annotators were integrated out, or are alike."""
+class FitPosterior:
+    """The posterior covariance of everything that was fitted."""
 
     fit: Fit
     seed: int = 0
@@ -140,23 +158,31 @@ class Posterior:
     @cached_property
     def unknowns(self) -> FloatArray:
         """Covariance of all unknowns: a matrix, or its diagonal where there are many."""
-        curvature = self.fit.curvature
         if self.fit.problem.model.size <= MOST_DENSE:
-            return curvature.inverse()
-        diagonal = self._exact_diagonal
-        return inverse_diagonal(curvature.product, diagonal, self._solver, self.seed)
+            return self.fit.curvature.inverse()
+        product, diagonal = self._solver.product, self._diagonal + self._location
+        return inverse_diagonal(product, diagonal, self._solver, self.seed)
 
     @cached_property
-    def _exact_diagonal(self) -> FloatArray:
+    def _diagonal(self) -> FloatArray:
+        """Of the information."""
         curvature = self.fit.curvature
         whole = curvature.diagonals[0] - curvature.tape.missing_diagonal() + curvature.precision
         whole += np.square(curvature.constraint) + np.square(self.fit.problem.model.pin)
         return np.maximum(whole, curvature.precision)
 
     @cached_property
+    def _location(self) -> FloatArray:
+        """What fixes the mean of each component, to which all its scores would owe a part."""
+        component, stiffness = self.fit.problem.model.component, np.zeros(len(self._diagonal))
+        own = self._diagonal[self._scores]
+        stiffness[self._scores] = float(own.mean()) / np.bincount(component)[component]
+        return stiffness
+
+    @cached_property
     def _solver(self) -> Solver:
-        curvature = self.fit.curvature
-        return Solver(curvature.product, curvature.preconditioner(), len(curvature.precision))
+        curvature, component = self.fit.curvature, self.fit.problem.model.component
+        return Solver(curvature, component, self._location)
 
     @cached_property
     def scores(self) -> Covariance:
@@ -194,16 +220,17 @@ class Posterior:
         deviation, with_constraint = posterior.deviation(values), np.zeros(len(values))
         if self.fit.problem.model.constrained:
             strengths = posterior.deviation(posterior.strengths)
-            with_constraint = self.fit.problem.shares * posterior.mean(deviation * strengths)
-        return _WIDER**2 * curvature.variances_of(values, with_constraint, self.unknowns)
+            with_constraint = curvature.shares * posterior.mean(deviation * strengths)
+        variances = curvature.variances_of(values, with_constraint, self.unknowns)
+        return variances if isinstance(self.fit.problem, ModeProblem) else _WIDER**2 * variances
 
     def result(self) -> FitCovariance:
         """Return what a consensus asks for."""
-        names = self.fit.posterior.names
-        if HONESTY in names:
+        names, model = self.fit.posterior.names, self.fit.problem.model
+        if model.beta is not None:
             return self._mixture()
-        own = self.variances_of(RELIABILITY) if RELIABILITY in names else None
-        beside = len(self.fit.problem.model.rows.blocks) > 1 or self.fit.problem.model.means
+        own = self.variances_of(names[0]) if names else None
+        beside = len(model.rows.blocks) > 1 or model.means
         return FitCovariance(self.scores, own, by_prior=self.by_prior if beside else None)
 
     def _mixture(self) -> FitCovariance:
@@ -328,90 +355,34 @@ def _scaled(fit: Fit, log_factor: float) -> _Scaled:
 # A joint mode -------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class ModeInformation:
-    """The information of the scores at a joint mode, conventions fixed.
+class ModeProblem(Problem):
+    """Rows at a joint mode, with the expected information of scores and annotators' parameters.
 
-    Of annotators alike it is the observed one, else the expected one (`Annotators.expected`).
+    Parameters
+    ----------
+    model
+        Wins of their left items, and their likelihood.
+    theta, prior
+        Of the annotators: their parameters at the mode, and the prior of these, if any.
+    equally
+        Whether Σ θ is fixed, and not that weighted by how much each annotator has judged.
     """
 
-    tape: Tape
-    precision: FloatArray
-    """Of the scores' prior."""
-    own: FloatArray | None = None
-    """Variance of each annotator's parameter, the scores known; None where they are alike."""
-    weights: FloatArray | None = None
-    """w: Σ w θ is fixed, as the scale of the scores goes by it; None where nothing is."""
+    def __init__(
+        self, model: Model, theta: FloatArray, prior: Prior | None, *, equally: bool = False
+    ) -> None:
+        super().__init__(model)
+        self.theta, self.of_theta = theta, prior
+        self.shares = np.ones(len(theta)) if equally else np.sign(theta) * self.shares
 
-    @cached_property
-    def constraints(self) -> list[FloatArray]:
-        """Vectors c: cc' is added to the information."""
-        n, stiffness = len(self.precision), float(self._diagonal.mean())
-        # Scores that are all moved alike have no information: any fixes their location.
-        constraints = [np.full(n, sqrt(max(stiffness, 1e-300) / n))]
-        if self.weights is not None:
-            constraints.append(self._along / sqrt(self._variance))
-        return constraints
+    def at(self, state: State, **options: Any) -> Curvature:  # noqa: ARG002
+        """Return the expected information."""
+        return self._curvature(
+            state, *self.annotators.expected(state.unknowns, self.theta, self.of_theta)
+        )
 
-    @cached_property
-    def _diagonal(self) -> FloatArray:
-        complete, missing = self.tape.diagonals()[0], self.tape.missing_diagonal()
-        return np.asarray(complete - missing + self.precision)
-
-    @cached_property
-    def _variance(self) -> float:
-        """Var(Σ w θ), the scores known."""
-        assert self.weights is not None and self.own is not None  # noqa: S101, PT018
-        return dot(np.square(self.weights), self.own)
-
-    @cached_property
-    def _along(self) -> FloatArray:
-        """Σ w Cov(θ, g): how Σ w θ goes along with the scores."""
-        assert self.weights is not None and self.own is not None  # noqa: S101, PT018
-        return self.tape.pulled((self.weights * self.own)[:, None])
-
-    def product(self, vector: FloatArray) -> FloatArray:
-        """Multiply by the information."""
-        total = self.tape.product(vector) + self.precision * vector
-        for constraint in self.constraints:
-            total += constraint * dot(constraint, vector)
-        return total
-
-    def diagonal(self) -> FloatArray:
-        """Return its diagonal."""
-        return np.asarray(self._diagonal + sum(np.square(each) for each in self.constraints))
-
-    def inverse(self) -> FloatArray:
-        """Return the covariance of the scores."""
-        matrix = self.tape.dense()[0] + np.diag(self.precision)
-        for constraint in self.constraints:
-            matrix += np.outer(constraint, constraint)
-        if not np.isfinite(matrix).all():
-            raise ValueError("the information is not finite")
-        return definite_inverse(matrix, matrix)
-
-    def variances(self, covariance: FloatArray) -> FloatArray | None:
-        """Return the variances of the annotators' parameters; a covariance may be a diagonal."""
-        own, along = self.own, np.zeros(len(self.precision))
-        if own is None:
-            return None
-        share, variance = np.zeros(len(own)), 1.0
-        if self.weights is not None:
-            along, variance = self._along, self._variance
-            share = own * self.weights / variance
-        carried = covariance @ along if covariance.ndim > 1 else covariance * along
-        square, with_scores = self.tape.forms(own[:, None], covariance, carried)
-        total = own - variance * np.square(share) + square
-        total += share**2 * dot(along, carried) - 2.0 * share * with_scores
-        return np.asarray(np.maximum(total, 0.0))
-
-    def result(self, seed: int = 0) -> FitCovariance:
-        """Return what a consensus asks for; random signs have a seed."""
-        n = len(self.precision)
-        if n <= MOST_DENSE:
-            matrix = self.inverse()
-            return FitCovariance(DenseCovariance(matrix), self.variances(matrix))
-        diagonal = self.diagonal()
-        solve = Solver(self.product, diagonal, n)
-        variances = inverse_diagonal(self.product, diagonal, solve, seed)
-        return FitCovariance(SolvedCovariance(variances, solve), self.variances(variances))
+    def fit(self, scores: FloatArray, convergence: Convergence) -> Fit:
+        """Return the posterior at the mode; the prior of the scores is the model's penalty."""
+        state = State(scores, {SCORES: np.inf}, 0.0, np.zeros(len(scores)))
+        here = self.at(state)
+        return Fit(self, state, here.posterior, here, here.tape.value, convergence)

@@ -59,6 +59,6 @@ def alike_consensus(
         prior=prior,
         estimator="mode",
         seconds=time.perf_counter() - began,
-        quantifier=QuantifyGeneral(aggregator, fit.judgments, effects),
+        quantifier=QuantifyGeneral(aggregator, fit.judgments, effects=effects),
         effects=effects,
     )

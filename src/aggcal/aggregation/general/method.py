@@ -25,7 +25,7 @@ from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.problem import State
 from aggcal.aggregation.posterior import FitCovariance
-from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
+from aggcal.aggregation.protocols import Aggregator, RowForces
 from aggcal.aggregation.robust import Answers
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
@@ -126,7 +126,7 @@ class Further:
             reversed_share=state.reversed_share,
             estimator="marginal",
             seconds=time.perf_counter() - began,
-            quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects),
+            quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects=effects),
             effects=effects,
         )
 
@@ -157,16 +157,12 @@ def _as_sure(start: State, begun: MarginalState) -> State:
 class QuantifyGeneral(Quantify):
     """Knows the posterior of a fit of the general model."""
 
-    effects: GeneralEffects = field(repr=False)
+    effects: GeneralEffects = field(kw_only=True, repr=False)
 
     __repr__ = brief
 
-    def _fit_covariance(
-        self,
-        own: Likelihood,  # noqa: ARG002
-        consensus: Consensus,
-        seed: int,  # noqa: ARG002
-    ) -> FitCovariance:
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
+        """Return the covariance at the optimum."""
         if consensus.prior is None:
             refuse_pieces(self.judgments)
         found = self.effects.posterior

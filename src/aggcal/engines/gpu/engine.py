@@ -9,55 +9,18 @@ from aggcal._core.arrays import CodeArray, FloatArray
 from aggcal._core.kernels.threads import begun
 from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.columns import card
-from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows, compiled
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
-from aggcal.engines.gpu.pairs import DevicePairs
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.io import read_judgments
 from aggcal.io.quick.carded import on_card
 from aggcal.models.compiled import thurstone
-from aggcal.models.information import Information, information
 from aggcal.models.rows import rows_of
 from aggcal.models.thurstone import likelihood
-from aggcal.models.weighted_pairs import MakePairs, WeightedPairs, pairs_of
 
 thurstone.register(DeviceRows, DeviceThurstone)
 likelihood.register(DeviceRows, DeviceLikelihood)
-
-FEW = 1 << 15
-"""Rows up to which the processors are quicker than a card at standard errors: small sums, and
-hundreds of them."""
-FEW_ITEMS = 1 << 12
-"""The same of items, in the search for groups of them: it looks at some thirty rows of each."""
-
-
-@information.register
-def _information(
-    problem: DeviceLikelihood, scores: FloatArray, theta: FloatArray, *, observed: bool = False
-) -> Information:
-    if len(problem.rows) > FEW:
-        return DeviceInformation(problem, scores, theta, observed=observed)
-    precisions = problem.score_precision, problem.reliability_precision
-    here = likelihood(problem.rows.here(), problem.link, *precisions)
-    return Information(here, scores, theta, observed=observed)
-
-
-@pairs_of.register
-def _pairs_of(judgments: RemoteJudgments) -> MakePairs:
-    many = isinstance(judgments.rows, DeviceRows) and judgments.n_items > FEW_ITEMS
-    return _on_card_if_it_has_room if many else WeightedPairs.of
-
-
-def _on_card_if_it_has_room(
-    left: CodeArray, right: CodeArray, weight: FloatArray, n: int
-) -> DevicePairs | WeightedPairs:
-    try:
-        return DevicePairs.of(left, right, weight, n)
-    except MemoryError:  # CuPy's is one
-        return WeightedPairs.of(left, right, weight, n)
-
 
 class GpuEngine:
     """Moves rows to the GPU of this machine, which has them, too."""

@@ -1,7 +1,8 @@
-"""Lemma 3.1, corrected: two constraints, and what goes wrong with one."""
+"""Covariances of fits: Lemma 3.1, corrected, the expected information, and many items."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,72 +10,114 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.annotators import Annotators, Beta, Normal, Prior
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.aggregation.laplace import inverse, laplace
-from aggcal.models.information import Information
+from aggcal.aggregation.empirical import Fit, Model
+from aggcal.aggregation.families import HONESTY, RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.posterior import FitPosterior, ModeProblem
+from aggcal.aggregation.rows import GAP, SCORES, Rows, win_rows
+from aggcal.aggregation.solve.newton import Convergence
 from aggcal.models.links import link
-from aggcal.models.rows import Rows, rows_of
-from aggcal.models.thurstone import Thurstone
 from aggcal.simulation import simulate
 
+RELIABLE = Advantage((RELIABILITY,), Wins(link("logistic")))
 
-def free(scores: FloatArray, slopes: FloatArray, rows: Rows) -> Information:
-    """The information without any prior."""
-    return Information(Thurstone(rows, link("logistic"), 0.0, 0.0), scores, slopes)
+
+def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float = 0.0) -> Fit:
+    """The posterior at these scores and reliabilities, by default without any prior."""
+    m = len(slopes)
+    prior = Normal(np.ones((m, 1)), np.array([max(precision, 1e-9) ** -0.5]))
+
+    def penalty(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        return 0.5 * precision * float(x @ x), precision * x, np.full(len(x), precision)
+
+    component = np.zeros(len(scores), dtype=np.int64)
+    fixed = frozenset({SCORES})
+    model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
+    record = Convergence(True, 0, 0.0, 0.0, (), ())
+    return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 
 def some_rows() -> tuple[FloatArray, FloatArray, Rows]:
     study = simulate(items=8, annotators=4, judgments=600, seed=3)
-    return study.latent, study.reliability, rows_of(aggcal.read_judgments(study.judgments))
+    return study.latent, study.reliability, win_rows(aggcal.read_judgments(study.judgments))
 
 
-def whole(information: Information) -> FloatArray:
+def whole(fit: Fit) -> FloatArray:
     """Return the joint information of scores and reliabilities."""
-    schur, carried = information.dense()
-    assert carried is not None
-    border = carried.toarray() * information.inner
-    scores = schur + border @ (border / information.inner).T
-    return np.block([[scores, border], [border.T, np.diag(information.inner)]])
+    own = fit.posterior.variance(fit.posterior.of(RELIABILITY))
+    difference = np.outer(0.5 / np.sqrt(own), [-1.0, 1.0])
+    tape = fit.curvature.tape
+    border = tape.responses(difference).toarray().T
+    scores = tape.dense()[1] + np.diag(fit.curvature.precision)
+    return np.block([[scores, border], [border.T, np.diag(1.0 / own)]])
+
+
+def on_constraints(joint: FloatArray, constraints: FloatArray) -> FloatArray:
+    basis = np.linalg.svd(constraints)[2][len(constraints) :].T
+    return np.asarray(basis @ np.linalg.inv(basis.T @ joint @ basis) @ basis.T)
 
 
 def test_without_priors_location_and_scale_are_both_free() -> None:
     scores, slopes, rows = some_rows()
-    schur, _ = free(scores, slopes, rows).dense()
+    schur = at_mode(scores, slopes, rows).curvature.tape.dense()[0]
     size = np.linalg.norm(schur)
-    assert np.abs(schur @ np.ones(8)).max() < 1e-10 * size
-    assert np.abs(schur @ scores).max() < 1e-10 * size
+    assert np.abs(schur @ np.ones(8)).max() < 1e-9 * size
+    assert np.abs(schur @ scores).max() < 1e-9 * size
     values = np.linalg.eigvalsh(schur)
-    assert np.count_nonzero(values < 1e-9 * values[-1]) == 2, "rank n - 2, not n - 1 as printed"
+    assert np.count_nonzero(values < 1e-8 * values[-1]) == 2, "rank n - 2, not n - 1 as printed"
 
 
-def test_the_constrained_inverse_is_the_one_with_both_constraints() -> None:
+@pytest.mark.parametrize("precision", [0.0, 2.0])
+def test_the_inverse_is_the_one_on_both_constraints(precision: float) -> None:
     scores, slopes, rows = some_rows()
     n, m = len(scores), len(slopes)
-    joint = whole(free(scores, slopes, rows))
+    fit = at_mode(scores, slopes, rows, precision)
     constraints = np.zeros((2, n + m))
-    constraints[0, :n] = 1.0
-    constraints[1, n:] = 1.0
-    basis = np.linalg.svd(constraints)[2][2:].T
-    expected = basis @ np.linalg.inv(basis.T @ joint @ basis) @ basis.T
-    covariance, spread = laplace(free(scores, slopes, rows), unit=np.ones(m))
-    assert isinstance(covariance, DenseCovariance)
-    np.testing.assert_allclose(covariance.matrix, expected[:n, :n], atol=1e-9)
-    assert spread is not None
-    np.testing.assert_allclose(spread, np.diag(expected)[n:], atol=1e-9)
-
-
-def test_with_priors_it_is_the_inverse_of_the_whole(study_judgments: aggcal.Judgments) -> None:
-    consensus = aggcal.aggregate(study_judgments, warn=False)
-    problem = Thurstone(rows_of(study_judgments), link("logistic"), 1.0, 4.0)
-    information = Information(problem, consensus.scores, consensus.reliabilities)
-    n = len(consensus.scores)
-    inverse = np.linalg.inv(whole(information))
-    covariance, spread = laplace(information)
-    assert isinstance(covariance, DenseCovariance)
+    constraints[0, n:] = constraints[1, :n] = 1.0
+    # With a prior the mean of the scores has a place; variances are about it.
+    expected = on_constraints(whole(fit), constraints[: 1 if precision else 2])
+    found = FitPosterior(fit).result()
+    assert isinstance(found.covariance, DenseCovariance)
     centre = np.eye(n) - 1.0 / n
-    np.testing.assert_allclose(covariance.matrix, centre @ inverse[:n, :n] @ centre, atol=1e-9)
-    assert spread is not None
-    np.testing.assert_allclose(spread, np.diag(inverse)[n:], atol=1e-9)
+    centred = centre @ expected[:n, :n] @ centre
+    np.testing.assert_allclose(found.covariance.matrix, centred, atol=1e-7)
+    np.testing.assert_allclose(found.reliability_variances, np.diag(expected)[n:], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [
+        *((replace(RELIABLE, law=Wins(link(name))), 0.7) for name in ("logistic", "normal")),
+        (Mixture(link("logistic")), 0.8),
+        (Mixture(link("normal"), 1.4), 0.3),
+    ],
+)
+def test_the_information_is_the_mean_curvature_over_the_answers(
+    family: Family, theta: float
+) -> None:
+    _, _, rows = some_rows()
+    scores, m = np.linspace(-1.0, 1.5, 8), rows.n_annotators
+    thetas = theta + 0.1 * np.arange(m) / m
+    mixture = family.names == (HONESTY,)
+    prior: Prior = Beta(3.0, 0.5, m) if mixture else Normal(np.ones((m, 1)), np.array([0.5]))
+    tape, posterior = Annotators(rows, family).expected(scores, thetas, prior)
+    name, gap = family.names[0], rows.channels[GAP].gather(scores)
+    by_row = {name: rows.per_row(thetas)}
+    won, lost = (family.terms({GAP: way}, by_row, rows.answers) for way in (gap, -gap))
+    share = np.exp(-won.loss / rows.answers.weight)
+
+    def mean(one: str, two: str, sign: float = 1.0) -> FloatArray:
+        return np.asarray(share * won.bend[one, two] + sign * (1.0 - share) * lost.bend[one, two])
+
+    np.testing.assert_allclose(tape.force[GAP], won.slope[GAP])
+    np.testing.assert_allclose(tape.curve[GAP, GAP], mean(GAP, GAP), rtol=1e-9)
+    precision = rows.by_annotator(mean(name, name)) + prior.terms(thetas[:, None])[2][:, 0]
+    variances = posterior.variance(posterior.of(name))
+    np.testing.assert_allclose(variances, 1.0 / precision, rtol=1e-9)
+    moved = rows.per_row(variances) * mean(GAP, name, -1.0)
+    together = (rows.per_row(posterior.deviation(posterior.of(name))).T * tape.pulls[GAP]).mean(0)
+    np.testing.assert_allclose(together, -moved, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -97,8 +140,8 @@ def test_the_published_formula_is_wrong_for_the_published_normalisation() -> Non
             known = found.uncertainty
             assert known is not None
             formula.append(known.covariance.gap_variance(np.array([5]), np.array([0]))[0])
-            rows = rows_of(aggcal.Judgments.of_codes(*codes))
-            schur, _ = free(found.scores, found.reliabilities, rows).dense()
+            rows = win_rows(aggcal.Judgments.of_codes(*codes))
+            schur = at_mode(found.scores, found.reliabilities, rows).curvature.tape.dense()[0]
             inverse = np.linalg.pinv(schur, rcond=1e-8, hermitian=True)
             published.append(inverse[5, 5] + inverse[0, 0] - 2 * inverse[5, 0])
     actual = np.var(gaps, ddof=1)
@@ -130,7 +173,7 @@ def test_no_matrix_gives_the_same_errors(
         aggcal.aggregate(judgments, method, prior=prior, warn=False).quantify("laplace").uncertainty
     )
     assert exact is not None
-    for home in ("laplace", "ranks", "uncertainty", "marginal_posterior"):
+    for home in ("posterior", "ranks", "uncertainty"):
         monkeypatch.setattr(f"aggcal.aggregation.{home}.MOST_DENSE", 10)
     # A fit keeps its posterior: another one is made without a matrix.
     free_ = (
@@ -167,24 +210,3 @@ def test_draws_have_the_covariance_they_are_drawn_from(flat: bool) -> None:
         values, vectors = np.linalg.eigh(expected)
         expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
     np.testing.assert_allclose(found, expected, atol=0.05 * float(np.diag(expected).max()))
-
-
-@pytest.mark.parametrize("flat", [False, True])
-def test_an_inverse_in_place_is_the_same(flat: bool) -> None:
-    root = np.random.default_rng(3).normal(size=(90, 80 if flat else 120))
-    matrix = root @ root.T
-    given = matrix.copy()
-    kept, overwritten = inverse(given), inverse(matrix.copy(), overwrite=True)
-    np.testing.assert_array_equal(given, matrix)
-    np.testing.assert_allclose(overwritten, kept, rtol=1e-9)
-    if not flat:
-        np.testing.assert_allclose(kept @ matrix, np.eye(90), atol=1e-9)
-
-
-def test_an_information_that_is_not_finite_is_refused() -> None:
-    for at in ((0, 0), (3, 1)):
-        matrix = 5.0 * np.eye(5)
-        matrix[at] = matrix[at[::-1]] = np.nan
-        for overwrite in (False, True):
-            with pytest.raises(ValueError, match="not finite"):
-                inverse(matrix.copy(), overwrite=overwrite)
