@@ -17,7 +17,14 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.text import brief
-from aggcal.aggregation.families import HONESTY, RELIABILITY, Adjacent, Family, Terms
+from aggcal.aggregation.families import (
+    HONESTY,
+    RELIABILITY,
+    Adjacent,
+    Advantage,
+    Family,
+    Terms,
+)
 from aggcal.aggregation.rows import GAP, Rows
 from aggcal.aggregation.tape import Tape
 
@@ -240,8 +247,7 @@ class Annotators:
     # ---------------------------------------------------------------- rules
     def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
         """Everybody has γ = 1 and nothing of their own."""
-        if grades is not None:
-            self.family = replace(self.family, law=Adjacent(grades))
+        self._weigh(grades)
         terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
         none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
         return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
@@ -272,8 +278,7 @@ class Annotators:
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
-        if point.grades is not None:
-            self.family = replace(self.family, law=Adjacent(point.grades))
+        self._weigh(point.grades)
         rows, names, prior = self.rows, self.family.names, point.prior
         points, point_weights = self.rule
         share, each, m = point.reversed_share, len(points), rows.n_annotators
@@ -322,15 +327,21 @@ class Annotators:
     ) -> FloatArray:
         """Return the weight of each strength of answer that is to be expected."""
         rows, law, moved = self.rows, Adjacent(grades), self._moved(unknowns)
+        family = Advantage(self.family.names, law, self.family.channels)
         expected = np.zeros(len(grades))
         for k in range(posterior.weights.shape[1]):
             theta = dict(zip(posterior.names, rows.per_row(posterior.nodes[:, k]).T, strict=True))
-            eta, nu = self.family.advantage(moved, theta)
+            eta, nu = family.advantage(moved, theta)
             share = rows.per_row(posterior.weights[:, k]) * rows.answers.weight
             expected += [float(share @ level) for level in law.levels(eta, nu)]
         return expected
 
     # ---------------------------------------------------------------- one annotator's problem
+    def _weigh(self, grades: tuple[float, ...] | None) -> None:
+        """Take over the weights of the strengths of answers."""
+        if grades is not None:
+            self.family = Advantage(self.family.names, Adjacent(grades), self.family.channels)
+
     def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:
         channels = self.rows.channels
         return {name: channels[name].gather(unknowns) for name in self.family.channels}
