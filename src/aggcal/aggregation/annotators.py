@@ -80,9 +80,9 @@ class Normal:
             theta[:, k] = np.clip(theta[:, k], 0.0, _FIRST_STRENGTH) if sign > 0.0 else 0.0
         return theta
 
-    def of(self, part: slice) -> Normal:
+    def part(self, annotators: slice) -> Normal:
         """Return that of some annotators."""
-        return replace(self, means=self.means[part])
+        return replace(self, means=self.means[annotators])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +112,9 @@ class Beta:
         begin = _FIRST_LOGIT if self.logit else 0.9
         return np.full((self.annotators, 1), begin)
 
-    def of(self, part: slice) -> Beta:
+    def part(self, annotators: slice) -> Beta:
         """Return that of some annotators."""
-        return replace(self, annotators=len(range(self.annotators)[part]))
+        return replace(self, annotators=len(range(self.annotators)[annotators]))
 
 
 Prior = Normal | Beta
@@ -138,10 +138,10 @@ class Point:
     close: float = 1e-10
     """Squared Newton step, over the variance, at which a mode is near enough."""
 
-    def of(self, annotators: slice) -> Point:
+    def part(self, annotators: slice) -> Point:
         """Return the point for some of the annotators."""
         upright = None if self.upright is None else self.upright[annotators]
-        return replace(self, prior=self.prior.of(annotators), upright=upright)
+        return replace(self, prior=self.prior.part(annotators), upright=upright)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +162,10 @@ class Posterior:
     def of(self, name: str) -> FloatArray:
         """Return the nodes of a parameter, annotators by nodes."""
         return np.asarray(self.nodes[:, :, self.names.index(name)])
+
+    def part(self, annotators: slice) -> Posterior:
+        """Return that of some annotators."""
+        return replace(self, nodes=self.nodes[annotators], weights=self.weights[annotators])
 
     @cached_property
     def strengths(self) -> FloatArray:
