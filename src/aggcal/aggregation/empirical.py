@@ -536,8 +536,8 @@ def information_of_mean(posterior: Posterior, name: str, precision: float) -> fl
 
     Examples
     --------
-    >>> nodes = np.array([-0.3, 0.0, 0.3])[None, :, None] * [1.0]
-    >>> posterior = Posterior((POSITION,), nodes, np.array([[1, 4, 1]]) / 6, 0.0)
+    >>> nodes = np.array([0.0, 0.3, -0.3])[None, :, None]
+    >>> posterior = Posterior((POSITION,), nodes, np.array([[4, 1, 1]]) / 6, 0.0)
     >>> round(information_of_mean(posterior, POSITION, 20.0), 6)
     20.0
     """
