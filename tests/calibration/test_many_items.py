@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import aggcal
 from aggcal._core import arrays, positions, sorting
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance, independent
 from aggcal.calibration import atc, intervals

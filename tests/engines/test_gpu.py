@@ -10,7 +10,6 @@ import pytest
 from test_sharded import by_mode
 
 import aggcal
-from aggcal._core.elsewhere import beside, fetched
 from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.engines.gpu.pairs import DevicePairs
@@ -30,6 +29,11 @@ def study(
     if weighted:
         columns["weight"] = np.random.default_rng(1).choice([0.25, 1.0, 3.0], judgments)
     return aggcal.read_judgments(columns)
+
+
+def fetched(array: Any) -> np.ndarray:
+    """Return an array of the GPU as one of NumPy's."""
+    return np.asarray(array.get())
 
 
 def test_units_hold_every_row_of_every_tile_once() -> None:
@@ -150,7 +154,7 @@ def test_pairs_are_multiplied_as_on_this_machine() -> None:
     weight = random.exponential(size=20_000)
     here, there = (each.of(left, right, weight, 700) for each in (WeightedPairs, DevicePairs))
     for vector in (random.normal(size=700), np.ones(700), np.zeros(700), -1e-9 * np.ones(700)):
-        size, moved = np.abs(vector).max(), beside(vector, there.weight)
+        size, moved = np.abs(vector).max(), np.asarray(vector, like=there.weight)
         found = fetched(there.neighbours(moved))
         np.testing.assert_allclose(found, here.neighbours(vector), atol=1e-4 * size)
         np.testing.assert_array_equal(fetched(there.neighbours(moved)), found)
@@ -228,7 +232,7 @@ def test_standard_errors_of_many_items(method: str) -> None:
     np.testing.assert_allclose(there.product(vector), here.product(vector), atol=1e-5 * size)
     if precision is not None:
         some = np.random.default_rng(7).normal(size=(judgments.n_items, LANES)).astype(np.float32)
-        moved = beside(some, there.probes(np.random.default_rng(8)))
+        moved = np.asarray(some, like=there.probes(np.random.default_rng(8)))
         for name in ("products", "borders"):
             expected, found = getattr(here, name)(some), fetched(getattr(there, name)(moved))
             size = np.abs(expected).max()

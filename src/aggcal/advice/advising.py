@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from aggcal._core.kernels.threads import beside
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.sample import MANY
@@ -18,7 +18,7 @@ from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 from aggcal.registry.literals import FittedName, PredictableName

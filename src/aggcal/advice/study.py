@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import Calibration
@@ -19,7 +18,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines import prepare
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
@@ -70,9 +69,16 @@ class Study:
             if isinstance(given, kind):
                 what = "judgments" if kind is AnyJudgments else type(given).__name__
                 return cls(what, **told(given))
-        for (home, name), told in _TOLD_SELDOM.items():
-            if is_a(given, home, name):
-                return cls(name, **told(given))
+        from aggcal.aggregation.selection.comparison import Comparison
+        from aggcal.datasets import Dataset
+        from aggcal.simulation import Simulation
+
+        if isinstance(given, Comparison):
+            return cls("Comparison", given.judgments)
+        if isinstance(given, Dataset):
+            return cls("Dataset", given.judgments, given.scores)
+        if isinstance(given, Simulation):
+            return cls("Simulation", prepare(given.judgments), read_scores(given.scores))
         if isinstance(given, Prediction | Features | Control) or hasattr(given, "findings"):
             return cls(type(given).__name__)  # results that know nothing of it
         return cls("judgments", prepare(given))
@@ -142,18 +148,3 @@ _TOLD: dict[type, Callable[[Any], dict[str, Any]]] = {
     Estimated: lambda given: _of_fit(given.consensus_, getattr(given, "calibration_", None)),
 }
 """What each kind of thing tells."""
-
-_TOLD_SELDOM: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
-    ("aggcal.aggregation.selection.comparison", "Comparison"): lambda given: {
-        "judgments": given.judgments
-    },
-    ("aggcal.simulation", "Simulation"): lambda given: {
-        "judgments": prepare(given.judgments),
-        "scores": read_scores(given.scores),
-    },
-    ("aggcal.datasets", "Dataset"): lambda given: {
-        "judgments": given.judgments,
-        "scores": given.scores,
-    },
-}
-"""The same of classes that few studies need, and whose modules need not be loaded for others."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus

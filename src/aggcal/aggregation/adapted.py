@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import Progress, Start
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.data.base import AnyJudgments
-
-if TYPE_CHECKING:
-    from aggcal.aggregation.crowd import CrowdAggregator
-
 
 FullAggregator: TypeAlias = "ThurstoneAggregator | CrowdAggregator | Adapted"
 """Fits judgments wherever they are, from a start, and says how far it is."""
@@ -64,10 +59,11 @@ def adapted(aggregator: Any) -> FullAggregator:
 
 def by_rows(aggregator: Any) -> bool:
     """Whether a method is fitted by sums over rows, wherever those are."""
-    crowd = is_a(aggregator, "aggcal.aggregation.crowd", "CrowdAggregator")
-    return crowd or isinstance(aggregator, ThurstoneAggregator)
+    return isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
 
 
 def _says_how_far(aggregator: Any) -> bool:
-    by_kernel = is_a(aggregator, "aggcal.aggregation.from_features", "GPPL", "BARCW")
-    return by_kernel or is_a(aggregator, "aggcal.aggregation.selection", "Auto")
+    from aggcal.aggregation.from_features import BARCW, GPPL
+    from aggcal.aggregation.selection import Auto
+
+    return isinstance(aggregator, GPPL | BARCW | Auto)

@@ -73,9 +73,9 @@ class Normal:
             theta[:, k] = np.clip(theta[:, k], 0.0, _FIRST_STRENGTH) if sign > 0.0 else 0.0
         return theta
 
-    def of(self, part: slice) -> Normal:
+    def part(self, annotators: slice) -> Normal:
         """Return that of some annotators."""
-        return replace(self, means=self.means[part])
+        return replace(self, means=self.means[annotators])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +105,9 @@ class Beta:
         begin = _FIRST_LOGIT if self.logit else 0.9
         return np.full((self.annotators, 1), begin)
 
-    def of(self, part: slice) -> Beta:
+    def part(self, annotators: slice) -> Beta:
         """Return that of some annotators."""
-        return replace(self, annotators=len(range(self.annotators)[part]))
+        return replace(self, annotators=len(range(self.annotators)[annotators]))
 
 
 Prior = Normal | Beta
@@ -131,10 +131,10 @@ class Point:
     close: float = 1e-10
     """Squared Newton step, over the variance, at which a mode is near enough."""
 
-    def of(self, annotators: slice) -> Point:
+    def part(self, annotators: slice) -> Point:
         """Return the point for some of the annotators."""
         upright = None if self.upright is None else self.upright[annotators]
-        return replace(self, prior=self.prior.of(annotators), upright=upright)
+        return replace(self, prior=self.prior.part(annotators), upright=upright)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +155,10 @@ class Posterior:
     def of(self, name: str) -> FloatArray:
         """Return the nodes of a parameter, annotators by nodes."""
         return np.asarray(self.nodes[:, :, self.names.index(name)])
+
+    def part(self, annotators: slice) -> Posterior:
+        """Return that of some annotators."""
+        return replace(self, nodes=self.nodes[annotators], weights=self.weights[annotators])
 
     @cached_property
     def strengths(self) -> FloatArray:
@@ -238,8 +242,10 @@ class Annotators:
         return cubature(len(self.family.names))
 
     # ---------------------------------------------------------------- rules
-    def alike(self, unknowns: FloatArray) -> Tape:
+    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
         """Everybody has γ = 1 and nothing of their own."""
+        if grades is not None:
+            self.family = replace(self.family, law=Adjacent(grades))
         terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
         none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
         return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
@@ -314,6 +320,19 @@ class Annotators:
             for pair in pairs
         }
         return Tape(rows, -evidence, force, curve, pulls, weights), posterior
+
+    def expected_grades(
+        self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
+    ) -> FloatArray:
+        """Return the weight of each strength of answer that is to be expected."""
+        rows, law, moved = self.rows, Adjacent(grades), self._moved(unknowns)
+        expected = np.zeros(len(grades))
+        for k in range(posterior.weights.shape[1]):
+            theta = dict(zip(posterior.names, rows.per_row(posterior.nodes[:, k]).T, strict=True))
+            eta, nu = self.family.advantage(moved, theta)
+            share = rows.per_row(posterior.weights[:, k]) * rows.answers.weight
+            expected += [float(share @ level) for level in law.levels(eta, nu)]
+        return expected
 
     # ---------------------------------------------------------------- one annotator's problem
     def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aggcal._core.records import dataclass
+from dataclasses import dataclass
+
 from aggcal.aggregation.estimate import Quantify
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.progress import report
-from aggcal._core.records import asdict, dataclass, field, replace
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.effects import Effects, in_camps

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.marginal import marginal_consensus

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import quantiles
 from aggcal.aggregation.disagreement import Camps
 
 
@@ -51,8 +51,6 @@ class Coefficients:
         >>> [end.round(2).tolist() for end in found.interval(0.9)]
         [[0.34], [0.66]]
         """
-        from aggcal._core.compiled_scipy import ndtri
-
         reach = float(ndtri(0.5 + 0.5 * level)) * self.se
         return self.values - reach, self.values + reach
 
@@ -84,8 +82,6 @@ class Correlations:
         >>> [end[0, 1].round(2).item() for end in found.interval(0.9)]
         [0.54, 0.92]
         """
-        from aggcal._core.compiled_scipy import ndtri
-
         reach = float(ndtri(0.5 + 0.5 * level)) * self.z_se
         middle = np.arctanh(np.clip(self.values, -1.0 + 1e-15, 1.0 - 1e-15))
         return np.tanh(middle - reach), np.tanh(middle + reach)
@@ -149,7 +145,7 @@ class Axis:
     @property
     def ends(self) -> tuple[float, float]:
         """Where the two ends stand: a tenth of the annotators is beyond each."""
-        low, high = quantiles(self.stances, EDGES)
+        low, high = np.quantile(self.stances, EDGES)
         return float(low), float(high)
 
     @property
@@ -256,8 +252,6 @@ def mean_interval(mean: float, se: float, number: int, level: float) -> tuple[fl
     >>> [round(end, 2) for end in mean_interval(0.5, 0.1, 5, 0.9)]
     [0.29, 0.71]
     """
-    from aggcal._core.compiled_scipy import stdtrit
-
     reach = float(stdtrit(max(number - 1, 1), 0.5 + 0.5 * level)) * se
     return mean - reach, mean + reach
 
@@ -272,7 +266,5 @@ def interval(
     >>> [end.round(2).tolist() for end in interval(np.array([0.5]), np.array([0.01]), 0.9)]
     [[0.34], [0.66]]
     """
-    from aggcal._core.compiled_scipy import ndtri
-
     reach = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(variances)
     return values - reach, values + reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -12,9 +12,7 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
-from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved, known_forces
 from aggcal.aggregation.last import Last
@@ -45,7 +43,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, check_choice
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
@@ -426,7 +424,7 @@ class Quantify:
         assert isinstance(own, Curved)  # noqa: S101  # others cannot place
         problem = own.problem(rows_of(judgments), consensus)
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        theta = own.parameters(np.where(np.isnan(known), median(consensus.reliabilities), known))
+        theta = own.parameters(np.where(np.isnan(known), np.median(consensus.reliabilities), known))
         owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
         rows, theta = problem.rows, theta[owner]
         found, sd = np.empty(len(new)), np.empty(len(new))
@@ -488,7 +486,7 @@ class Quantify:
     ) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameter and their probabilities."""
         found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        typical = median(consensus.reliabilities)
+        typical = float(np.median(consensus.reliabilities))
         nodes = own.parameters(np.where(np.isnan(found), typical, found))
         if len(nodes) != len(found):
             nodes = np.ones(len(found))

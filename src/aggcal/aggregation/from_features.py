@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.protocols import Curvature

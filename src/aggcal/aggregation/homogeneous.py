@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from aggcal import registry
-from aggcal._core.records import dataclass
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.errors import OptionError
 from aggcal.models.general.terms import DEFAULT, Terms

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.blas import in_one_thread
+from aggcal._core.machine import one_thread
 
 Found = TypeVar("Found")
 
@@ -27,7 +27,7 @@ class Last(Generic[Found]):
     def __init__(self) -> None:
         self._kept: tuple[FloatArray, int, Found] | None = None
 
-    @in_one_thread
+    @one_thread()
     def of(self, scores: FloatArray, seed: int, work: Callable[[], Found]) -> Found:
         """Return the result for these scores; it is worked out if it is not the last one."""
         if self._kept is None or self._kept[0] is not scores or self._kept[1] != seed:

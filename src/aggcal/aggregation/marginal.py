@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal._core.text import brief
-from aggcal._core.unmasked import quantiles
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
@@ -140,7 +139,7 @@ class QuantifyMarginal(QuantifyAtOnce):
         known = np.isfinite(place)
         where = np.where(known, place, 0).astype(np.int64)
         # The middle and the ends of the annotators stand for one who is not known.
-        anyone = quantiles(consensus.reliabilities, _ANYONE)
+        anyone = np.quantile(consensus.reliabilities, _ANYONE)
         shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
         values, shares = np.zeros(shape), np.zeros(shape)
         values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]

@@ -300,7 +300,9 @@ def _law(family: Advantage, law: Law) -> tuple[int, FloatArray] | None:
     return (_LINKS["logistic"] if simple else _DAVIDSON + len(law.grades) - 1), weights
 
 
-def annotators_of(rows: Rows, family: Family) -> Annotators:
+def annotators_of(
+    rows: Rows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> Annotators:
     """Return what disposes of the annotators of some rows, compiled where kernels know the law.
 
     Parameters
@@ -309,8 +311,10 @@ def annotators_of(rows: Rows, family: Family) -> Annotators:
         What they answered.
     family
         The likelihood.
+    bounds
+        Between which parameters are looked for.
     """
     if library() is None or not isinstance(family, Advantage) or not family.names:
-        return Annotators(rows, family)
+        return Annotators(rows, family, bounds)
     compiled = _law(family, family.law) is not None
-    return NativeAnnotators(rows, family) if compiled else Annotators(rows, family)
+    return NativeAnnotators(rows, family) if compiled else Annotators(rows, family, bounds)

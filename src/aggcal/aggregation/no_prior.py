@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.unmasked import median
 from aggcal.aggregation.solve.fit import Fit
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
@@ -81,7 +80,7 @@ def no_prior_warnings(
     if one_sided.any():
         who = list(judgments.annotator_ids[one_sided])
         found.append(_infinite(who))
-    typical = median(judgments.judgments_per_annotator)
+    typical = float(np.median(judgments.judgments_per_annotator))
     if typical < _ENOUGH_EACH:
         found.append(
             FewJudgmentsWarning(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.scale import Scale

@@ -6,13 +6,13 @@ Each is an increasing function of the consensus score, so ranks and intervals st
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import isfinite, log
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.errors import OptionError, check_choice, did_you_mean

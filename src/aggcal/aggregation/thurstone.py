@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -12,9 +12,8 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
-from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
-from aggcal._core.records import dataclass
+from aggcal._core.machine import one_thread
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit
@@ -88,7 +87,7 @@ class ThurstoneAggregator:
     terms: Terms = field(default=PLAIN, init=False, repr=False)
     fixed: Chosen | None = field(default=None, init=False, repr=False)
 
-    @in_one_thread
+    @one_thread()
     def fit(
         self,
         judgments: AnyJudgments,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.fit import doubtful, first_voice, rough_start
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_fits import MarginalFit

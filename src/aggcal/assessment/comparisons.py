@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
@@ -195,9 +194,9 @@ class _Rows:
 
     def judged(self, ids: Any) -> list[list[Any]]:
         """Return each annotator with the positions of the items that they judged."""
-        pair = distinct(self.annotator * self.shown + self.item)
+        pair = np.unique(self.annotator * self.shown + self.item)
         who, item = np.divmod(pair, self.shown)
-        return [[str(ids[u]), item[who == u].tolist()] for u in distinct(who)]
+        return [[str(ids[u]), item[who == u].tolist()] for u in np.unique(who)]
 
     def pairs(self) -> list[list[int]]:
         """Return every pair that met: both positions, wins of each, ties."""

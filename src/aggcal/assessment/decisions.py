@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import order as order_said

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__

@@ -8,12 +8,12 @@ consensus would give, by the draws that its interval comes from.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.top import stated
 from aggcal.calibration.alignment import align

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal, TypeAlias
 
@@ -10,9 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.positions import positions
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, taken
-from aggcal._core.unmasked import median
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty import Covariance, Uncertainty
 from aggcal.aggregation.uncertainty.components import several
@@ -142,7 +141,7 @@ class Given:
             tables["weight"] = _named_weights(self.weights, scores)
         elif self.weighted and scores.sd is not None:
             # Only ratios count: about the median, squares neither over- nor underflow.
-            relative = np.clip(scores.sd / median(scores.sd), 1.0 / _FARTHEST, _FARTHEST)
+            relative = np.clip(scores.sd / np.median(scores.sd), 1.0 / _FARTHEST, _FARTHEST)
             own["weight"] = relative**-2.0
         if self.anchors is not None:
             tables["truth"] = self.anchors.item_ids, self.anchors.values

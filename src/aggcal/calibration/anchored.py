@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
-from aggcal._core.unmasked import distinct
 from aggcal.calibration.above import Measured
 from aggcal.calibration.alignment import Order, align
 from aggcal.calibration.anchors import (
@@ -87,7 +85,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
         component = np.zeros(len(truth), dtype=np.int64)
     values, low, high = np.full((3, len(truth)), np.nan)
     used, measured = 0, []
-    for own in distinct(component).tolist():
+    for own in np.unique(component).tolist():
         here = np.flatnonzero(component == own)
         where = here[np.isfinite(truth[here])]
         if len(where) < FEWEST_ANCHORS:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from typing import TypeAlias
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 
 Anchors: TypeAlias = tuple[IntArray, FloatArray]
 """Positions of items whose truth is known, and their truths."""

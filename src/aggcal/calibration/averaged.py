@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtri
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.sorting import in_order
 

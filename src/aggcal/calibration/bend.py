@@ -12,10 +12,11 @@ unless another is clearly better.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 
 BENDS = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 2.5)
 """The c that are tried, per standard deviation of the consensus. At 2.5 the scores of items two

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:

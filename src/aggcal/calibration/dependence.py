@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.linalg.lapack import dpotrs
+from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.compiled_scipy import chdtr, dpotrs
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.aggregation.solve.linear import upper_factor
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.matrix_free import independent
@@ -145,7 +146,7 @@ def _plainly_apart(
     if pivots.min() <= _FREE * pivots.max():
         return False
     label = np.zeros(len(model), dtype=np.int64) if component is None else component
-    fixed = (label[:, None] == distinct(label)).astype(np.float64)
+    fixed = (label[:, None] == np.unique(label)).astype(np.float64)
     sizes = fixed.sum(axis=0)
     # A level that is large beside the differences would drown them in the squares below.
     model, estimate = (x - fixed @ ((x @ fixed) / sizes) for x in (model, estimate))

@@ -11,6 +11,7 @@ consensus by chance, and intervals shrink to nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from math import isinf, pi
 
@@ -18,7 +19,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.progress import report
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.components import several

@@ -12,15 +12,13 @@ less of the model is to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import median
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
@@ -295,7 +293,7 @@ def _within_reach(
     if component is not None:
         told, wider = telling(component)
         squares = (squares * wider)[told]
-    typical = median(squares) / MEDIAN_SQUARE
+    typical = float(np.median(squares)) / MEDIAN_SQUARE
     reach = _FARTHEST * (typical * (1.0 + LEEWAY / len(squares) ** 0.5)) ** 0.5
     return np.asarray(model + np.clip(values - model, -reach, reach))
 

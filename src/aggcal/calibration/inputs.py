@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.components import several

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Neighbours:
         """
         found = Interpolated(*np.full((3, len(self.consensus)), np.nan))
         judged, scored = np.isfinite(self.consensus), np.isfinite(self.calibrated)
-        for own in distinct(self.component[judged & ~scored]).tolist():
+        for own in np.unique(self.component[judged & ~scored]).tolist():
             here = judged & (self.component == own)
             known = np.flatnonzero(here & scored)
             if len(known):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
-from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.calibration.above import Measured
 from aggcal.calibration.anchors import (

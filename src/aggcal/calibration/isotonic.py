@@ -7,7 +7,6 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
-from aggcal._core.unmasked import distinct
 
 _ROWS_EACH = 50  # of a range: fewer wake more threads for less
 
@@ -105,7 +104,7 @@ def isotonic_parts(
     fitted, begins = np.array(values, dtype=np.float64), np.ones(len(values), dtype=bool)
     falls = np.flatnonzero(values[1:] <= values[:-1]) + 1
     part = np.searchsorted(bounds, falls, side="right") - 1
-    part = distinct(part[bounds[part] != falls])
+    part = np.unique(part[bounds[part] != falls])
     # Most parts of a study in many pieces are pairs: these take one step together. With weights
     # other than 1 a compiler may round their products otherwise.
     first = bounds[part]

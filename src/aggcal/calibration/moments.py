@@ -10,15 +10,14 @@ taken to be the annotators': as much as costs little if they are exact, and help
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import chdtri
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import median
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.within import deviations, n_levels, telling
 
@@ -102,8 +101,6 @@ class Moments:
         >>> round(found.at_most(), 2), found.at_most(9.0)
         (5.63, None)
         """
-        from aggcal._core.compiled_scipy import chdtri
-
         largest = (
             self.total * self.degrees_of_freedom / float(chdtri(self.degrees_of_freedom, 0.95))
         )
@@ -266,8 +263,8 @@ def _outlying(left: FloatArray) -> float:
     Errors of one size do not make it: where the truth rises far more steeply at the top than any
     curve that is fitted, the model is right about those items, and not the curve.
     """
-    squares = np.square(left - median(left))
-    even = median(squares) / MEDIAN_SQUARE * (1.0 + LEEWAY / sqrt(len(left)))
+    squares = np.square(left - np.median(left))
+    even = np.median(squares) / MEDIAN_SQUARE * (1.0 + LEEWAY / sqrt(len(left)))
     mean = float(squares.mean())
     return 1.0 - even / mean if mean > even else 0.0
 

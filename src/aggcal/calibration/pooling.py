@@ -10,12 +10,12 @@ Errors are taken to be independent between models.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.calibration.moments import LEAST_SHARE, SURE, Line, regressed, shrunk
 from aggcal.calibration.within import n_levels

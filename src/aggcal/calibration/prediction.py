@@ -7,14 +7,13 @@ score: a regression of the fused scores on the model's, corrected by anchors whe
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration.alignment import Order, align

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator, find
 from aggcal.calibration.inputs import Inputs

@@ -6,12 +6,12 @@ once, and all bent lines, and all curves of random halves, are fitted together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.calibration.bend import BENDS
 from aggcal.calibration.isotonic import isotonic

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
-from aggcal._core.unmasked import distinct
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration.above import Measured
 from aggcal.calibration.alignment import Alignment, Order
@@ -93,7 +91,7 @@ class Calibration:
         """How many different values the calibrated scores can have."""
         if self.block.any():
             return int(self.block.max())
-        return len(distinct(self.calibrated[self.done]))
+        return len(np.unique(self.calibrated[self.done]))
 
     @property
     def done(self) -> BoolArray:

@@ -7,12 +7,12 @@ the estimate has a standard error, and may fall below 0 where the error itself c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 
 ONE_SIDED = 1.645
 """Standard errors of a one-sided 95% limit."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError
 from aggcal.registry.limits import MOST_DIGITS
 

@@ -13,13 +13,13 @@ shape extrapolates to the first and the last, which are never left out of the sc
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
-from aggcal._core.records import dataclass
 from aggcal._core.sorting import in_order
 from aggcal._core.text import brief
 from aggcal.calibration.atc import project

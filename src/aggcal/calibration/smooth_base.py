@@ -10,13 +10,12 @@ is left out, and extrapolation does not count.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
 from aggcal.calibration.isotonic import isotonic
@@ -110,7 +109,7 @@ def bagged(
         used += own
 
     # An average of broken lines is a broken line: its knots are theirs.
-    every = distinct(np.concatenate([knots for knots, _ in curves]))
+    every = np.unique(np.concatenate([knots for knots, _ in curves]))
     mean = np.mean([np.interp(every, knots, values) for knots, values in curves], axis=0)
     return lambda new: np.interp(new, every, mean), used / bags
 

@@ -10,12 +10,12 @@ of 1 is 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.calibration.anchors import Anchors, shrunk_mean
 

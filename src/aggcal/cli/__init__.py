@@ -12,8 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aggcal._core.blas import VARIABLES
 from aggcal._core.interrupts import handled, received
+from aggcal._core.machine import BLAS_VARIABLES
 from aggcal._core.progress import listening
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, Terminal, failing, prepare
@@ -26,7 +26,7 @@ _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
-for _variable in VARIABLES:  # see there
+for _variable in BLAS_VARIABLES:  # see there
     os.environ.setdefault(_variable, "1")
 
 

@@ -6,7 +6,6 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from aggcal._core.unmasked import distinct
 from aggcal.cli import reading
 from aggcal.cli.console import Console
 from aggcal.cli.run import wishes_from, with_decisions
@@ -86,7 +85,7 @@ def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Conso
         _, columns = read_item_columns(options.consensus, ("component",))
     except AggcalError:  # no such column, or one of the user's that has words
         return
-    number = len(distinct(columns["component"][np.isfinite(columns["component"])]))
+    number = len(np.unique(columns["component"][np.isfinite(columns["component"])]))
     if number > 1:
         console.say(
             f"note: the table has {number:,} components, which nothing compares, but it is treated "

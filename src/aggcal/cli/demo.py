@@ -6,10 +6,10 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from aggcal._core.records import dataclass
 from aggcal.cli.console import Console, print_json
 from aggcal.cli.parser import parse_as
 from aggcal.registry import FUSED

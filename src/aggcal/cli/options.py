@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 from typing import Any
 
 from aggcal import registry
-from aggcal._core.records import replace
 from aggcal.cli.table import Group, Option
 from aggcal.errors import OptionError
 from aggcal.registry.limits import ABOVE_0, MOST_DIGITS, VERDICT_ERROR

@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 
 from aggcal._core.machine import OURS
-from aggcal._core.records import dataclass
 from aggcal.errors import printable
 
 _PATIENCE = 1.0

@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.table import FILES, HELP, STUDY, Command, Option
 from aggcal.errors import FileError, OptionError, did_you_mean

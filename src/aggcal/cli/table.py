@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from aggcal._core.records import dataclass, replace
 from aggcal.errors.voice import argument_of
 from aggcal.registry.limits import COUNT, LIMITS, NUMBER, POSITIVE, SHARE, Limit
 

@@ -8,16 +8,13 @@ of one annotator, one after the other, that are all pairs of some items, each on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from aggcal._core.compiled_scipy import expit
 from aggcal._core.kernels import at, library
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 from aggcal.errors.voice import spoken
@@ -123,7 +120,7 @@ class Acts:
         every = (np.repeat(getattr(judgments, name), judgments.count) for name in names)
         rows, n = Columns(*every), np.int64(judgments.n_items)
         members = np.concatenate([act * n + rows.left, act * n + rows.right])
-        items = np.bincount(distinct(members) // n)
+        items = np.bincount(np.unique(members) // n)
         return cls(act, items[act].astype(np.int32)), rows
 
     @property
@@ -200,7 +197,7 @@ class Acts:
     def _note(self, answers: float | None) -> str:
         """Say what was recognised, and as how many answers it counts."""
         rows = self.several
-        number, pairs = len(distinct(self.number[rows])), int(rows.sum())
+        number, pairs = len(np.unique(self.number[rows])), int(rows.sum())
         least, most = int(self.items[rows].min()), int(self.items.max())
         size = f"{least:,}" + (f" to {most:,}" if most > least else "")
         made = count(number, "ranking or rating series", "rankings or rating series")
@@ -322,6 +319,8 @@ def _probabilities(who: IntArray, pair: IntArray, for_left: FloatArray) -> Float
 
     Scores and reliabilities have wide priors. Each moves by Newton's steps of its own.
     """
+    from scipy.special import expit  # which reading other tables need not wait for
+
     (left, right), n, m = pair, int(pair.max()) + 1, int(who.max()) + 1
     scores, reliability = np.zeros(n), np.ones(m)
     for _ in range(_ROUNDS):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
-from aggcal._core.unmasked import distinct
 from aggcal.errors import FeatureError, OptionError, count, some
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class Covariates:
             if len(self.keys):
                 without = self.keys[self._found(wanted)] != wanted
             if without.any():
-                return distinct(wanted[without])
+                return np.unique(wanted[without])
         return np.empty(0, dtype=np.int64)
 
     def _wanted(self, side: CodeArray, context: CodeArray | None) -> IntArray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal.errors import FeatureError, count, some
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
-from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
 _STEPS = 30

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,6 @@ from aggcal._core.arrays import (
     starts_of,
     sums,
 )
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.tables import as_text
 from aggcal.errors import OptionError
 
@@ -40,6 +40,20 @@ class Categories:
     def at(self, rows: IntArray) -> Categories:
         """Return the categories of these rows; all ids stay, also those that no row has left."""
         return Categories(self.name, self.ids, self.code[rows])
+
+
+def codes_of(judgments: Judgments) -> dict[str, CodeArray]:
+    """Return the columns of codes by which rows are parted: ``context`` and ``by NAME``.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "topic": ["sport"]}
+    >>> codes_of(aggcal.read_judgments(rows, by="topic"))
+    {'by topic': array([0], dtype=int32)}
+    """
+    context = {} if judgments.context is None else {"context": judgments.context}
+    return context | {f"by {each.name}": each.code for each in judgments.categories}
 
 
 def columns_at(judgments: Judgments, rows: IntArray) -> dict[str, Any]:

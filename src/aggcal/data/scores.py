@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, frozen
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.errors import ScoreError, UnknownItemError, count, some
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from aggcal._core.arrays import TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import as_text
 from aggcal.data.alike import key, visible
 from aggcal.data.features import Features

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, halves, sums
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:

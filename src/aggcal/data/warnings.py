@@ -8,7 +8,6 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from aggcal._core.unmasked import distinct
 from aggcal.data.alike import alike_warning, groups
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
@@ -174,8 +173,8 @@ def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
         "Correct or remove these rows.",
         title=f"{count(number, 'row compares', 'rows compare')} an item with itself",
         why=f"{'It was' if number == 1 else 'They were'} not fitted: {', '.join(shown)}{more}.",
-        items=distinct(what),
-        annotators=distinct(who),
+        items=np.unique(what),
+        annotators=np.unique(who),
         judgments=number,
     )
 

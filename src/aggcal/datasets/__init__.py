@@ -8,10 +8,9 @@ What there is stands in `aggcal.registry.datasets`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.datasets.download import download_dataset

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.datasets.answers import ranked_pairs
 from aggcal.errors import FileError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, OutputError, count, printable, some
 from aggcal.io.formats._base import Choices
 from aggcal.io.row_checks import NOT_ANSWERED, checked

@@ -7,12 +7,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Self, TypedDict
 
 from aggcal._core.progress import report
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, TooLittleDataError, some
 from aggcal.io.appending import Copies, Existing
 from aggcal.io.folders import Given, PathLike, files_of

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant
-from aggcal._core.records import dataclass
 from aggcal.data.acts import Acts, Columns, RankingWeight
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, OptionError, printable, some
 from aggcal.io.tables.reading import said
 from aggcal.io.tables.workbook import split_sheet

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from aggcal._core.records import dataclass
 from aggcal.io.formats._base import Choices, Notes
 from aggcal.io.formats._parting import column_of, no_such_column, wished
 from aggcal.io.formats.plain import OWN

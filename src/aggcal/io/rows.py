@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError, did_you_mean
 from aggcal.io.formats import recognised

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.errors.voice import spoken
 from aggcal.io.folders import Given, PathLike, labels_of

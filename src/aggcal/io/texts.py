@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, TableError, TooLittleDataError, did_you_mean
 from aggcal.io.per_item import OTHERS, is_one_by_one, items_named, refuse_double_items
 from aggcal.io.tables.opening import opened

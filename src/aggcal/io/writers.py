@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Protocol, TypeAlias
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, count, some
 from aggcal.io.formats._base import Choices
 from aggcal.io.formats._parting import wished

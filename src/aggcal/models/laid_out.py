@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, closed_up, joined
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import between_annotators, each_range
-from aggcal._core.records import dataclass
 
 _WHOLE = 1 << 53
 """Pairs of items that a float tells apart."""

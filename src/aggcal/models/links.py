@@ -12,15 +12,15 @@ All three distributions are symmetric and log-concave, so the loss is convex in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from math import pi, sqrt
 
 import numpy as np
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, elementwise
-from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
-from aggcal._core.records import dataclass
 from aggcal.errors import check_choice
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]

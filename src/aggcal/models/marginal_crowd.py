@@ -10,9 +10,9 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.compiled_scipy import expit
 from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.crowd import Crowd, Seen
 from aggcal.models.marginal import EXACT, Integrated

@@ -11,13 +11,13 @@ What ℓ and its derivatives are is each model's own business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot, sums
-from aggcal._core.records import dataclass
 from aggcal.models.borders import eliminated
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import pi, sqrt
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
 

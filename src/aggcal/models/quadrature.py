@@ -5,12 +5,12 @@ The compiled sums (`_core.kernels`) are the same up to rounding, save where rows
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.records import dataclass
 from aggcal.models.beliefs import NODES, Beliefs
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from weakref import WeakKeyDictionary, ref
 
@@ -12,7 +12,6 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, SingleArray, constant, joined, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, between_annotators, each_range, even
-from aggcal._core.records import dataclass
 from aggcal._core.triangles import mirrored
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments

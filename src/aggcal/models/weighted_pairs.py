@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Protocol, TypeAlias
 
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, balanced, each_range
-from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
 _TOGETHER = 2048  # pairs that the kernel takes at once: they stay in the cache

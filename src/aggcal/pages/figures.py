@@ -17,7 +17,6 @@ from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.markup import Markup, joined, tag
 from aggcal._core.palette import AMBER, BLUE, GREY, INK, NIGHT, PALE, PAPER
 from aggcal._core.text import clipped
-from aggcal._core.unmasked import distinct, quantiles
 from aggcal.pages.numbers import MINUS, cut
 
 OVERVIEW = 200
@@ -293,7 +292,7 @@ def ribbon(
         """Return what these shares of each bin are below; the outermost bins reach to the ends."""
         known = [values[own][np.isfinite(values[own])] for own in bins]
         none = np.full(len(shares), np.nan)
-        found = [quantiles(one, shares) if one.size else none for one in known]
+        found = [np.quantile(one, shares) if one.size else none for one in known]
         return np.array([found[0], *found, found[-1]]).T
 
     bands = []
@@ -330,7 +329,7 @@ def ribbon(
 
 
 def _spread(last: int, number: int) -> np.ndarray:
-    return distinct(np.linspace(0, last, number).round().astype(np.int64))
+    return np.unique(np.linspace(0, last, number).round().astype(np.int64))
 
 
 def _percent_axes(x: Scale, y: Scale, n: int) -> Iterable[Markup]:

@@ -7,7 +7,6 @@ from math import floor, isfinite, isinf, isnan, log10
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.unmasked import median
 from aggcal.errors import cut as shortened
 from aggcal.pages.document import Column
 
@@ -117,7 +116,7 @@ def decimals_of(values: FloatArray, low: FloatArray | None, high: FloatArray | N
     if fine is None or low is None or high is None:
         return fine
     width = (high - low)[np.isfinite(high - low)]
-    typical = median(width) if width.size else 0.0
+    typical = float(np.median(width)) if width.size else 0.0
     if typical <= 0.0:
         return fine
     return min(fine, max(1 if typical < 100.0 else 0, 1 - floor(log10(typical))))  # noqa: PLR2004

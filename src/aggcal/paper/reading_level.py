@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
 from aggcal.calibration import calibrate

@@ -13,14 +13,13 @@ of score 0. For CrowdBT and CrowdTCV, γ is the probability η of reporting what
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, sums
-from aggcal._core.records import dataclass
 from aggcal.models.links import Link, link
 from aggcal.paper.published import HRA, METHODS
 

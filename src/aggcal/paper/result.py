@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from aggcal._core.markup import Markup
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.pages.document import Block, Group, Heading, Table, Text
 from aggcal.paper.published import printed

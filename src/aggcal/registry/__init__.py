@@ -11,9 +11,9 @@ entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from aggcal._core.records import dataclass, field
 from aggcal.registry.literals import (
     Bridge,
     ContextUse,

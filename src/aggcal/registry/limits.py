@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError
 
 MOST_DIGITS = 12

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.markup import Markup
-from aggcal._core.records import dataclass
 from aggcal._core.text import in_words
 from aggcal.errors import count
 from aggcal.pages.document import (

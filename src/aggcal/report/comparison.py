@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, TableError, some
 from aggcal.metrics import kendall, spearman
@@ -197,8 +198,6 @@ class Comparison:
         """
         if not self.moved or self.order.get("certified_opposite"):
             return False
-        from aggcal._core.compiled_scipy import bdtr
-
         level, n = min(each.level for each in self.beliefs), len(self.items)
         rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)
         return bool(bdtr(self.moved - 1, n, rate) < level)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import in_words
-from aggcal._core.unmasked import median
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED
 from aggcal.errors import count
 from aggcal.pages.document import Block, Chip, Group, Line, Link, Pairs, Part, Strong, Term, Text
@@ -278,7 +277,7 @@ def _typical_ranks(items: Columns) -> str:
         return ""
     low, high = (np.asarray(items[key], dtype=np.float64) for key in ("rank_low", "rank_high"))
     wide = (high - low + 1)[np.isfinite(high - low)]
-    return f"{int(median(wide)):,} of {len(wide):,} ranks (median)" if len(wide) else ""
+    return f"{int(np.median(wide)):,} of {len(wide):,} ranks (median)" if len(wide) else ""
 
 
 def _calibration(run: Run) -> str:

@@ -27,12 +27,12 @@ items of its own, the rank among the common ones is lower by 0 to m, and the wor
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 
 _ROUNDED = 0.005
 """Probabilities are kept in whole percent: this much is taken off, to err on the safe side."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
-from aggcal._core.unmasked import distinct
 from aggcal.errors import count, cut
 
 _APART = (
@@ -68,7 +67,7 @@ def own_ranks(items: Columns) -> Columns:
     rank = np.asarray(items["rank"], dtype=np.float64)
     judged = np.isfinite(rank)
     own, others = np.full(len(rank), np.nan), np.zeros(len(rank))
-    for one in distinct(label[judged]):
+    for one in np.unique(label[judged]):
         members = np.flatnonzero(judged & (label == one))
         ordered = np.sort(rank[members])
         own[members] = 1.0 + np.searchsorted(ordered, rank[members])
@@ -107,7 +106,7 @@ def parts_of(items: Columns) -> list[Part]:
     own = own_ranks(items)
     rank = np.asarray(own["rank"], dtype=np.float64)
     found = []
-    for one in distinct(label[np.isfinite(rank)]):
+    for one in np.unique(label[np.isfinite(rank)]):
         members = np.flatnonzero(np.isfinite(rank) & (label == one))
         ordered = members[np.argsort(rank[members], kind="stable")]
         rows = tuple(int(k) for k in ordered)
@@ -134,7 +133,7 @@ def _labels(items: Columns) -> FloatArray | None:
         return None
     label = np.asarray(items["component"], dtype=np.float64)
     judged = np.isfinite(np.asarray(items["rank"], dtype=np.float64)) & np.isfinite(label)
-    return label if len(distinct(label[judged])) > 1 else None
+    return label if len(np.unique(label[judged])) > 1 else None
 
 
 def _said(items: Columns, rank: FloatArray, ordered: Any) -> str:

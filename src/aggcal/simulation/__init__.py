@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, check_choice

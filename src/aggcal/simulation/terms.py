@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import get_args
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, check_choice
 from aggcal.registry import TIES, limits

@@ -7,10 +7,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtri
 from aggcal.aggregation.uncertainty import Claims
 from aggcal.aggregation.uncertainty.claims import claims_of
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance

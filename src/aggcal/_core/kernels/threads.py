@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from aggcal._core.machine import OURS, cores
 from aggcal._core.progress import report_part
-from aggcal._core.unmasked import distinct
 
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
@@ -86,7 +85,7 @@ def balanced(
         shares = 1.0 - (1.0 - shares) ** _TAPER
     cuts = np.searchsorted(starts, rows * shares)
     cuts[0], cuts[-1] = 0, len(starts) - 1
-    return [int(cut) for cut in distinct(cuts)]
+    return [int(cut) for cut in np.unique(cuts)]
 
 
 def even(rows: int, fewest: int | None = None) -> list[int]:

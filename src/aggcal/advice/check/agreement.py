@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, elementwise, sums
-from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding, Severity
 from aggcal.advice.check.pair_answers import Answers

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import stdtr
 
 from aggcal._core.arrays import FloatArray, IntArray, elementwise, starts_of, sums
-from aggcal._core.compiled_scipy import stdtr
-from aggcal._core.records import dataclass
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.row_sums import Seen, slope_losses
 from aggcal.data.judgments import Judgments

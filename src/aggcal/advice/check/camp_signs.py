@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.progress import counted
-from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.random_signs import (
@@ -219,7 +219,7 @@ class _Patterns:
             whole = np.zeros((self.m, self.n))
             whole[np.repeat(np.arange(self.m), np.diff(study.starts)), study.item] = data
             return _first(whole @ whole.T)
-        from aggcal._core.compiled_scipy import sparse
+        from scipy import sparse
 
         table = sparse.csr_array((data, study.item, study.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:

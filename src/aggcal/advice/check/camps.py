@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_expit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import log_expit
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.camp_signs import FEWEST, LARGE, first_sign

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import stdtr
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import stdtr
-from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import effective
 from aggcal.advice.check.pair_answers import TIE, Answers
 

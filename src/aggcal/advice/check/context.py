@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import CodeArray, FloatArray, dot, elementwise
-from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
-from aggcal._core.loaded import is_a
-from aggcal._core.records import dataclass
+from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import Population, effective
 from aggcal.advice.check.clusters import Clusters
@@ -19,6 +17,7 @@ from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import TIE, Answers
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.methods import HRA, Progress
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.data.judgments import Judgments
@@ -124,7 +123,7 @@ class Fitted:
         return cls.by(part, narrowed, grouped)
 
     @classmethod
-    @in_one_thread
+    @one_thread()
     def by(
         cls,
         judgments: Judgments,
@@ -152,7 +151,7 @@ class Fitted:
         fit = _with_slopes(aggregator, judgments, consensus)
         scores = stretch * fit.scores
         slopes = fit.reliabilities
-        if is_a(aggregator, "aggcal.aggregation.crowd", "CrowdAggregator"):
+        if isinstance(aggregator, CrowdAggregator):
             # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
             slopes = 2.0 * slopes - 1.0
         sd = 1.0 if fit.prior is None else fit.prior.score_sd

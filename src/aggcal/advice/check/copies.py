@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit, logit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit, logit
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct, median
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance
@@ -204,7 +202,7 @@ class _Said:
 
     def table(self, values: FloatArray) -> csr_array:
         """Return a sparse table, annotators by pairs."""
-        from aggcal._core.compiled_scipy import sparse
+        from scipy import sparse
 
         shape = (len(self.turn), len(self.judged))
         return sparse.coo_array((values, (self.annotator, self.pair)), shape=shape).tocsr()
@@ -278,7 +276,7 @@ class _Yardstick:
     @classmethod
     def of(cls, said: _Said, couples: _Couples) -> _Yardstick:
         pairs = len(said.judged)
-        people = len(distinct(np.concatenate([couples.one, couples.other])))
+        people = len(np.unique(np.concatenate([couples.one, couples.other])))
         variance = _EFFECT_UNKNOWN
         # Where hardly anyone shares pairs, those who do may all be copies, and are no yardstick.
         if len(couples.one) >= people:
@@ -298,7 +296,7 @@ class _Yardstick:
         step = max(1, len(couples.one) // _YARDSTICKS)
         chosen = zip(couples.one[::step].tolist(), couples.other[::step].tolist(), strict=True)
         alike = [found for u, v in chosen if (found := alone.alike(u, v)) is not None]
-        usual = min(max(median(alike), 0.0), _MOST_ALIKE) if alike else 0.0
+        usual = min(max(float(np.median(alike)), 0.0), _MOST_ALIKE) if alike else 0.0
         return cls(said, starts, effect, off, doubt, whole, usual)
 
     def _shared(self, u: int, v: int) -> tuple[IntArray, IntArray]:

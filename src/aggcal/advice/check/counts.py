@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.unmasked import distinct, median
 from aggcal.advice.check.connectivity import with_joining_pairs
 from aggcal.advice.check.findings import LISTED, Affects, Finding, Severity, listed
 from aggcal.data.graph import ComparisonGraph
@@ -40,8 +39,8 @@ def _with_rows(finding: Finding, judgments: Judgments) -> Finding:
         *(ids[codes[:LISTED]] for ids, codes in zip(names, columns, strict=True)), strict=True
     )
     rows = [listed(row) for row in named]
-    items = len(distinct(np.concatenate(columns[1:])))
-    affects = Affects(finding.affects.judgments, items, len(distinct(columns[0])))
+    items = len(np.unique(np.concatenate(columns[1:])))
+    affects = Affects(finding.affects.judgments, items, len(np.unique(columns[0])))
     extra = [int(n) - 1 for n in judgments.count[at][:LISTED]]
     details = {"rows": rows, "extra": extra, "number": len(at)}
     return replace(finding, details=details, affects=affects)
@@ -80,6 +79,6 @@ def range_of(numbers: np.ndarray) -> dict[str, float]:
     whole = numbers.dtype.kind == "i"
     return {
         "min": int(low) if whole else low,
-        "median": median(numbers),
+        "median": float(np.median(numbers)),
         "max": int(high) if whole else high,
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.progress import counted
-from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding
 from aggcal.advice.check.pair_answers import TIE

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import distinct
 from aggcal.advice.check.precision import Precision
 from aggcal.advice.check.topics import topic_of
 from aggcal.advice.verdicts import Accused
@@ -48,7 +46,7 @@ class Affects:
     @classmethod
     def by_annotators(cls, judgments: Judgments, who: Iterable[int]) -> Affects:
         """Count these annotators (given by number) and all their judgments."""
-        chosen: IntArray = distinct(np.fromiter(who, dtype=np.int64))
+        chosen: IntArray = np.unique(np.fromiter(who, dtype=np.int64))
         given = int(judgments.judgments_per_annotator[chosen].sum())
         return cls(judgments=given, annotators=len(chosen))
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.special import chdtrc, ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import chdtrc, dpotrf, dpotrs, ndtr
-from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import effective
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import apart

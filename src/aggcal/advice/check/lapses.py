@@ -10,12 +10,12 @@ without. The reliability that was fitted cannot: lapses have lowered it until al
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, elementwise, sums
-from aggcal._core.compiled_scipy import ndtri
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import quantiles
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.testing import holm
@@ -189,7 +189,7 @@ class _Crowd:
         found = _excess(likely, self.own.sum(axis=0) - self.own[some])
         for k, u in enumerate(some.tolist()):
             others = self.squares[self.who != u]
-            high = float(quantiles(others, np.array([0.75]))[0]) / _UPPER_QUARTILE
+            high = float(np.quantile(others, np.array([0.75]))[0]) / _UPPER_QUARTILE
             wider = (len(others) * high + _ALIKE) / (len(others) + _ALIKE)
             found[k] /= max(wider, 1.0)
         return found

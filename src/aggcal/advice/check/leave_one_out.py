@@ -7,19 +7,17 @@ diagonal of (I − C W)⁻¹ C: one Newton step from the optimum, in closed form
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import pi
 
 import numpy as np
+from scipy.linalg.lapack import dtrtrs
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
-from aggcal._core.compiled_scipy import dtrtrs
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.progress import report
-from aggcal._core.records import dataclass
-from aggcal._core.triangles import inverse_of_factor
-from aggcal._core.unmasked import distinct
-from aggcal.aggregation.solve.linear import definite_inverse, upper_factor
+from aggcal.aggregation.solve.linear import definite_inverse, inverse_of_factor, upper_factor
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import laplacian_of
@@ -168,7 +166,7 @@ def _batches(starts: IntArray, n: int) -> list[IntArray]:
     Those with many come first, so that no thread is left with one of them at the end.
     """
     sizes, parts = np.diff(starts), []
-    for size in distinct(sizes[sizes > 0])[::-1].tolist():
+    for size in np.unique(sizes[sizes > 0])[::-1].tolist():
         begins = starts[:-1][sizes == size]
         number = max(1, _ENTRIES // size**2) if size <= min(n, _SMALL) else 1
         parts += [

@@ -11,13 +11,13 @@ more with a chance of exp(−c) at most.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import binom, expit, gammaln
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.compiled_scipy import binom, expit, gammaln
-from aggcal._core.records import dataclass
 
 SINGLE = 3
 """Answers to a pair up to which what the others say of the pair tells how likely two agree. With

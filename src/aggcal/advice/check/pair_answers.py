@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, numbered, ordered, sums
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 
 TIE = 0.5  # outcome between right (0) and left (1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import (
     BoolArray,
@@ -16,8 +17,6 @@ from aggcal._core.arrays import (
     starts_of,
     sums,
 )
-from aggcal._core.compiled_scipy import ndtr
-from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE

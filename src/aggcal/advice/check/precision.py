@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.advice.check.foretold import Pairs, items_differ
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed
 from aggcal.advice.check.pair_answers import TIE
@@ -92,7 +92,7 @@ def order_findings(found: BothOrders) -> list[Finding]:
     often = np.bincount(grouped.annotator[found.changed], minlength=judgments.n_annotators)
     who = np.argsort(-often, kind="stable")[: int(np.sum(often > 0))]
     pair = grouped.pair[found.changed]
-    items = distinct(np.concatenate([answers.first[pair], answers.second[pair]]))
+    items = np.unique(np.concatenate([answers.first[pair], answers.second[pair]]))
     ids, labels = judgments.annotator_ids[who], judgments.item_ids
     named = zip(grouped.annotator[found.changed[:LISTED]].tolist(), pair.tolist(), strict=False)
     return [

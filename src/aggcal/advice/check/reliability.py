@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from aggcal._core.arrays import (
     starts_of,
     sums,
 )
-from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.camp_signs import FirstSign
 from aggcal.advice.check.context import Fitted

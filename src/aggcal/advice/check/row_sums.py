@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
 from aggcal.models.links import LOGISTIC

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import starts_of
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import IntArray
-from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import beside
+from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
@@ -196,7 +196,7 @@ class _Numbered:
 class _Look:
     """The checks that need a fit, in the order in which one explains another away."""
 
-    @in_one_thread
+    @one_thread()
     def __init__(
         self, fitted: Fitted, seed: int, step: Step, *, quick: bool, sampled: bool
     ) -> None:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.unmasked import distinct, quantiles
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 
@@ -164,7 +163,7 @@ def for_two_groups(plane: Plane) -> float:
     some = plane.some()
     if len(some.at) < _FEWEST:
         return 0.0
-    low, high = quantiles(some.at[:, 1], [_OUTER, 1.0 - _OUTER])
+    low, high = np.quantile(some.at[:, 1], [_OUTER, 1.0 - _OUTER])
     reach = 1.2 * max(_NARROW, -float(low), float(high))
     places = np.linspace(-reach, reach, _PLACES)
     tables = [
@@ -195,8 +194,8 @@ def _single_peaks(likely: FloatArray) -> Iterator[FloatArray]:
     size, places = likely.shape
     added = np.concatenate([np.zeros((size, 1)), np.cumsum(likely, axis=1)], axis=1)
     for peak in range(0, places, 2):
-        begins = distinct(np.maximum(peak - _WIDTHS, 0))
-        ends = distinct(np.minimum(peak + _WIDTHS, places - 1)) + 1
+        begins = np.unique(np.maximum(peak - _WIDTHS, 0))
+        ends = np.unique(np.minimum(peak + _WIDTHS, places - 1)) + 1
         begin, end = (side.ravel() for side in np.meshgrid(begins, ends))
         yield (added[:, end] - added[:, begin]) / (end - begin)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.compiled_scipy import ndtr
 
 _EXACT = 2000
 """Coins up to which the distribution of their sum is worked out in full."""

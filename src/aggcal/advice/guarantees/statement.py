@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.calibration.claims import Condition, Guarantee
 

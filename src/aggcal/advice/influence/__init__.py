@@ -6,17 +6,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.progress import counted
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import brief, wrapped
-from aggcal._core.unmasked import distinct
 from aggcal.advice.influence.one_step import OneStep, matched
 from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation import aggregate
@@ -98,7 +96,7 @@ class Influence:
         if not self.joint:  # the others stand still
             above = len(scores) - np.searchsorted(np.sort(scores), scores + change, side="right")
             return np.asarray(1 + above - (change < 0.0))
-        for u in distinct(who):
+        for u in np.unique(who):
             mine = np.flatnonzero(who == u)
             found[mine] = ranks(scores + self.shifts.without(int(u)))[mine]
         return found

@@ -7,13 +7,13 @@ together; beyond, each as if the others stood still.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation.uncertainty.row_forces import RowForces

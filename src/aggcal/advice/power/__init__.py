@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief, wrapped
 from aggcal.advice.power.goals import EXAMPLES, Goal

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.compiled_scipy import ndtri
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import OptionError, TooLittleDataError, did_you_mean

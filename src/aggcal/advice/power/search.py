@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil, log2
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.progress import report
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.advice.power.goals import Goal
 from aggcal.advice.power.studies import Growing, Plan

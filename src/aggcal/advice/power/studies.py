@@ -7,7 +7,7 @@ judgments is the first part of that of 2,000, so that differences between the tw
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
 from typing import Any, Literal
@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.advice.power.goals import HALF_WIDTH, Goal
 from aggcal.aggregation.consensus import Consensus

@@ -10,15 +10,13 @@ the total variance of all truths, given those before it.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
-from aggcal._core.unmasked import median
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration import read_known
@@ -220,6 +218,6 @@ def _reason(features: FloatArray, own: FloatArray, k: int) -> str:
     far = features[:, 1] / (float(features[:, 1].std()) or 1.0)
     if abs(far[k]) > _FAR:
         return "end of the range: fixes the scale"
-    if own[k] > median(own) * (1.0 + 1e-9):
+    if own[k] > np.median(own) * (1.0 + 1e-9):
         return "uncertain"
     return "middle of the range: fixes the level"

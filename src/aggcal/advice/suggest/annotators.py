@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
 from aggcal.data.base import AnyJudgments
@@ -104,7 +102,7 @@ def people(
         whole, u = judgments.on_one_machine("what an annotator judged"), known[who]
         rows = slice(*np.searchsorted(whole.annotator, [u, u + 1]).tolist())
         both = np.stack([whole.left[rows], whole.right[rows]]).astype(np.int64)
-        keys = distinct(both.min(axis=0) * n + both.max(axis=0))
+        keys = np.unique(both.min(axis=0) * n + both.max(axis=0))
         reliability, sd = float(beliefs.reliabilities[u]), float(beliefs.reliability_sd[u])
         ready = None if beliefs.readiness is None else float(beliefs.readiness[u])
         keys = _with_unanswered(judgments, beliefs, who, keys)
@@ -128,7 +126,7 @@ def _with_unanswered(
         one, other = position.get(unfitted.left[k]), position.get(unfitted.right[k])
         if one is not None and other is not None:
             more.append(min(one, other) * beliefs.n_items + max(one, other))
-    return distinct(np.concatenate([keys, np.array(more, dtype=np.int64)]))
+    return np.unique(np.concatenate([keys, np.array(more, dtype=np.int64)]))
 
 
 def turns(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance

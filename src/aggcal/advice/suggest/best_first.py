@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.blas import in_one_thread
+from aggcal._core.machine import one_thread
 from aggcal._core.progress import counted
 from aggcal.advice.suggest.annotators import Turn
 
@@ -32,7 +32,7 @@ _GROWTH = 1.001
 step made it more than 1.00002 times as much, and all of them together less."""
 
 
-@in_one_thread
+@one_thread()
 def chosen_batch(whole: Batch, asked: Sequence[Turn]) -> Batch:
     """Choose pairs for all turns, among the best candidates or, if need be, among all.
 

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, elementwise
-from aggcal._core.blas import in_one_thread
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.machine import one_thread
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
@@ -139,7 +139,7 @@ def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
     return gap**2 * someone.information(someone.reliability * gap)
 
 
-@in_one_thread
+@one_thread()
 def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool) -> Criterion:
     """Return the criterion for candidate pairs.
 

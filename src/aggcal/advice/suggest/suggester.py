@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.unmasked import distinct
 from aggcal.advice.suggest.annotators import Person, anybody, people, turns
 from aggcal.advice.suggest.batch import possible
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -153,7 +152,7 @@ class Suggester:
         person = self._person(annotator)
         self._move(person, i, j, value)
         n = self._beliefs.n_items
-        keys = distinct(np.append(person.judged, min(i, j) * n + max(i, j)))
+        keys = np.unique(np.append(person.judged, min(i, j) * n + max(i, j)))
         self._people[str(annotator)] = replace(person, judged=keys)
         self.answers.append((str(annotator), str(left), str(right), _OUTCOMES[value]))
         if len(self.answers) % _ANEW == 0:

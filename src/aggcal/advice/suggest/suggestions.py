@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import AggcalWarning, count

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.posing import general_problem

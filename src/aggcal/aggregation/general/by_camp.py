@@ -9,13 +9,12 @@ that the camps share, what each adds, reliabilities, sides, ties.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.disagreement import LETTERS, Camps

@@ -6,10 +6,11 @@ Only what annotators have in common helps there: tastes of one's own are no camp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, sums
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import Problem, State

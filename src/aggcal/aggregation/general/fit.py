@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import Curvature, Problem, State

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
-from aggcal._core.unmasked import quantiles
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.effects import (
@@ -221,7 +219,7 @@ class GeneralEffects:
         stances = known.mean(known.of(STANCE))
         where = layout.where_axis
         items, n = unknowns[where], self.judgments.n_items
-        middle = float(quantiles(stances, EDGES).mean())
+        middle = float(np.quantile(stances, EDGES).mean())
         covariance = self.posterior.covariance
         variances = self._variances
         ground = variances[:n] + middle**2 * variances[where]

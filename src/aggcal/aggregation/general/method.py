@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus

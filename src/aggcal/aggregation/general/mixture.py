@@ -11,14 +11,13 @@ What else moves an answer (sides, ties, contexts) is taken as a fit without clas
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.models.general.annotators import cubature
 from aggcal.models.general.outcomes import Answers, Outcomes, RowTerms, adjacent

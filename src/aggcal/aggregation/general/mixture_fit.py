@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.general.mixture import TAU, Looked, Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.spreads import REVERSED_PRIOR, effect_sd

@@ -7,11 +7,11 @@ the new answers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.prediction import Predictor
 from aggcal.aggregation.general.problem import AXIS_SD
@@ -81,7 +81,7 @@ class _Own:
             if name in (SCORES, CONTROL):
                 continue
             group = predictor.group(name, judgments, of_fit=False)[at]
-            for each in distinct(group[group >= 0]):
+            for each in np.unique(group[group >= 0]):
                 columns.append(np.where(group == each, signs, 0.0))
                 precision.append(fit.state.block_sds[name] ** -2.0)
         self.by_gap = np.stack(columns, axis=1)

@@ -7,14 +7,13 @@ prior means of the reliabilities.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal._core.triangles import add_squares
 from aggcal.aggregation.solve.linear import definite_inverse

@@ -10,14 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.progress import listening, report
-from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.protocols import Aggregator

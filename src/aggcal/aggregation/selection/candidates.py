@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
+import numpy as np
+
 from aggcal.aggregation.general.choice import graded, has_ties
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.data.judgments import Judgments
@@ -112,7 +112,7 @@ def available(judgments: Judgments) -> tuple[str, ...]:
     known = {
         "ties": has_ties(judgments) or graded(judgments),
         "position": bool(judgments.sided),
-        "context": context is not None and len(distinct(context[context >= 0])) > 1,
+        "context": context is not None and len(np.unique(context[context >= 0])) > 1,
         "categories": bool(judgments.categories),
     }
     return tuple(name for name in TERMS if known[name])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import clipped, wrapped
 from aggcal.aggregation.selection.candidates import Candidate

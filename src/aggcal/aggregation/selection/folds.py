@@ -7,13 +7,12 @@ screens or rankings, else all answers of an annotator to one pair.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.errors import TooLittleDataError, count
 from aggcal.registry.limits import FEWEST_SAMPLED

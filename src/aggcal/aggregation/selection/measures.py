@@ -8,14 +8,14 @@ the difference of their influences: it is paired.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit, stdtrit
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 
 MEASURES = ("log_loss", "decided_log_loss", "accuracy", "calibration")

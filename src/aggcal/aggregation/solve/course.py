@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.population import Path, coordinates, extrapolated, mixed
 from aggcal.models.beliefs import Population
 

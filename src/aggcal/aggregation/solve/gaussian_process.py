@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.newton import Convergence, minimise
 from aggcal.models.features.covariance_functions import Geometry, Kernel
 from aggcal.models.features.gppl import Laplace, Preference

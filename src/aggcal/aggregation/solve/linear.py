@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.compiled_scipy import dpotrf, dpotrs
-from aggcal._core.triangles import inverse_of_factor
+from aggcal._core.triangles import mirrored
 
 
 def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
@@ -28,6 +28,19 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
         return inverse_of_factor(factor)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def inverse_of_factor(factor: FloatArray) -> FloatArray:
+    """Return (UᵀU)⁻¹ of an upper triangle U that is stored by columns, and overwrite it.
+
+    Examples
+    --------
+    >>> inverse_of_factor(np.array([[2.0, 1.0], [0.0, 1.0]], order="F"))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    # What LAPACK has by columns NumPy reads by rows: the upper triangle is a lower one.
+    return mirrored(dpotri(factor, lower=False, overwrite_c=True)[0].T)
 
 
 def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:

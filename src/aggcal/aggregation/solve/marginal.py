@@ -9,13 +9,12 @@ reversed annotators are estimated along the way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import inf, log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.course import INNER, SETTLING, Course
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_fits import MarginalFit, best_of

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.fit import another_order
 from aggcal.aggregation.solve.marginal_problem import State

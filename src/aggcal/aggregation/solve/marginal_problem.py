@@ -12,13 +12,12 @@ uncertain is so within the unit.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal._core.triangles import add_squares
 from aggcal.aggregation.solve.linear import definite_inverse

@@ -9,12 +9,12 @@ two groups of parameters that is the direction that Jacobi scaling leaves nearly
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 _FORCING = 0.3  # how well a step is solved for far away: less solves what the next step undoes

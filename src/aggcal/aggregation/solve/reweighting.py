@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.gaussian_process import (
     KernelChoice,
     Progress,

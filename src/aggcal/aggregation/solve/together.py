@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal._core.elsewhere import beside, is_here
 from aggcal._core.kernels.threads import added, each_range, even
 
 
@@ -40,7 +40,7 @@ def solve_together(
     array([[0.5 , 0.5 , 0.5 ],
            [0.25, 0.25, 0.25]], dtype=float32)
     """
-    inverse = beside((1.0 / diagonal).astype(np.float32)[:, None], targets)
+    inverse = np.asarray((1.0 / diagonal).astype(np.float32)[:, None], like=targets)
     found, residual = np.zeros_like(targets), targets.copy()
     direction = residual * inverse
     size = first = _dots(residual, direction)
@@ -69,7 +69,7 @@ def _move(  # noqa: PLR0917  # columns
     ``curved`` is not needed any more: it becomes what is left, over the diagonal.
     """
     far = step.astype(np.float32)
-    ranges = even(len(found)) if is_here(found) else [0, len(found)]
+    ranges = [0, len(found)] if _on_gpu(found) else even(len(found))
 
     def work(begin: int, end: int) -> FloatArray:
         part = slice(begin, end)
@@ -83,10 +83,14 @@ def _move(  # noqa: PLR0917  # columns
 
 def _dots(one: SingleArray, other: SingleArray) -> FloatArray:
     """Return the scalar product of each column with its like."""
-    if not is_here(one):
+    if _on_gpu(one):
         there: FloatArray = (one * other).sum(axis=0, dtype=np.float64)
         return there
     return np.asarray(np.einsum("ik,ik->k", one, other, dtype=np.float64))
+
+
+def _on_gpu(array: Any) -> bool:
+    return not isinstance(array, np.ndarray)
 
 
 def _over(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -16,14 +16,14 @@ Items that nothing compares have t = 0: the rest follows, as a rank counts what 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, SingleArray, TextArray, frozen
-from aggcal._core.blas import in_one_thread
-from aggcal._core.records import dataclass
+from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.components import pairs_within, several
 from aggcal.aggregation.uncertainty.covariance import Covariance
@@ -115,7 +115,7 @@ class Claims:
         return int(self.tiers.max(initial=-1)) + 1
 
 
-@in_one_thread
+@one_thread()
 def claims_of(
     scores: FloatArray,
     covariance: Covariance,

@@ -7,7 +7,6 @@ from math import exp, sqrt
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
-from aggcal._core.elsewhere import beside
 from aggcal.data.judgments import Judgments
 from aggcal.models.weighted_pairs import Pairs
 
@@ -70,7 +69,7 @@ def evenly_joined(graph: Pairs, degree: FloatArray) -> bool:
     k = np.arange(2, most + 1)
     wider = CLEAR * (k / (k - 1)) ** 2 / _SURE_OF_NONE
     vector = np.random.default_rng(0).standard_normal(n)
-    first, vector = (beside(each, graph.weight) for each in (first, vector))
+    first, vector = (np.asarray(each, like=graph.weight) for each in (first, vector))
     vector -= (first @ vector) * first
     steps = min(_STEPS, max(_FEW_STEPS, _ROOM // n))
     basis = np.empty_like(vector, shape=(steps, n))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, IntArray, frozen
-from aggcal._core.unmasked import distinct
 
 
 def several(component: IntArray | None) -> IntArray | None:
@@ -48,7 +47,7 @@ def n_components(component: IntArray | None) -> int:
     >>> n_components(None), n_components(np.array([0, 1, 0]))
     (1, 2)
     """
-    return 1 if component is None else len(distinct(component))
+    return 1 if component is None else len(np.unique(component))
 
 
 def pairs_within(component: IntArray | None, n: int) -> int:

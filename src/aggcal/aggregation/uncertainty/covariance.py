@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import spotrf, spotrs
 
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
-from aggcal._core.compiled_scipy import spotrf, spotrs
 from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.prior_sd import about_mean, centred

@@ -14,10 +14,10 @@ from math import sqrt
 from typing import NamedTuple, TypedDict
 
 import numpy as np
+from scipy.linalg import qr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal._core.blas import in_one_thread
-from aggcal._core.unmasked import distinct
+from aggcal._core.machine import one_thread
 from aggcal.aggregation.uncertainty.comparison_graph import (
     CLEAR,
     MOST_GROUPS,
@@ -70,7 +70,7 @@ class Spectrum(NamedTuple):
     """Its slow directions, a column each."""
 
 
-@in_one_thread
+@one_thread()
 def claimed_groups(
     held: AnyJudgments,
     component: IntArray | None,
@@ -167,7 +167,7 @@ def weak_warnings(
     >>> found.what
     "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
     """
-    number, pieces = (len(distinct(each)) for each in (label, component))
+    number, pieces = (len(np.unique(each)) for each in (label, component))
     if number == pieces:
         return ()
     across = int(judgments.count[label[judgments.left] != label[judgments.right]].sum())
@@ -267,8 +267,6 @@ def _even(own: IntArray) -> Spectrum:
 
 def _groups(vectors: FloatArray) -> IntArray:
     """Assign items to as many groups as there are eigenvectors, by a pivoted QR decomposition."""
-    from scipy.linalg import qr
-
     number = vectors.shape[1]
     pivots = qr(vectors.T, mode="economic", pivoting=True)[2][:number]
     left, _, right = np.linalg.svd(vectors[pivots].T)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal._core.elsewhere import beside, fetched
-from aggcal._core.triangles import inverse_of_factor
-from aggcal.aggregation.solve.linear import conjugate_gradients, upper_factor
+from aggcal.aggregation.solve.linear import conjugate_gradients, inverse_of_factor, upper_factor
 from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
     ALWAYS_DENSE,
@@ -193,7 +191,8 @@ class Solve:
     def together(self, vectors: SingleArray, close: float) -> SingleArray:
         """Multiply some random vectors by the inverse, a column each."""
         same = vectors.sum(axis=0, dtype=np.float64) / self._stiffness
-        rest = (vectors - np.outer(beside(self._of_ones, vectors), same)).astype(np.float32)
+        of_ones = np.asarray(self._of_ones, like=vectors)
+        rest = (vectors - np.outer(of_ones, same)).astype(np.float32)
         found = solve_together(self._information.products, rest, self._diagonal, close)
         found += same.astype(np.float32)
         return found
@@ -269,13 +268,18 @@ def _carried(borders: FloatArray, own: FloatArray, unit: FloatArray | None) -> F
     unit
         As in `laplace`.
     """
-    own = beside(own, borders)
+    own = np.asarray(own, like=borders)
     pulled = borders * own[:, None]
     if unit is not None:
-        unit = beside(unit, borders)
+        unit = np.asarray(unit, like=borders)
         share = own * unit / float(np.square(unit) @ own)
         pulled -= np.outer(share, unit @ pulled)
-    return fetched(np.square(pulled).sum(axis=1))
+    return _fetched(np.square(pulled).sum(axis=1))
+
+
+def _fetched(array: Any) -> FloatArray:
+    """Return an array as NumPy's; CuPy's are copied from the GPU."""
+    return np.asarray(array if isinstance(array, np.ndarray) else array.get())
 
 
 def matrix_free(
@@ -302,8 +306,8 @@ def matrix_free(
         force = information.probes(random, probes - drawn)
         drawn += force.shape[1]
         draw = solve.together(force, _PROBE_CLOSE)
-        spread = beside(diagonal[:, None], force)
-        rest += fetched(np.square(draw - force / spread).sum(axis=1))
+        spread = np.asarray(diagonal[:, None], like=force)
+        rest += _fetched(np.square(draw - force / spread).sum(axis=1))
         if information.heterogeneous:
             carried_variance += _carried(information.borders(draw), own, unit)
         if on_draw is not None:

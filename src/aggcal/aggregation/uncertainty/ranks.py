@@ -10,10 +10,10 @@ from math import inf, isinf
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.kernels.threads import each_range, even, in_turn
-from aggcal._core.unmasked import distinct, quantiles
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.npmle import Npmle
@@ -101,14 +101,11 @@ def drawn_scores(
 ) -> FloatArray:
     """Draw all scores, a row a draw: half of them with the marginals of ``npmle``."""
     deviations = covariance.draws(_DRAWS, random)
+    shaped = np.empty((0, len(scores))) if npmle is None else npmle.drawn(deviations[: _DRAWS // 2])
     if not isinf(degrees_of_freedom):
         chance = random.chisquare(degrees_of_freedom, (_DRAWS, 1))
         deviations /= np.sqrt(chance / degrees_of_freedom)
-    if npmle is None:
-        return scores + deviations
-    half = _DRAWS // 2
-    shaped = npmle.drawn(deviations[:half], degrees_of_freedom)
-    return np.concatenate([shaped, scores + deviations[half:]])
+    return np.concatenate([shaped, scores + deviations[len(shaped) :]])
 
 
 def sorted_ranks(drawn: FloatArray) -> IntArray:
@@ -155,13 +152,11 @@ def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from aggcal._core.compiled_scipy import ndtr
-
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]
     # Items fall into bins of score and of width: within a bin they count as one.
-    widths = distinct(quantiles(se, np.linspace(0.0, 1.0, 33)))
+    widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, 33)))
     which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
     position = np.rint((scores - grid[0]) / step).astype(np.int64)
     reachable = np.arange(-_GRID + 1, _GRID) * step

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from scipy.special import ndtri
+
 from aggcal._core.arrays import TextArray
-from aggcal._core.compiled_scipy import ndtri
 from aggcal.aggregation.uncertainty.summary import Uncertainty
 from aggcal.errors import AggcalWarning, DividedWarning, ReversedWarning, count, some
 

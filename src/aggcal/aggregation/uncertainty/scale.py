@@ -13,13 +13,12 @@ Orders do not depend on c: only what is said of the scores themselves, and of th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem, State

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtri
 
 
 def share_interval(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv, expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
-from aggcal._core.blas import in_one_thread
-from aggcal._core.compiled_scipy import expit
-from aggcal._core.records import dataclass
+from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
@@ -64,7 +63,7 @@ class Uncertainty:
     __repr__ = brief
 
     @classmethod
-    @in_one_thread
+    @one_thread()
     def of(
         cls,
         kind: str,
@@ -289,8 +288,6 @@ def _between(
     if bounds != (0.0, 1.0):
         critical_value = _critical_value(level, inf) * np.sqrt(variances)
         return frozen(middle - critical_value), frozen(middle + critical_value)
-    from aggcal._core.compiled_scipy import betaincinv
-
     middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
     total = middle * (1.0 - middle) / variances - 1.0
     a, b = (np.maximum(total * part, _EDGE) for part in (middle, 1.0 - middle))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtr
 
 if TYPE_CHECKING:
     from aggcal.aggregation.uncertainty.summary import Uncertainty

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray
-from aggcal._core.records import dataclass
 from aggcal.engines.gpu.copies import to_device
 from aggcal.engines.gpu.layout import ROOM, TINY, each_of
 

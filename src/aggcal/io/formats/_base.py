@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from aggcal._core.records import dataclass
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
-from aggcal._core.records import dataclass
 from aggcal.io.formats._base import MEANINGS, STRONG, Choices, Notes
 from aggcal.io.formats._steps import CANDIDATE, graded, step_of
 from aggcal.io.formats._synonyms import LEFT_RIGHT

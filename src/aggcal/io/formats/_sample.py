@@ -6,10 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
-
-from aggcal._core.records import dataclass
 
 _LOOKED_AT = 50  # records: more tell formats apart no better and take longer
 ADDED_BY_QUALTRICS = '{"ImportId":'

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._base import number_of
 from aggcal.io.formats._synonyms import RANKS

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.records import dataclass
 from aggcal.data.spelling import Kind, Spelling, merged_note
 from aggcal.errors import TableError, count
 from aggcal.io.formats._base import (

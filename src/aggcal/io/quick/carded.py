@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, TextArray
 from aggcal._core.database import driver
-from aggcal._core.records import dataclass
 from aggcal.io.quick.hashed import EXACT, MOST_WEIGHTS, Hashed
 from aggcal.io.quick.keys import Codes, Keys
 from aggcal.io.quick.merging import KeyArray

@@ -17,7 +17,6 @@ import numpy as np
 from aggcal._core.arrays import CodeArray
 from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import in_turn
-from aggcal._core.unmasked import distinct
 from aggcal.io.quick.keys import Codes, Keys
 from aggcal.io.quick.merging import KeyArray
 from aggcal.io.quick.numbering import Ids, Outcomes, Weights, trimmed
@@ -168,7 +167,7 @@ class Hashed:
         places = np.zeros((1 << bits, 2), dtype=np.uint64)
         hashes = np.ascontiguousarray(coded.cell, dtype=np.uint64)
         upper = hashes >> np.uint64(32)
-        short = len(hashes) <= _FEW_IDS and len(distinct(upper)) == len(hashes)
+        short = len(hashes) <= _FEW_IDS and len(np.unique(upper)) == len(hashes)
         hashes = upper if short else hashes
         if self.kernels.aggcal_hash_table(len(hashes), *at(hashes, coded.code), bits, *at(places)):
             raise NotPlain  # two of the same hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal._core.kernels import at
-from aggcal._core.records import dataclass
 from aggcal.data.acts import Acts, Columns, RankingWeight
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import each_range
 from aggcal._core.machine import cores
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.io.quick.streams import NotPlain
 
 KeyArray = npt.NDArray[np.uint64]
@@ -167,7 +166,7 @@ def merged_rows(
     # No run is cut in two.
     lowest = np.uint64(layout.weight)
     first = key[_ranges(len(key), threads)[1:-1]] >> lowest << lowest
-    cuts = distinct(np.searchsorted(key, first))
+    cuts = np.unique(np.searchsorted(key, first))
     ranges = [0, *(int(cut) for cut in cuts if cut), len(key)]
 
     def counted(begin: int, end: int) -> int:

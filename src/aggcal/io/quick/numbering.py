@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, TextArray
-from aggcal._core.records import dataclass
 from aggcal.io.encoding import NATURAL
 from aggcal.io.per_item import damaged
 from aggcal.io.quick.streams import NotPlain

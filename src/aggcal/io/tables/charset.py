@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, printable
 from aggcal.io.tables.source import no_room, unpacked
 

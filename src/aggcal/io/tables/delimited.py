@@ -7,12 +7,11 @@ import io
 import re
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.database import driver
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError
 from aggcal.io.tables.leftover import (
     ADDED,

@@ -11,9 +11,9 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from aggcal._core.records import dataclass
 from aggcal.io.tables.sheet_worker import records_of_xls
 
 _AT_ONCE = 1 << 22

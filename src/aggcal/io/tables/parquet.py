@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.database import driver
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError
 from aggcal.io.formats._sample import Sample, of_records
 from aggcal.io.tables.database import lacks_room

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, printable
 from aggcal.io.tables.charset import as_utf8, charset_of
 from aggcal.io.tables.reading import HEAD_BYTES, is_json, regular, said

@@ -9,9 +9,9 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, printable
 from aggcal.io.tables.charset import not_text
 from aggcal.io.tables.source import no_room, unpacked

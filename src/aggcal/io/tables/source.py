@@ -15,12 +15,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, TableError, count, some
 
 if TYPE_CHECKING:

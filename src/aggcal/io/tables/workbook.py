@@ -8,11 +8,10 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import FileError, OptionError, TableError, count, some
 from aggcal.io.tables import sheet_worker
 from aggcal.io.tables.hidden import Hidden, hidden_in

@@ -7,11 +7,10 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OutputError
 
 _AT_ONCE = 1 << 20

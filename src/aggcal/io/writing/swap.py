@@ -16,11 +16,10 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggcal._core.records import dataclass
 from aggcal.errors import OutputError
 from aggcal.io.writing.journal import (
     clear_away,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import median
 from aggcal.errors import FeatureError, OptionError
 
 # Added to the diagonal of a correlation, so that it has a Cholesky root even where items have
@@ -123,4 +123,4 @@ class Geometry:
                 "the features are the same for every item that was judged, and tell none apart; "
                 "give others, or 'identity'."
             )
-        return float(np.sqrt(median(apart)))
+        return float(np.sqrt(np.median(apart)))

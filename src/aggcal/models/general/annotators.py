@@ -9,6 +9,7 @@ parameter it is the Gauss–Hermite rule of `models.marginal`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from typing import Any, NamedTuple
@@ -17,7 +18,6 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray
 from aggcal._core.kernels.threads import each_range, even
-from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.models.general.outcomes import Outcomes, RowTerms
 from aggcal.models.general.rows import GeneralRows

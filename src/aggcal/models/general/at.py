@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
-from aggcal._core.records import dataclass
 from aggcal.models.general.annotators import RELIABILITY, Integration, Known, Pairs, Point
 from aggcal.models.general.compiled_sums import Prior, sums_of
 from aggcal.models.general.sums import Layout, Sums

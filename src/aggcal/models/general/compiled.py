@@ -7,6 +7,7 @@ be reversed.
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
-from aggcal._core.records import dataclass
 from aggcal.models.general.alike import NoParameters
 from aggcal.models.general.annotators import (
     AXIS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, balanced, each_range
-from aggcal._core.records import dataclass
 from aggcal.models.borders import forms
 from aggcal.models.general.annotators import (
     RELIABILITY,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.records import dataclass
 
 MOST = 1_000_000
 """Products whose places are kept: more of them take memory, and sparse matrices then take little

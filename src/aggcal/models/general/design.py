@@ -8,7 +8,7 @@ entries, so that Z is two tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,6 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, side_by_side
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
-from aggcal._core.records import dataclass
-from aggcal._core.unmasked import distinct
 from aggcal.models.general.rows import GeneralRows
 
 SCORES, CONTROL = "scores", "control"
@@ -168,7 +166,7 @@ def design(
         known: BoolArray = group >= 0
         sides = [np.where(known, group * n + side, -1) for side in (rows.left, rows.right)]
         if numbers is None:
-            found = distinct(np.concatenate([side[known] for side in sides]))
+            found = np.unique(np.concatenate([side[known] for side in sides]))
         else:
             found = numbers[name]
         for side, sign in zip(sides, (1.0, -1.0), strict=True):

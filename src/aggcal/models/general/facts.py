@@ -7,10 +7,10 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.unmasked import distinct
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.data.weights import Tally
 
 
@@ -53,7 +53,7 @@ class Facts:
     def n_contexts(self) -> int:
         """How many contexts there are; 0 where none are known."""
         context = self._judgments.context
-        return 0 if context is None else len(distinct(context[context >= 0]))
+        return 0 if context is None else len(np.unique(context[context >= 0]))
 
     @cached_property
     def annotators_in_contexts(self) -> int:
@@ -63,7 +63,7 @@ class Facts:
             return 0
         known, number = context >= 0, int(context.max(initial=0)) + 1
         owner = self._judgments.annotator[known].astype(np.int64)
-        return len(distinct(owner * number + context[known]))
+        return len(np.unique(owner * number + context[known]))
 
     @property
     def contexts_of_one(self) -> bool:
@@ -83,7 +83,7 @@ class Facts:
         for name, code in codes_of(self._judgments).items():
             known, group = code >= 0, code.astype(np.int64)[code >= 0]
             sides = (self._judgments.left[known], self._judgments.right[known])
-            found[name] = distinct(np.concatenate([group * n + side for side in sides]))
+            found[name] = np.unique(np.concatenate([group * n + side for side in sides]))
         return found
 
     @cached_property
@@ -99,12 +99,6 @@ class Facts:
     def check_control(self, control: Control) -> None:
         """Refuse judgments for which values are missing, or of which they cannot explain any."""
         control.check(self._judgments)
-
-
-def codes_of(judgments: Judgments) -> dict[str, np.ndarray]:
-    """Return the columns by which rows are parted, as the keys of `GeneralRows` name them."""
-    found = {} if judgments.context is None else {"context": judgments.context}
-    return found | {f"by {c.name}": c.code for c in judgments.categories}
 
 
 @singledispatch

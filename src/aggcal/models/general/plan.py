@@ -6,13 +6,12 @@ A `Plan` says it without the rows, so that wherever these lie they are laid out 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
-from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, joined
 from aggcal._core.kernels.threads import between_annotators, each_range
-from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
 from aggcal.models.laid_out import Judged

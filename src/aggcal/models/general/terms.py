@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
 
-from aggcal._core.records import dataclass
 from aggcal.data.control import Control
 from aggcal.errors import OptionError, check_choice
 from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES

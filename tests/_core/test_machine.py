@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import aggcal
-from aggcal._core import blas
+from aggcal._core.machine import BLAS_VARIABLES, one_thread
 from aggcal.simulation import simulate
 
 
@@ -20,7 +20,7 @@ def threads() -> set[int]:
 
 @pytest.fixture
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in blas.VARIABLES:
+    for name in BLAS_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     if not threads():
         pytest.skip("no library that can be told")
@@ -32,24 +32,24 @@ def test_one_thread_inside_and_as_many_as_before_outside() -> None:
 
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         assert threads() == {2}
-        with blas.one_thread():
+        with one_thread():
             assert threads() == {1}
-            with blas.one_thread():
+            with one_thread():
                 assert threads() == {1}
             assert threads() == {1}
         assert threads() == {2}
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_who_comes_later_and_leaves_sooner_changes_nothing() -> None:
+def test_a_second_caller_who_leaves_sooner_changes_nothing() -> None:
     def work() -> None:
-        with blas.one_thread():
+        with one_thread():
             seen.append(threads())
         seen.append(threads())
 
     seen: list[set[int]] = []
     with ThreadpoolController().limit(limits=2, user_api="blas"):
-        with blas.one_thread():
+        with one_thread():
             other = threading.Thread(target=work)
             other.start()
             other.join()
@@ -81,5 +81,5 @@ def test_a_fit_and_its_errors_use_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_sets_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     before = threads()
-    with blas.one_thread():
+    with one_thread():
         assert threads() == before
