@@ -151,14 +151,14 @@ class NativeTape(Tape):
         return flow
 
     def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
-        """Return gradient, both diagonals, and Σ_u Σ_k values_uk g_uk, of one pass."""
+        """Return the gradient, Σ_u Σ_k values_uk g_uk, and both diagonals, of one pass."""
         total = np.zeros((self.size, 4))
         toward = None if values is None else _doubles(values)
         for name in self._channels:
             curve = self._curve(name, name)
             rest = curve, self.weights, toward, self.size, total
             _call("sums", *self._responses(name), *rest)
-        gradient, complete, missing, pulled = np.ascontiguousarray(total.T)
+        gradient, pulled, complete, missing = np.ascontiguousarray(total.T)
         for mean in self.means:
             gradient[mean.index] = float(mean.force.sum())
             complete[mean.index] = mean.curve
@@ -168,7 +168,7 @@ class NativeTape(Tape):
             )
             if values is not None:
                 pulled[mean.index] = float((values * mean.pulls).sum())
-        return gradient, complete, missing, pulled
+        return gradient, pulled, complete, missing
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, ...]:
@@ -181,13 +181,13 @@ class NativeTape(Tape):
 
     def diagonals(self) -> tuple[FloatArray, FloatArray]:
         """Return the diagonals of the complete and of the missing information."""
-        return self._sums[1].copy(), self._sums[2].copy()
+        return self._sums[2].copy(), self._sums[3].copy()
 
     def pulled(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk; asked for first, it takes no pass of its own."""
         sums = self._gathered(values)
         self.__dict__.setdefault("_sums", sums)
-        return sums[3]
+        return sums[1]
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""

@@ -401,27 +401,54 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     // Read the annotator's rows.
     void load() {
         const int64_t first = job.starts[u];
-        const Channel *channels = job.channels;
+        const Channel &gaps = job.channels[GAP];
         n = job.starts[u + 1] - first;
-        room = (n + PADDING - 1) / PADDING * PADDING;
-        for (auto &column : columns) column.assign(room, Real(0));
-        lean_gap = lean_sum = lean_axis = tied_sum = tied_offset = widest = 0;
-        for (int64_t r = 0; r < n; r++) {
-            const int64_t row = first + r;
-            const double gap = channels[GAP].gather(row, job.unknowns), lean = job.lean[row], weight = job.weight[row];
-            const double variance = channels[GAP].variance(row, job.covariance, job.covariance_size);
-            const double sd = std::min(std::sqrt(variance), job.largest_sd);
-            widest = std::max(widest, sd);
-            lean_gap += lean * gap, lean_sum += lean;
-            columns[GAPS][r] = Real(gap), columns[VARIANCE][r] = Real(sd * sd);
-            columns[WEIGHT][r] = Real(weight), columns[LEAN][r] = Real(lean);
-            if (has_ties(LAW)) tied_sum += job.tied[row], columns[TIED][r] = Real(job.tied[row]);
-            if (!RICH) continue;
-            const double axis = channels[AXIS].columns ? channels[AXIS].gather(row, job.unknowns) : 0.0;
-            const double offset = channels[TIE].columns ? channels[TIE].gather(row, job.unknowns) : 0.0;
-            lean_axis += lean * axis, tied_offset += job.tied[row] * offset;
-            columns[AXES][r] = Real(axis), columns[OFFSET][r] = Real(std::exp(std::min(offset, LARGEST_OFFSET)));
+        room = padded(n);
+        for (auto &column : columns) {
+            column.resize(std::max<size_t>(column.size(), room));
+            std::fill(column.begin() + n, column.begin() + room, Real(0));
         }
+        const double *weight = job.weight + first, *lean = job.lean + first, *tied = job.tied + first, *x = job.unknowns;
+        const double largest = job.largest_sd * job.largest_sd;
+        Real *__restrict gap = columns[GAPS].data(), *__restrict variance = columns[VARIANCE].data();
+        if (gaps.factors || job.covariance_size) {
+            for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x));
+            for (int64_t r = 0; r < n; r++) variance[r] = Real(gaps.variance(first + r, job.covariance, job.covariance_size));
+        } else {
+            const int32_t *column = gaps.columns + 2 * first;
+            for (int64_t r = 0; r < n; r++) gap[r] = Real(x[column[2 * r]] - x[column[2 * r + 1]]);
+            for (int64_t r = 0; r < n; r++)
+                variance[r] = Real(job.covariance[column[2 * r]] + job.covariance[column[2 * r + 1]]);
+        }
+        for (int64_t r = 0; r < n; r++) variance[r] = std::min(variance[r], Real(largest));
+        copy(weight, WEIGHT), copy(lean, LEAN), copy(tied, TIED);
+        widest = std::sqrt(double(*std::max_element(variance, variance + n)));
+        lean_gap = dot(lean, gap), lean_sum = sum(lean), tied_sum = sum(tied);
+        if (!RICH) return;
+        Real *axis = columns[AXES].data(), *offset = columns[OFFSET].data();
+        std::fill(axis, axis + n, Real(0)), std::fill(offset, offset + n, Real(0));
+        for (int64_t r = 0; job.channels[AXIS].columns && r < n; r++) axis[r] = Real(job.channels[AXIS].gather(first + r, x));
+        for (int64_t r = 0; job.channels[TIE].columns && r < n; r++)
+            offset[r] = Real(std::min(job.channels[TIE].gather(first + r, x), LARGEST_OFFSET));
+        lean_axis = dot(lean, axis), tied_offset = dot(tied, offset);
+        for (int64_t r = 0; r < n; r++) offset[r] = std::exp(offset[r]);
+    }
+    static int64_t padded(int64_t rows) { return (rows + PADDING - 1) / PADDING * PADDING; }
+    void copy(const double *from, Column to) {
+        Real *__restrict out = columns[to].data();
+        for (int64_t r = 0; r < n; r++) out[r] = Real(from[r]);
+    }
+    double sum(const double *x) const {
+        double total = 0;
+#pragma omp simd reduction(+ : total)
+        for (int64_t r = 0; r < n; r++) total += x[r];
+        return total;
+    }
+    double dot(const double *x, const Real *y) const {
+        double total = 0;
+#pragma omp simd reduction(+ : total)
+        for (int64_t r = 0; r < n; r++) total += x[r] * double(y[r]);
+        return total;
     }
 
     // Split rows whose gap has an sd above the cut: each has its points as rows of their own, the
@@ -437,9 +464,10 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         sample.n = room;
         if (!wide.empty()) {
             from = expanded;
-            sample.n = (rows + PADDING - 1) / PADDING * PADDING;
+            sample.n = padded(rows);
             for (int c = 0; c < COLUMNS; c++) {
-                expanded[c].assign(sample.n, Real(0));
+                expanded[c].resize(std::max<size_t>(expanded[c].size(), sample.n));
+                std::fill(expanded[c].begin() + rows, expanded[c].begin() + sample.n, Real(0));
                 std::copy(columns[c].begin(), columns[c].begin() + n, expanded[c].begin());
                 int64_t to = n;
                 for (int t = 0; t < POINTS; t++)
@@ -663,22 +691,6 @@ struct Responses {
     }
 };
 
-// A vector with few entries, and which those are.
-struct Sparse {
-    std::vector<double> values;
-    std::vector<int32_t> entries;
-    std::vector<uint8_t> seen;
-    explicit Sparse(int64_t size) : values(size), seen(size) {}
-    void add(int32_t i, double value) {
-        if (!seen[i]) seen[i] = 1, entries.push_back(i);
-        values[i] += value;
-    }
-    void clear() {
-        for (const int32_t i : entries) values[i] = 0, seen[i] = 0;
-        entries.clear();
-    }
-};
-
 std::vector<int64_t> cuts_of_sums(const Responses &of) { return cuts(of.m, of.starts, 1 << 16, 16); }
 
 }  // namespace
@@ -728,28 +740,35 @@ extern "C" void stage1_flow(RESPONSES, const double *values, double *out) {
     });
 }
 
-// Adds to out, unknowns by four, through the first channel: the gradient, the diagonals of the
-// complete and of the missing information, and the sum of values times responses (null: none).
+// Adds to out, unknowns by four, through the first channel: the gradient, the sum of values times
+// responses (null: none), and the diagonals of the complete and of the missing information.
 extern "C" void stage1_sums(RESPONSES, const float *curve, const double *weights, const double *values, int64_t size, double *out) {
     const Responses of = AS_RESPONSES;
     add_up(threads, cuts_of_sums(of), 4 * size, out, [&](int64_t begin, int64_t end, double *sums) {
         for (int64_t u = begin; u < end; u++)
             for (int64_t from = 0, n; from < of.rows(u); from += n) {
-                double mean[BLOCK] = {0}, square[BLOCK] = {0}, toward[BLOCK] = {0};
+                double mean[BLOCK] = {0}, square[BLOCK] = {0}, toward[BLOCK] = {0}, flow[BLOCK][4];
                 n = std::min<int64_t>(BLOCK, of.rows(u) - from);
                 for (int64_t k = 0; k < of.stored(u); k++) {
                     const double p = weights[u * nodes + k];
                     if (p == 0) continue;
                     const float *__restrict pull = pulls[0] + blocks[u] + k * of.rows(u) + from;
-                    for (int64_t r = 0; r < n; r++) mean[r] += p * pull[r], square[r] += p * pull[r] * pull[r];
+                    for (int64_t r = 0; r < n; r++) {
+                        const double q = double(pull[r]), once = p * q;
+                        mean[r] += once, square[r] += once * q;
+                    }
                 }
                 if (values) of.add_flow(0, u, values + u * nodes, from, n, toward);
                 const int64_t first = starts[u] + from;
+                for (int64_t r = 0; r < n; r++) {
+                    flow[r][0] = -mean[r], flow[r][1] = toward[r];
+                    flow[r][2] = double(curve[first + r]), flow[r][3] = square[r] - mean[r] * mean[r];
+                }
                 for (int64_t r = 0; r < n; r++)
                     of.channel->each(first + r, [&](int32_t i, double f) {
                         double *sum = sums + 4 * int64_t(i);
-                        sum[0] -= f * mean[r], sum[1] += f * f * curve[first + r];
-                        sum[2] += f * f * (square[r] - mean[r] * mean[r]), sum[3] += f * toward[r];
+                        sum[0] += f * flow[r][0], sum[1] += f * flow[r][1];
+                        sum[2] += f * f * flow[r][2], sum[3] += f * f * flow[r][3];
                     });
             }
     });
@@ -805,29 +824,37 @@ extern "C" void stage1_forms(RESPONSES, const double *values, const double *cova
     const Responses of = AS_RESPONSES;
     const auto edges = cuts_of_sums(of);
     in_threads(threads, int64_t(edges.size()) - 1, [&](auto next) {
-        Sparse b(size);
-        std::vector<double> flow;
+        std::vector<double> b(size), flow, values_of;
+        std::vector<int32_t> entries;
         for (int64_t range; (range = next()) < int64_t(edges.size()) - 1;)
             for (int64_t u = edges[range]; u < edges[range + 1]; u++) {
+                entries.clear(), values_of.clear();
+                const auto keep = [&](int32_t i, double) {  // what is met again is 0
+                    if (b[i] == 0) return;
+                    entries.push_back(i), values_of.push_back(b[i]);
+                    b[i] = 0;
+                };
                 for (int64_t c = 0; c < channels; c++) {
                     flow.assign(of.rows(u), 0.0);
                     of.add_flow(c, u, values + u * nodes, 0, of.rows(u), flow.data());
                     for (int64_t r = 0; r < of.rows(u); r++)
-                        of.channel[c].each(starts[u] + r, [&](int32_t i, double f) { b.add(i, f * flow[r]); });
+                        of.channel[c].each(starts[u] + r, [&](int32_t i, double f) { b[i] += f * flow[r]; });
                 }
-                for (int64_t j = 0; j < means; j++) b.add(int32_t(size - means + j), extra[u * means + j]);
+                for (int64_t j = 0; j < means; j++) b[size - means + j] = extra[u * means + j];
+                for (int64_t c = 0; c < channels; c++)
+                    for (int64_t r = 0; r < of.rows(u); r++) of.channel[c].each(starts[u] + r, keep);
+                for (int64_t j = 0; j < means; j++) keep(int32_t(size - means + j), 1.0);
                 double form = 0, product = 0;
-                for (const int32_t i : b.entries) {
-                    const double value = b.values[i], *row = covariance + i * covariance_size;
+                for (size_t s = 0; s < entries.size(); s++) {
+                    const double value = values_of[s], *row = covariance + entries[s] * covariance_size;
                     double sum = 0;
                     if (covariance_size)
-                        for (const int32_t j : b.entries) sum += row[j] * b.values[j];
+                        for (size_t t = 0; t < entries.size(); t++) sum += row[entries[t]] * values_of[t];
                     else
-                        sum = covariance[i] * value;
-                    form += value * sum, product += value * x[i];
+                        sum = covariance[entries[s]] * value;
+                    form += value * sum, product += value * x[entries[s]];
                 }
                 square[u] = form, along[u] = product;
-                b.clear();
             }
     });
 }
