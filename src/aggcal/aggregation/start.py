@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.newton import Convergence
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import (

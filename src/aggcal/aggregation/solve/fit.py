@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal.aggregation.solve.newton import Convergence, minimise
+from aggcal.aggregation.newton import Convergence, minimise
 from aggcal.models.compiled import thurstone
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective
