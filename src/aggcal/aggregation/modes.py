@@ -9,7 +9,7 @@ worst of which are upside down, and where they matter the search begins in sever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from math import log, sqrt
@@ -22,9 +22,11 @@ from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture,
 from aggcal.aggregation.newton import Convergence, minimise
 from aggcal.aggregation.rows import Plan, Rows, pooled, rows_by_plan
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.aggregation.start import Progress
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
 from aggcal.models.links import Link
+from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
 HONESTY_MARGIN = 1e-12
 """An honesty stops this short of 0 and 1: no judgment is then impossible."""
@@ -59,9 +61,6 @@ VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Precisions of priors that get weaker; the last is too weak to matter."""
 _RUN_AWAY = 15.0
 """Range of the scores beyond which they are taken to have no maximum."""
-
-Progress = Callable[[int, float], None]
-"""Called with the number of the iteration and the relative gradient norm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,9 @@ class Profile:
         self.rows, self.family, self.prior, self.precision = rows, family, prior, precision
         self.virtual, self.reliabilities = virtual, reliabilities
         mixture = isinstance(family, Mixture)
-        self.annotators = Annotators(rows, family, _BETWEEN) if mixture else Annotators(rows, family)
+        self.annotators = (
+            Annotators(rows, family, _BETWEEN) if mixture else Annotators(rows, family)
+        )
         self.link = link_of_family(family)
         self.tape: Tape
         self.diagonal: FloatArray
@@ -134,10 +135,13 @@ class Profile:
             self.tape = self.annotators.alike(scores, self.reliabilities)
         else:
             self.tape = self.annotators.maximised(scores, self.prior)
-        value, slope, self._penalty_curvature = self.penalty(scores)
+        penalty = score_penalty(scores, self.precision, self.family, self.virtual)
+        value, slope, self._penalty_curvature = penalty
         gradient = self.tape.gradient + slope
         _, pull, curve = self.link.at_zero
-        least = _LEAST_CURVATURE * curve * self._weights if isinstance(self.family, Mixture) else 0.0
+        least = (
+            _LEAST_CURVATURE * curve * self._weights if isinstance(self.family, Mixture) else 0.0
+        )
         self.diagonal = np.maximum(self.tape.diagonals()[0], least) + self._penalty_curvature
         norm = float(np.max(np.abs(gradient) / (pull * self._weights + self.precision)))
         return Evaluation(self.tape.value + value, gradient, self.diagonal, norm)
@@ -145,18 +149,6 @@ class Profile:
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature at the last scores."""
         return self.tape.product(vector) + self._penalty_curvature * vector
-
-    def penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return what is added for the scores, and its first and second derivatives."""
-        value = 0.5 * self.precision * dot(scores, scores)
-        slope, curvature = self.precision * scores, np.full(len(scores), self.precision)
-        if self.virtual > 0.0:
-            width = self.family.width if isinstance(self.family, Mixture) else 1.0
-            won, lost = self.link.terms(scores / width), self.link.terms(-scores / width)
-            value += self.virtual * float((won[0] + lost[0]).sum())
-            slope += self.virtual / width * (lost[1] - won[1])
-            curvature += self.virtual / width**2 * (lost[2] + won[2])
-        return value, slope, curvature
 
     def theta(self) -> FloatArray | None:
         """Return the annotators' parameters at the last scores; None where there are none."""
@@ -170,6 +162,21 @@ class Profile:
     def dense(self) -> FloatArray:
         """Return the curvature at the last scores as a matrix."""
         return self.tape.dense()[0] + np.diag(self._penalty_curvature)
+
+
+def score_penalty(
+    scores: FloatArray, precision: float, family: Family, virtual: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return what is added to the objective for scores, and its first and second derivatives."""
+    value = 0.5 * precision * dot(scores, scores)
+    slope, curvature = precision * scores, np.full(len(scores), precision)
+    if virtual > 0.0:
+        link, width = link_of_family(family), family.width if isinstance(family, Mixture) else 1.0
+        won, lost = link.terms(scores / width), link.terms(-scores / width)
+        value += virtual * float((won[0] + lost[0]).sum())
+        slope += virtual / width * (lost[1] - won[1])
+        curvature += virtual / width**2 * (lost[2] + won[2])
+    return value, slope, curvature
 
 
 def link_of_family(family: Family) -> Link:
@@ -356,7 +363,6 @@ class Modes:
         family: Mixture,
         prior: Beta,
         precision: float,
-        reliability_precision: float,
         start: FloatArray | None = None,
         *,
         virtual: float = 0.0,
@@ -369,17 +375,15 @@ class Modes:
         each = profile(self.rows, family, prior, precision, virtual=virtual)
         starts = [] if start is None else [start]
         if not (trusted and starts):
-            starts += self.starts_of_mixture(family.width, precision, reliability_precision)
+            starts += self.starts_of_mixture(family.width, precision)
         return min((self._fit(each, begin) for begin in starts), key=lambda fit: fit.objective)
 
-    def starts_of_mixture(
-        self, width: float, precision: float, reliability_precision: float
-    ) -> list[FloatArray]:
+    def starts_of_mixture(self, width: float, precision: float) -> list[FloatArray]:
         """Return where the search for a mixture begins."""
         precision *= width**2
         alike = self.rough(precision)
         apart = self.reliable(
-            precision, reliability_precision, alike, tolerance=_ROUGH_APART
+            precision, DEFAULT_RELIABILITY_SD**-2, alike, tolerance=_ROUGH_APART
         ).scores
         starts = [alike, apart]
         turned = self._turned(precision)
