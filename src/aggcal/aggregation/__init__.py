@@ -21,8 +21,9 @@ from aggcal._core.frames import Frame, check_frame, framed
 from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import Progress, Start, refuse_auto
+from aggcal.aggregation.start import Start, refuse_auto
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import LikelihoodMethod
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import Progress, Start, start_scores
+from aggcal.aggregation.start import Start, start_scores
 from aggcal.data.base import AnyJudgments
 
 FullAggregator: TypeAlias = "LikelihoodMethod | Adapted"

@@ -46,10 +46,10 @@ from aggcal.aggregation.modes import (
     profile,
     score_penalty,
 )
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
-    Progress,
     Start,
     divided,
     many_against,
@@ -278,6 +278,12 @@ class LikelihoodMethod:
         return integrates and self.prior is not None and judgments.integrates
 
 
+def _no_prior(judgments: AnyJudgments, mode: Mode, *, heterogeneous: bool) -> list[AggcalWarning]:
+    """Warn of what has no maximum without a prior, which is looked for on this machine."""
+    rows = mode_rows(judgments.on_one_machine("a fit without a prior"))
+    return no_prior_warnings(judgments, rows, mode.scores, heterogeneous=heterogeneous)
+
+
 def _warned(judgments: AnyJudgments) -> Callable[[], list[AggcalWarning]]:
     """Return what waits for the warnings of the data: they are looked for beside a long fit."""
     if judgments.n_judgments > _MANY:
@@ -367,7 +373,7 @@ class HRA(LikelihoodMethod):
     def _doubts(self, judgments: AnyJudgments, modes: Modes, mode: Mode) -> list[AggcalWarning]:
         said = []
         if self.prior is None:
-            said = no_prior_warnings(judgments, modes.rows, mode.scores, heterogeneous=True)
+            said = _no_prior(judgments, mode, heterogeneous=True)
         torn = divided(mode.objective, mode.rival)
         return [*said, *(torn or many_against(mode.theta, modes.rows.annotator_weights))]
 
@@ -470,10 +476,15 @@ class AlikeMethod(LikelihoodMethod):
     def _integrated(self, *arguments: Any, **options: Any) -> Consensus:
         raise NotImplementedError(self.name)  # there is nothing to integrate
 
-    def _doubts(self, judgments: AnyJudgments, modes: Modes, mode: Mode) -> list[AggcalWarning]:
+    def _doubts(
+        self,
+        judgments: AnyJudgments,
+        modes: Modes,  # noqa: ARG002
+        mode: Mode,
+    ) -> list[AggcalWarning]:
         if self.prior is not None or mode.has_maximum:
             return []
-        return no_prior_warnings(judgments, modes.rows, mode.scores, heterogeneous=False)
+        return _no_prior(judgments, mode, heterogeneous=False)
 
     def _annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
         return None

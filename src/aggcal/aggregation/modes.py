@@ -11,26 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
-from math import log, sqrt
+from functools import cached_property
+from math import inf, log, sqrt
+from typing import Any, cast
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, dot
 from aggcal.aggregation.annotators import Annotators, Beta, Normal, Prior
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
-from aggcal.aggregation.newton import Convergence, minimise
+from aggcal.aggregation.newton import Convergence, Progress, minimise
 from aggcal.aggregation.rows import Plan, Rows, pooled, rows_by_plan
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
-from aggcal.aggregation.start import Progress
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
 from aggcal.models.links import Link
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
+from aggcal.models.rows import rows_of
 
 HONESTY_MARGIN = 1e-12
 """An honesty stops this short of 0 and 1: no judgment is then impossible."""
-_BETWEEN = (HONESTY_MARGIN, 1.0 - HONESTY_MARGIN)
+_BETWEEN, _ANYWHERE = (HONESTY_MARGIN, 1.0 - HONESTY_MARGIN), (-inf, inf)
 _LEAST_CURVATURE = 1e-2
 """Share of the curvature between equal items that the solver scales by at least: a mixture's is
 negative in places."""
@@ -106,9 +108,8 @@ class Profile:
         self.rows, self.family, self.prior, self.precision = rows, family, prior, precision
         self.virtual, self.reliabilities = virtual, reliabilities
         mixture = isinstance(family, Mixture)
-        self.annotators = (
-            Annotators(rows, family, _BETWEEN) if mixture else Annotators(rows, family)
-        )
+        self.annotators = Annotators(rows, family, _BETWEEN if mixture else _ANYWHERE)
+        self._least_curvature = _LEAST_CURVATURE if mixture else 0.0
         self.link = link_of_family(family)
         self.tape: Tape
         self.diagonal: FloatArray
@@ -139,9 +140,7 @@ class Profile:
         value, slope, self._penalty_curvature = penalty
         gradient = self.tape.gradient + slope
         _, pull, curve = self.link.at_zero
-        least = (
-            _LEAST_CURVATURE * curve * self._weights if isinstance(self.family, Mixture) else 0.0
-        )
+        least = self._least_curvature * curve * self._weights
         self.diagonal = np.maximum(self.tape.diagonals()[0], least) + self._penalty_curvature
         norm = float(np.max(np.abs(gradient) / (pull * self._weights + self.precision)))
         return Evaluation(self.tape.value + value, gradient, self.diagonal, norm)
@@ -154,7 +153,7 @@ class Profile:
         """Return the annotators' parameters at the last scores; None where there are none."""
         return None if self.prior is None else self.annotators.theta[:, 0]
 
-    def log_likelihood(self, scores: FloatArray) -> float:
+    def log_likelihood(self) -> float:
         """Return that of the last scores, without any prior."""
         own = 0.0 if self.prior is None else float(self.prior.terms(self.annotators.theta)[0].sum())
         return own - self.tape.value
@@ -187,24 +186,24 @@ def link_of_family(family: Family) -> Link:
     return family.law.link
 
 
-@singledispatch
 def mode_rows(judgments: AnyJudgments) -> Rows:
-    """Lay out judgments as weighted wins; an engine registers where its judgments lie."""
-    return rows_by_plan(judgments.on_one_machine("a joint mode"), Plan(wins=True))
+    """Lay out judgments as weighted wins."""
+    if isinstance(judgments, Judgments):
+        return rows_by_plan(judgments, Plan(wins=True))
+    from aggcal.aggregation.engine_modes import EngineRows
+
+    return cast("Rows", EngineRows(rows_of(judgments)))
 
 
-@singledispatch
 def profile(
-    rows: Rows,
-    family: Family,
-    prior: Prior | None,
-    precision: float,
-    *,
-    virtual: float = 0.0,
-    reliabilities: FloatArray | None = None,
+    rows: Rows, family: Family, prior: Prior | None, precision: float, **options: Any
 ) -> Profile:
-    """Return the `Profile` of some rows; an engine registers where its rows lie."""
-    return Profile(rows, family, prior, precision, virtual=virtual, reliabilities=reliabilities)
+    """Return the `Profile` of some rows, wherever they lie."""
+    if isinstance(rows, Rows):
+        return Profile(rows, family, prior, precision, **options)
+    from aggcal.aggregation.engine_modes import EngineProfile
+
+    return EngineProfile(rows, family, prior, precision, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,14 +429,14 @@ class Modes:
 
     @cached_property
     def _pooled(self) -> Rows:
-        return pooled(self.rows)
+        return pooled(self.rows) if isinstance(self.rows, Rows) else self.rows
 
     def _fit(self, each: Profile, start: FloatArray, tolerance: float | None = None) -> Mode:
         close = self.tolerance if tolerance is None else tolerance
         scores, record = each.minimise(start, close, self.on_iteration)
         theta = each.theta()
         theta = np.ones(self.rows.n_annotators) if theta is None else theta
-        likelihood = each.log_likelihood(scores)
+        likelihood = each.log_likelihood()
         return Mode(scores, theta, record.objectives[-1], likelihood, record, each)
 
 

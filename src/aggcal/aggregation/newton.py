@@ -30,6 +30,10 @@ _FIRST_RADIUS = 10.0
 _SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
 
 
+Progress = Callable[[int, float], None]
+"""Called with the number of the iteration and the relative gradient norm."""
+
+
 class Evaluation(Protocol):
     """A function at a point."""
 
@@ -99,7 +103,7 @@ def minimise(
     tolerance: float,
     shared_scale: bool = True,
     max_iterations: int = 500,
-    on_iteration: Callable[[int, float], None] | None = None,
+    on_iteration: Progress | None = None,
 ) -> tuple[FloatArray, Convergence]:
     """Minimise a function to a relative gradient norm of ``tolerance``.
 

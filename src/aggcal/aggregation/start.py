@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -26,7 +25,6 @@ from aggcal.errors import (
 )
 from aggcal.registry import DASK, GPU, LOCAL
 
-Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
 _CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 

@@ -18,7 +18,7 @@ from aggcal.advice.check.pair_answers import TIE, Answers
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import HRA, AlikeMethod, CrowdBT
-from aggcal.aggregation.start import Progress
+from aggcal.aggregation.newton import Progress
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.models.links import LOGISTIC, link

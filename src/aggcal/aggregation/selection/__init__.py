@@ -19,12 +19,12 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.progress import listening, report
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import LikelihoodMethod
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection.candidates import MOST_SLOW, SLOW, Candidate, candidates_of
 from aggcal.aggregation.selection.comparison import Comparison, Measured, rough_note
 from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, Folds, folds_of
 from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
-from aggcal.aggregation.start import Progress
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, ended
