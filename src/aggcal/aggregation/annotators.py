@@ -249,10 +249,16 @@ class Annotators:
         return cubature(len(self.family.names))
 
     # ---------------------------------------------------------------- rules
-    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
-        """Everybody has γ = 1 and nothing of their own."""
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
         self._weigh(grades)
-        terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
+        known = {} if reliabilities is None else {RELIABILITY: self.rows.per_row(reliabilities)}
+        terms = self.family.terms(self._moved(unknowns), known, self.rows.answers)
         none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
         return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
 

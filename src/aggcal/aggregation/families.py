@@ -30,7 +30,7 @@ HONESTY = "honesty"
 """Parameters of annotators."""
 _NEVER = -1e300
 """A readiness below this is none: the answers are left and right only."""
-_LARGEST_READINESS = 600.0
+_LARGEST_READINESS, _LARGEST_LOG = 600.0, 600.0
 _WIDEST, _NARROWEST = 5.0, 30.0
 """Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
 and minus the smallest, beyond which none is."""
@@ -353,6 +353,33 @@ class RaoKupper:
         cut = _threshold(nu)
         tie = -np.expm1(-2.0 * cut) * expit(cut - eta) * expit(cut + eta)
         return np.stack([expit(eta - cut), expit(-eta - cut), tie], axis=1)
+
+
+def win_terms(family: Family, gap: FloatArray, theta: FloatArray) -> Terms:
+    """Return the terms of single wins at gaps, of annotators with these parameters.
+
+    Where the family has no parameters of annotators, theirs do not matter.
+    """
+    one = np.ones(len(gap))
+    known = dict.fromkeys(family.names, theta)
+    return family.terms({GAP: gap}, known, Answers(one, 0.5 * one, np.zeros(len(gap))))
+
+
+def information_roots(family: Family, gap: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Return roots of an answer's Fisher information in the gap, and in the parameter, if any.
+
+    The information is the outer product of the two with themselves.
+
+    Examples
+    --------
+    >>> family = Advantage((RELIABILITY,), Adjacent())
+    >>> information_roots(family, np.zeros(1), np.full(1, 2.0))
+    [array([1.]), array([0.])]
+    """
+    won, lost = win_terms(family, gap, theta), win_terms(family, -gap, theta)
+    # The derivatives of P over the root of P (1 − P), each part exact in its tail.
+    root_odds = np.exp(np.minimum(0.5 * (lost.loss - won.loss), _LARGEST_LOG))
+    return [-won.slope[name] * root_odds for name in (GAP, *family.names)]
 
 
 def _threshold(nu: FloatArray) -> FloatArray:

@@ -191,6 +191,21 @@ class Rows:
         return np.asarray(self.levels.sum(axis=1))
 
     @cached_property
+    def item_weights(self) -> FloatArray:
+        """Total weight of the answers about each item."""
+        return self._by_item(self.answers.weight, self.answers.weight)
+
+    @cached_property
+    def item_wins(self) -> FloatArray:
+        """The same of those that it won; graded ones count by their grades."""
+        weight, lean = self.answers.weight, self.answers.lean
+        return self._by_item(0.5 * weight + lean, 0.5 * weight - lean)
+
+    def _by_item(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        n = self.n_items
+        return np.asarray(sums(self.left, left, n) + sums(self.right, right, n))
+
+    @cached_property
     def tied_share(self) -> float:
         """The share of ties among the answers, by weight."""
         decided = float(self.grade_weights.sum()) / float(self.annotator_weights.sum())
@@ -245,6 +260,8 @@ class Plan:
     """What is controlled for."""
     alike: bool = False
     """Whether annotators are: rows are pooled, and sides have one effect for all."""
+    wins: bool = False
+    """Whether rows are wins of their left items; ties are then half a win each way."""
     answers: bool = False
     """Whether rows weigh as many answers as they are, for claims that weights must not strengthen
     (see `aggcal.data.weights.answers`)."""
@@ -270,23 +287,23 @@ def rows_by_plan(judgments: Judgments, plan: Plan, numbers: Numbers | None = Non
     >>> rows = rows_by_plan(both, Plan(ties=True))
     >>> rows.answers.weight, rows.answers.lean, rows.answers.tied, rows.size
     (array([2.]), array([0.5]), array([1.]), 2)
-    """
-    if plan.answers:
-        judgments = replace(judgments, weight=number_of_answers(judgments))
-    rows = _questions(judgments, plan, 1 if numbers is None else numbers.grades)
-    return _with_channels(rows, plan, numbers)
 
-
-def win_rows(judgments: Judgments) -> Rows:
-    """Lay out judgments as weighted wins of their left items; ties are half a win each way.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = win_rows(aggcal.read_judgments([("ann", "a", "b", 0.75)]))
+    >>> rows = rows_by_plan(aggcal.read_judgments([("ann", "a", "b", 0.75)]), Plan(wins=True))
     >>> rows.left, rows.answers.weight
     (array([0, 1], dtype=int32), array([0.75, 0.25]))
     """
+    if plan.answers:
+        judgments = replace(judgments, weight=number_of_answers(judgments))
+    if plan.wins:
+        rows = _wins(judgments)
+        rows = pooled(rows) if plan.alike else rows
+    else:
+        rows = _questions(judgments, plan, 1 if numbers is None else numbers.grades)
+    return _with_channels(rows, plan, numbers)
+
+
+def _wins(judgments: Judgments) -> Rows:
+    """Lay out judgments as weighted wins of their left items; ties are half a win each way."""
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
     ahead, behind = outcome > 0.0, outcome < 1.0
 
@@ -297,7 +314,7 @@ def win_rows(judgments: Judgments) -> Rows:
     codes = both(annotator, annotator), both(left, right), both(right, left)
     won = both(weight * outcome, weight * (1.0 - outcome))
     answers = Answers(won, 0.5 * won, np.zeros(len(won)))
-    return _with_channels(_merged(codes, answers, won[None], judgments.n_items, {}), Plan(), None)
+    return _merged(codes, answers, won[None], judgments.n_items, {})
 
 
 def pooled(rows: Rows) -> Rows:
@@ -307,7 +324,7 @@ def pooled(rows: Rows) -> Rows:
     --------
     >>> import aggcal
     >>> two = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> pooled(win_rows(two)).answers.weight
+    >>> pooled(rows_by_plan(two, Plan(wins=True))).answers.weight
     array([2.])
     """
     nobody, keys = np.zeros(len(rows), dtype=np.int64), rows.keys
