@@ -31,10 +31,9 @@ from aggcal.data.weights import Tally
 _DIRECTIONS = ((1 << 16, 150), (200_000, 48), (1 << 62, 12))
 """Up to so many answers, T is summed over so many directions: over all, where V has no more, else
 over random ones. Fewer take less time; with more answers there are more clusters to pool over."""
-_COUPLES, _OF_DRAWN = 3, 1
+_COUPLES = 3
 """Pairs of each direction with others from which L is estimated; all pairs would take K times as
-long, and L is small beside E. Of directions that are drawn one pair does: f² varied as much from
-seed to seed with six."""
+long, and L is small beside E."""
 _LEAST_FREE = 0.05
 """Share of E that L is taken to leave at least."""
 _COMMON = 4.0
@@ -399,8 +398,7 @@ class _Pulls:
             sums = [clusters.sums(weight * own * h[k - shift]) for k, own in enumerate(h)]
             return float(np.square(sums).sum())
 
-        couples = _OF_DRAWN if self._drawn else _COUPLES
-        shifts = np.unique(np.linspace(1, max(number // 2, 1), couples).astype(int)).tolist()
+        shifts = np.unique(np.linspace(1, max(number // 2, 1), _COUPLES).astype(int)).tolist()
         mean = float(np.mean([squares(shift) for shift in shifts])) if number > 1 else 0.0
         whole = mean * number
         if not self._drawn:
