@@ -133,7 +133,7 @@ class Profile:
     def evaluate(self, scores: FloatArray) -> Evaluation:
         """Bring the annotators' parameters to their modes, and return value and derivatives."""
         if self.prior is None:
-            self.tape = self.annotators.alike(scores, self.reliabilities)
+            self.tape = self.annotators.alike(scores, reliabilities=self.reliabilities)
         else:
             self.tape = self.annotators.maximised(scores, self.prior)
         penalty = score_penalty(scores, self.precision, self.family, self.virtual)
