@@ -258,7 +258,7 @@ def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
     >>> len(lay_out(aggcal.read_judgments([("ann", "a", "b")]), Plan()))
     1
     """
-    if judgments.local is None and isinstance(judgments, RemoteJudgments):
+    if isinstance(judgments, RemoteJudgments) and judgments.shards is not None:
         return ShardedRows.of(judgments, plan)
     return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
 
@@ -293,7 +293,7 @@ def _lay_out(shard: Shard, layout: Layout) -> tuple[IntArray, FloatArray, FloatA
     """Lay out a shard; return rows and weight of each annotator, and the weight of each grade."""
     rows = rows_by_plan(shard.judgments, layout.plan, layout.numbers)
     kept = shard.memory.setdefault("layouts", {})
-    kept[layout.name] = rows, {}
+    kept[layout.name] = shard.place(rows), {}
     for name in list(kept)[:-_LAYOUTS]:
         del kept[name]
     return rows.sizes, rows.annotator_weights, rows.levels.sum(axis=1)
@@ -332,12 +332,12 @@ def _move(  # noqa: PLR0917  # called by position
         kept["annotators"] = annotators_of(rows, *family)
     annotators: Annotators = kept["annotators"]
     shard.memory.pop("tape", None)  # the memory of two is not needed
-    result = getattr(annotators, rule)(*arguments, **options)
+    result = getattr(annotators, rule)(*shard.inward(arguments), **options)
     tape, more = result if isinstance(result, tuple) else (result, None)
     if rule == "maximised":
         more = annotators.theta
     shard.memory["tape"] = name, tape
-    return tape.value, more
+    return tape.value, shard.outward(more)
 
 
 def _expected_grades(
@@ -348,7 +348,8 @@ def _expected_grades(
     grades: tuple[float, ...],
 ) -> FloatArray:
     annotators: Annotators = _laid_out(shard, layout)[1]["annotators"]
-    return annotators.expected_grades(unknowns, posterior, grades)
+    unknowns, posterior = shard.inward((unknowns, posterior))
+    return shard.outward(annotators.expected_grades(unknowns, posterior, grades))
 
 
 def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -> Any:
@@ -357,10 +358,12 @@ def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -
     kept, tape = shard.memory.get("tape", ("", None))
     if kept != name:
         raise ForgottenError(name)
+    arguments = shard.inward(arguments)
     if question == "means":
         tape.means = list(arguments)
         return None
     answer = getattr(tape, question)
     if callable(answer):
         answer = answer(*arguments)
+    answer = shard.outward(answer)
     return np.stack(answer) if question in ("diagonals", "dense") else answer
