@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, segment_sums, sums
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
@@ -84,8 +84,10 @@ class Channel:
     def gather(self, unknowns: FloatArray) -> FloatArray:
         """Return Z x."""
         if self.is_difference:
-            return np.asarray(unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]])
-        return np.asarray((self.factors * unknowns[self.columns]).sum(axis=1))
+            moved: FloatArray = unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]]
+        else:
+            moved = (self.factors * unknowns[self.columns]).sum(axis=1)
+        return moved
 
     def scatter(self, flow: FloatArray) -> FloatArray:
         """Return Z' f."""
@@ -96,7 +98,7 @@ class Channel:
         return self._add(np.square(self.factors), flow)
 
     def _add(self, factors: FloatArray, flow: FloatArray) -> FloatArray:
-        total = np.zeros(self.size)
+        total = np.zeros(self.size, like=flow)
         for k in range(self.columns.shape[1]):
             total += sums(self.columns[:, k], factors[..., k] * flow, self.size)
         return total
@@ -105,8 +107,9 @@ class Channel:
         """Return the variances of Z x, from the covariance of x or the diagonal of that."""
         columns, factors = self.columns, self.factors
         if covariance.ndim == 1:
-            return np.asarray((np.square(factors) * covariance[columns]).sum(axis=1))
-        total = np.zeros(len(columns))
+            independent: FloatArray = (np.square(factors) * covariance[columns]).sum(axis=1)
+            return independent
+        total = np.zeros(len(columns), like=covariance)
         for a in range(columns.shape[1]):
             for b in range(columns.shape[1]):
                 both = factors[..., a] * factors[..., b]
@@ -116,17 +119,26 @@ class Channel:
     @cached_property
     def matrix(self) -> Any:
         """Z as a sparse matrix."""
-        from scipy import sparse
-
         n, width = self.columns.shape
         values = np.broadcast_to(self.factors, self.columns.shape).ravel()
-        edges = np.arange(0, n * width + 1, width)
-        return sparse.csr_array((values, self.columns.ravel(), edges), shape=(n, self.size))
+        edges = np.asarray(np.arange(0, n * width + 1, width), like=self.columns)
+        columns = self.columns.ravel()
+        sparse = sparse_of(columns)
+        return sparse.csr_matrix((values, columns, edges), shape=(n, self.size))
 
     def of(self, rows: Any) -> Channel:
         """Return the map to some of the rows."""
         factors = self.factors if self.factors.ndim == 1 else self.factors[rows]
         return Channel(self.columns[rows], factors, self.size)
+
+
+def sparse_of(array: FloatArray | CodeArray) -> Any:
+    """Return what makes sparse matrices of such arrays: SciPy, or CuPy for those of a GPU."""
+    if isinstance(array, np.ndarray):
+        from scipy import sparse
+    else:
+        from cupyx.scipy import sparse
+    return sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +225,12 @@ class Rows:
 
     def per_row(self, values: FloatArray) -> FloatArray:
         """Give each row what is its annotator's; annotators are the first axis."""
-        return np.repeat(values, self.sizes, axis=0)
+        by_row: FloatArray = values[self.owner]
+        return by_row
 
     def by_annotator(self, values: FloatArray) -> FloatArray:
         """Add up what rows have; rows are the last axis."""
-        return np.asarray(np.add.reduceat(values, self.starts[:-1], axis=-1))
+        return segment_sums(values, self.starts)
 
     def of(self, kept: np.ndarray) -> Rows:
         """Return the rows of a mask; annotators of whom none is kept are left out."""
