@@ -238,8 +238,10 @@ class Annotators:
         return cubature(len(self.family.names))
 
     # ---------------------------------------------------------------- rules
-    def alike(self, unknowns: FloatArray) -> Tape:
+    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
         """Everybody has γ = 1 and nothing of their own."""
+        if grades is not None:
+            self.family = replace(self.family, law=Adjacent(grades))
         terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
         none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
         return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
@@ -314,6 +316,19 @@ class Annotators:
             for pair in pairs
         }
         return Tape(rows, -evidence, force, curve, pulls, weights), posterior
+
+    def expected_grades(
+        self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
+    ) -> FloatArray:
+        """Return the weight of each strength of answer that is to be expected."""
+        rows, law, moved = self.rows, Adjacent(grades), self._moved(unknowns)
+        expected = np.zeros(len(grades))
+        for k in range(posterior.weights.shape[1]):
+            theta = dict(zip(posterior.names, rows.per_row(posterior.nodes[:, k]).T, strict=True))
+            eta, nu = self.family.advantage(moved, theta)
+            share = rows.per_row(posterior.weights[:, k]) * rows.answers.weight
+            expected += [float(share @ level) for level in law.levels(eta, nu)]
+        return expected
 
     # ---------------------------------------------------------------- one annotator's problem
     def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:

@@ -187,9 +187,14 @@ class Rows:
         return self.by_annotator(self.answers.weight)
 
     @cached_property
+    def grade_weights(self) -> FloatArray:
+        """Total weight of the decided answers of each grade."""
+        return np.asarray(self.levels.sum(axis=1))
+
+    @cached_property
     def tied_share(self) -> float:
         """The share of ties among the answers, by weight."""
-        decided = float(self.levels.sum()) / float(self.annotator_weights.sum())
+        decided = float(self.grade_weights.sum()) / float(self.annotator_weights.sum())
         return max(1.0 - decided, 0.0)
 
     def per_row(self, values: FloatArray) -> FloatArray:
