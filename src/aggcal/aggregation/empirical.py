@@ -84,8 +84,9 @@ FIRST_SDS = {
 that they do not matter."""
 CATEGORY_SD = 0.5
 """The same of what an item does in a category."""
-_KNOWN = frozenset({CONTROL, STANCE, COMMON_POSITION})
-"""What is never estimated: the stance is in units of the axis, the others are single numbers."""
+_KNOWN, _KNOWN_ALIKE = frozenset({CONTROL, STANCE}), frozenset({COMMON_POSITION, CONTEXT_READINESS})
+"""What is never estimated, also where annotators are alike: the stance is in units of the axis, the
+others are single numbers."""
 _FIRST_REVERSED = 0.3
 """Share of reversed annotators to begin with: from .05 it stays near 0 where a third is."""
 _GAP_SD, _MIXTURE_GAP_SD = 2.0, 1.0
@@ -194,8 +195,7 @@ class Model:
     @property
     def estimated(self) -> list[str]:
         """Name the standard deviations that are estimated: of blocks, and of parameters."""
-        fixed = self.fixed | _KNOWN
-        fixed |= {CONTEXT_READINESS} if self.alike else {*()}
+        fixed = self.fixed | _KNOWN | (_KNOWN_ALIKE if self.alike else frozenset())
         names = [*self.rows.blocks, *(() if self.beta else self.family.names)]
         return [name for name in names if name not in fixed]
 
