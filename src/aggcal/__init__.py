@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
-    from aggcal.models.general.terms import Terms
+    from aggcal.aggregation.terms import Terms
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
@@ -94,7 +94,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
-    "models.general.terms": ("Terms",),
+    "aggregation.terms": ("Terms",),
     "models.priors": ("Prior",),
     "simulation": ("simulate",),
 }

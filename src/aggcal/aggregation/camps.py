@@ -1,4 +1,4 @@
-r"""Whether annotators disagree: by an axis along which they differ, or in camps with orders of their own.
+r"""How annotators disagree: along an axis, or in camps that have orders of their own.
 
 An axis is a term of the model: η has f_u (v_i − v_j), with stances f of annotators and places v of
 items. Camps are looked for by a finite mixture: an annotator u of class k answers with
@@ -21,25 +21,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, dot, sums
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.annotators import cubature
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State
-from aggcal.aggregation.families import POSITION, READINESS, RELIABILITY, Advantage, Law, LawTerms
+from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, State
+from aggcal.aggregation.families import (
+    POSITION,
+    READINESS,
+    RELIABILITY,
+    Adjacent,
+    Advantage,
+    Law,
+    LawTerms,
+)
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.spreads import REVERSED_PRIOR, effect_sd, next_sd, reversed_share
+from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
+from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
 from aggcal.errors import count
-
-if TYPE_CHECKING:
-    from aggcal.aggregation.effects import Effects
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
@@ -173,7 +180,7 @@ class Camps:
 def continued(model: Model, before: Fit) -> State:
     """Return a state of a model where a fit of a smaller one ended; further unknowns are 0."""
     old, smaller = before.state, before.problem.model
-    state = model.first_state(before.scores, old.sds, reversed_share=old.reversed_share)
+    state = model.first_state(before.scores, old.sds, old.reversed_share)
     for name, block in smaller.rows.blocks.items():
         state.unknowns[model.rows.blocks[name].where] = old.unknowns[block.where]
     for name in smaller.means:
@@ -233,9 +240,9 @@ class Observed:
     law: Law
 
     @classmethod
-    def by(cls, fit: Fit) -> Observed:
-        """Return the answers of a fit, all but scores and reliabilities where that has them."""
-        rows, posterior, unknowns = fit.problem.model.rows, fit.posterior, fit.state.unknowns
+    def by(cls, rows: Rows, fit: Fit) -> Observed:
+        """Return answers, all but scores and reliabilities where a fit has them."""
+        posterior, unknowns = fit.posterior, fit.state.unknowns
         offset = rows.channels[GAP].gather(
             np.where(np.arange(rows.size) < rows.n_items, 0.0, unknowns[: rows.size])
         )
@@ -246,9 +253,10 @@ class Observed:
             readiness = rows.per_row(posterior.mean(posterior.of(READINESS)))
             if TIE in rows.channels:
                 readiness = readiness + rows.channels[TIE].gather(unknowns)
-        family = fit.problem.annotators.family
+        family, grades = fit.problem.model.family, fit.state.grades
         assert isinstance(family, Advantage)  # noqa: S101  # terms are those of an advantage
-        return cls(rows, offset, position, readiness, family.law)
+        law = Adjacent(grades) if isinstance(family.law, Adjacent) else family.law
+        return cls(replace(rows, channels={}, keys={}), offset, position, readiness, law)
 
     def of(self, kept: BoolArray) -> Observed:
         """Return what some annotators answered."""
@@ -708,19 +716,19 @@ def _surely(gain: tuple[float, float]) -> bool:
     return gain[0] > max(_SE_BETTER * gain[1], _NATS_BETTER)
 
 
-def find_camps(fit: Fit, *, seed: int = 0) -> Camps:
-    """Look for camps beside a fit of one order, in its rows.
+def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
+    """Look for camps beside a fit of one order.
 
     The scores of camps are modes: see `fit_by_camp`.
 
     Parameters
     ----------
-    fit
-        Of the model without an axis.
+    rows, fit
+        Of the model without an axis; rows may have other weights than those of the fit.
     seed
         For who is held out when, and for starts.
     """
-    observed, sd, scores = Observed.by(fit), fit.state.sds[SCORES], fit.scores
+    observed, sd, scores = Observed.by(rows, fit), fit.state.sds[SCORES], fit.scores
     camps = compare(observed, scores, sd, seed=seed)
     if camps.kind not in _CAMPS:
         return camps
@@ -730,3 +738,122 @@ def find_camps(fit: Fit, *, seed: int = 0) -> Camps:
         best = merged(observed, one, best, fit_camps(observed, one, 3, seed=seed))
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
     return replace(camps, members=best.classes[:, order], scores=best.scores[order])
+
+
+# ------------------------------------------------------------------------------- camps' scores
+@dataclass(frozen=True, eq=False)
+class ByCamp:
+    """A fit with a score for each item in each camp."""
+
+    effects: Effects
+    members: FloatArray
+    """Probability that each annotator belongs to each camp, annotators by camps."""
+    name: str
+    """What the categories that the camps are in the fit are called."""
+
+    __repr__ = brief
+
+    def outcomes(self, judgments: Judgments) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row.
+
+        Those of each camp are averaged by how probable it is that the annotator belongs to it; a
+        new annotator belongs to one as often as others do.
+        """
+        fitted, number = self.effects.judgments.annotator_ids, self.members.shape[1]
+        index = aligned(np.arange(float(len(fitted))), fitted, judgments.annotator_ids)
+        new = ~np.isfinite(index)
+        members = self.members[np.where(new, 0.0, index).astype(np.int64)]
+        members = np.where(new[:, None], self.members.mean(axis=0), members)[judgments.annotator]
+        total = np.zeros((len(judgments.left), 3))
+        for k in range(number):
+            code = np.full(len(judgments.left), k, dtype=np.int32)
+            asked = _with_camps(judgments, self.name, number, code)
+            total += members[:, k, None] * self.effects.outcomes(asked)
+        return total
+
+    def described(self, camps: Camps) -> Camps:
+        """Return camps with their scores and what is between them, with standard errors."""
+        number = self.members.shape[1]
+        unit = np.eye(number)
+        scores, se = (np.stack(part) for part in zip(*map(self._combined, unit), strict=True))
+        common, common_se = self._combined(np.full(number, 1.0 / number))
+        far, far_se = np.zeros(len(common)), np.zeros(len(common))
+        for a in range(number):
+            for b in range(a + 1, number):
+                apart, apart_se = self._combined(unit[a] - unit[b])
+                more: BoolArray = np.abs(apart) > np.abs(far)
+                far, far_se = np.where(more, apart, far), np.where(more, apart_se, far_se)
+        far = far if number == 2 else np.abs(far)  # noqa: PLR2004  # which two differs by item
+        return replace(
+            camps,
+            members=self.members,
+            scores=scores,
+            se=se,
+            common_ground=common,
+            common_se=common_se,
+            apart=far,
+            apart_se=far_se,
+        )
+
+    def _combined(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Σ_k w_k θ_k about the mean of each component, and its standard errors."""
+        fit, covariance = self.effects.fit, self.effects.covariance
+        model, unknowns = fit.problem.model, fit.state.unknowns
+        block, n = model.rows.blocks[f"by {self.name}"], model.rows.n_items
+        combination, items = np.zeros((n, model.size)), np.arange(n)
+        combination[items, items] = weights.sum()
+        combination[block.item, np.arange(block.where.start, block.where.stop)] = weights[
+            block.group
+        ]
+        # Nothing is known of what a camp adds to an item that it never compared.
+        unseen = np.ones((len(weights), n))
+        unseen[block.group, block.item] = 0.0
+        prior_variance = (np.square(weights) @ unseen) * fit.state.sds[f"by {self.name}"] ** 2
+        same = model.component[:, None] == model.component
+        about_mean = np.eye(n) - same / same.sum(axis=1)
+        combination = about_mean @ combination
+        if covariance.ndim == 1:
+            variance = combination**2 @ covariance
+        else:
+            variance = ((combination @ covariance) * combination).sum(axis=1)
+        variance = variance + about_mean**2 @ prior_variance
+        return combination @ unknowns, _WIDER * np.sqrt(np.maximum(variance, 0.0))
+
+
+def fit_by_camp(
+    judgments: Judgments, chosen: ChosenTerms, camps: Camps, before: Fit, run: Run
+) -> ByCamp:
+    """Fit what each camp thinks of the items.
+
+    Parameters
+    ----------
+    judgments, chosen
+        What was judged, and the terms of the fit without camps.
+    camps
+        Who is in which, and roughly what each thinks.
+    before
+        The fit without camps.
+    run
+        Fits a model from a state.
+    """
+    name, number = "camp", len(camps.scores)
+    while name in judgments.category_ids:
+        name += "'"
+    surely: BoolArray = camps.members.max(axis=1) >= _SURELY
+    own = np.where(surely, camps.members.argmax(axis=1), -1).astype(np.int32)
+    parted = _with_camps(judgments, name, number, own[judgments.annotator])
+    chosen = replace(chosen, cells=(*chosen.cells, f"by {name}"))
+    model = model_of(parted, chosen, fixed=before.problem.model.fixed)
+    block, common = model.rows.blocks[f"by {name}"], camps.scores.mean(axis=0)
+    added = (camps.scores - common)[block.group, block.item]
+    sds = {each: before.state.sds[each] for each in (SCORES, RELIABILITY)}
+    sds[f"by {name}"] = max(float(np.sqrt(np.mean(added**2))), _LEAST_SD)
+    start = model.first_state(common, sds, before.state.reversed_share)
+    start.unknowns[block.where] = added
+    return ByCamp(Effects(parted, chosen, run(model, start)), camps.members, name)
+
+
+def _with_camps(judgments: Judgments, name: str, number: int, code: CodeArray) -> Judgments:
+    """Return judgments with the camp of each row as a further category."""
+    column = Categories(name, as_text(LETTERS[:number]), code)
+    return replace(judgments, categories=(*judgments.categories, column))

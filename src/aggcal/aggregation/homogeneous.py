@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from aggcal import registry
+from aggcal.aggregation.terms import DEFAULT, Terms
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.errors import OptionError
-from aggcal.models.general.terms import DEFAULT, Terms
 from aggcal.registry.literals import LinkName
 
 

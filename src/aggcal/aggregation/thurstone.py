@@ -15,21 +15,12 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import one_thread
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.general.alike import AlikeFit
-from aggcal.aggregation.general.alike_consensus import alike_consensus
-from aggcal.aggregation.general.choice import (
-    Chosen,
-    alike_terms,
-    check_terms,
-    chosen_terms,
-    further_in_any_case,
-    left_out,
-)
-from aggcal.aggregation.general.found import GeneralEffects
-from aggcal.aggregation.general.method import Further
+from aggcal.aggregation.families import RELIABILITY
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
+from aggcal.aggregation.rows import SCORES
 from aggcal.aggregation.solve.fit import Fit, fit_thurstone
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
@@ -45,12 +36,29 @@ from aggcal.aggregation.start import (
     start_scores,
     typical_reliability,
 )
+from aggcal.aggregation.terms import (
+    DEFAULT,
+    PLAIN,
+    ChosenTerms,
+    Terms,
+    alike_terms,
+    check_terms,
+    chosen_terms,
+    further_in_any_case,
+    left_out,
+)
+from aggcal.aggregation.with_terms import (
+    QuantifyTerms,
+    fit_alike,
+    fit_terms,
+    no_maximum,
+    penalised,
+)
 from aggcal.aggregation.without_terms import WithoutTerms, marginal_problem
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
-from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
@@ -85,7 +93,7 @@ class ThurstoneAggregator:
     name: str = field(default="alike", init=False, repr=False)
     estimator: Estimator = field(default="mode", init=False, repr=False)
     terms: Terms = field(default=PLAIN, init=False, repr=False)
-    fixed: Chosen | None = field(default=None, init=False, repr=False)
+    fixed: ChosenTerms | None = field(default=None, init=False, repr=False)
 
     @one_thread()
     def fit(
@@ -125,9 +133,10 @@ class ThurstoneAggregator:
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
         if alike is not None and not alike.plain:
-            held, here = isinstance(self.prior, Prior), judgments.local or judgments
-            wider = AlikeFit(here, alike, getattr(prior, "score_sd", None), held, on_iteration)
-            return alike_consensus(self, wider, fit.scores, said, began)
+            sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
+            known = isinstance(self.prior, Prior)
+            effects = fit_alike(here, alike, fit.scores, sd, fixed=known, on_iteration=on_iteration)
+            return self._with_terms(effects, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
         torn = divided(fit.objective, fit.rival)
@@ -174,21 +183,60 @@ class ThurstoneAggregator:
         said = [*said, *divided(found.objective, found.rival)]
         chosen = self._chosen(judgments, found.scores)
         if chosen is not None and not chosen.plain:
-            held = isinstance(self.prior, Prior)
-            further = Further(self, judgments, chosen, held)
-            return further.consensus(found, said, began, on_iteration)
+            spreads = found.population
+            sds = {SCORES: spreads.score_sd, RELIABILITY: spreads.reliability_sd}
+            effects = fit_terms(
+                judgments,
+                chosen,
+                lambda model: model.first_state(found.scores, sds, spreads.reversed_share),
+                fixed=frozenset(sds) if isinstance(self.prior, Prior) else frozenset(),
+                on_iteration=on_iteration,
+            )
+            return self._with_terms(effects, said, began)
         size, share = found.population, found.population.reversed_share
         estimated = Prior(size.score_sd, size.reliability_sd)
         rise = None if chosen is None else chosen.evidence
         record: dict[str, Any] = {"reversed_share": share, "position_evidence": rise}
         return marginal_consensus(self, judgments, found, said, began, prior=estimated, **record)
 
+    def _with_terms(self, effects: Effects, said: list[AggcalWarning], began: float) -> Consensus:
+        """Return the consensus of a fit with further terms."""
+        fit, chosen, prior = effects.fit, effects.chosen, None
+        said = [*chosen.unexplained(said), *not_converged(self.name, fit.convergence)]
+        sd, objective = default_prior(link_of(self.link)).reliability_sd, fit.objective
+        if chosen.alike:
+            objective = penalised(fit)
+        else:
+            sd = fit.state.sds[RELIABILITY]
+        if self.prior is None:
+            said += no_maximum(fit)
+        else:
+            prior = Prior(fit.state.sds[SCORES], sd)
+        posterior = fit.posterior
+        reliabilities = None if chosen.alike else posterior.mean(posterior.of(RELIABILITY))
+        return Consensus.of(
+            effects.judgments,
+            effects.scores,
+            method=self.name,
+            reliabilities=reliabilities,
+            warnings=tuple(said),
+            objective=objective,
+            log_likelihood=posterior.log_evidence,
+            convergence=fit.convergence,
+            prior=prior,
+            reversed_share=None if chosen.alike else fit.state.reversed_share,
+            estimator="mode" if chosen.alike else "marginal",
+            seconds=time.perf_counter() - began,
+            quantifier=QuantifyTerms(self, effects.judgments, effects),
+            effects=effects,
+        )
+
     def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
         """Say what a device does not fit, though the same options would elsewhere."""
         asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
         return left_out(judgments) if asked and self.terms == DEFAULT else []
 
-    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
+    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> ChosenTerms | None:
         """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
@@ -253,7 +301,7 @@ class ThurstoneAggregator:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""
         same = replace(self, prior=consensus.prior)
-        if isinstance(consensus.effects, GeneralEffects):
+        if consensus.effects is not None:
             object.__setattr__(same, "fixed", consensus.effects.chosen)
         return same._fitted(judgments, start, trusted=True)  # noqa: SLF001
 

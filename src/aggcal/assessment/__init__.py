@@ -46,7 +46,7 @@ from aggcal.data.scores import Scores
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
-from aggcal.models.general.terms import Terms
+from aggcal.aggregation.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
 from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
 

@@ -23,7 +23,7 @@ from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.prediction import Placed, predict
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
-from aggcal.models.general.terms import Terms
+from aggcal.aggregation.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD
 from aggcal.registry.literals import CalibratorName, Estimator, MethodName
 from aggcal.sklearn.tables import columns_of, consensus_of, numbers, seed_of

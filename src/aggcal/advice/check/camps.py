@@ -18,7 +18,7 @@ from aggcal.aggregation.methods import BTL, HRA
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.metrics import spearman
-from aggcal.models.general.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN
 
 _GAIN = 0.3  # standard errors by which camps must predict better: a higher one misses camps
 _GAIN_ALIKE = 1.5
