@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
+    from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
     from aggcal.assessment.explaining import explain
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     )
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
-    from aggcal.aggregation.terms import Terms
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 

@@ -144,7 +144,7 @@ class Camps:
     @property
     def shares(self) -> FloatArray:
         """Share of the annotators in each camp."""
-        return self.members.sum(axis=0) / max(len(self.members), 1)
+        return np.asarray(self.members.sum(axis=0) / max(len(self.members), 1))
 
     @property
     def stands_out(self) -> bool:
@@ -260,7 +260,7 @@ class Observed:
 
     def of(self, kept: BoolArray) -> Observed:
         """Return what some annotators answered."""
-        mine = self.rows.per_row(kept)
+        mine = np.repeat(kept, self.rows.sizes)
         offset, position, readiness = self.offset, self.position, self.readiness
         return Observed(self.rows.of(mine), offset[mine], position[mine], readiness[mine], self.law)
 

@@ -51,8 +51,6 @@ from aggcal.data.row_columns import CRITERION
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import ByCamp, Camps
 
-LEVEL = 0.95
-"""Level of intervals, unless another is asked for."""
 STANDS_OUT = 1.5
 """Mean square of the items' places on an axis, in standard errors, from which it is called one. A
 lower value shows axes that are noise, a higher one hides small camps: of 100 studies without camps
@@ -70,6 +68,7 @@ judgments each; of 20 annotators with a hundred each it changes nothing."""
 _TIE_POINTS = ((-(3.0**0.5), 1 / 6), (0.0, 2 / 3), (3.0**0.5, 1 / 6))
 """Where the uncertain readiness of a context is looked at, and weights: Gauss and Hermite's."""
 _ESTIMATE = ((0.0, 1.0),)
+_Points = tuple[tuple[float, float], ...]
 _NO_GROUP, _NEW = -2, -1
 """A row that is in no group of a block, and one in a group that was not fitted."""
 _STEPS, _CLOSE, _ROUNDING, _SHORTEST = 50, 1e-10, 1e-12, 1e-9
@@ -201,13 +200,13 @@ class CategoryScores:
 
     __repr__ = brief
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, level: float) -> dict[str, Any]:
         """Return what is known of the categories as a whole, as in ``summary.json``."""
         return {
             "sd": self.sd,
             "categories": [str(one) for one in self.ids],
             "judgments": self.judgments.tolist(),
-            "correlations": [] if self.correlation is None else self.correlation.to_dict(LEVEL),
+            "correlations": [] if self.correlation is None else self.correlation.to_dict(level),
         }
 
 
@@ -356,7 +355,10 @@ class Effects:
         scores, se = np.full((2, len(ids), self.judgments.n_items), np.nan)
         own = np.arange(block.where.start, block.where.stop)
         scores[block.group, block.item] = state.unknowns[block.item] + state.unknowns[own]
-        variances, joint = self.variances[block.item] + self.variances[own], ()
+        variances, joint = (
+            self.variances[block.item] + self.variances[own],
+            tuple[FloatArray, ...](),
+        )
         if covariance.ndim > 1:
             variances = variances + 2.0 * covariance[block.item, own]
             groups = [block.group == g for g in range(len(ids))]
@@ -398,13 +400,17 @@ class Effects:
 
         A criterion in which nobody compared an item adds what is known of it beforehand.
         """
-        block, weighting, share = self._criteria, self._weighting, np.square(self.chosen.weights)
+        block, weighting, share = (
+            self._criteria,
+            self._weighting,
+            np.square(np.array(self.chosen.weights)),
+        )
         compared = np.bincount(block.item, share[block.group], self.judgments.n_items)
         prior = self.fit.state.sds[f"by {CRITERION}"] ** 2 * (share.sum() - compared)
         if self.covariance.ndim == 1:
             return np.asarray(weighting.power(2) @ self.covariance + prior)
         matrix = weighting @ (weighting @ self.covariance).T + np.diag(prior)
-        return centred(matrix, self.fit.problem.model.component)
+        return centred(np.asarray(matrix), self.fit.problem.model.component)
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -463,7 +469,8 @@ class Effects:
             return self.by_camp.outcomes(judgments)
         moved, gap_variance, tie_variance = self._moved(judgments)
         nodes, weights = self._nodes(judgments)
-        gap_points, tie_points = tuple(zip(GAP_POINTS, GAP_WEIGHTS, strict=True)), _TIE_POINTS
+        gap_points: _Points = tuple(zip(GAP_POINTS, GAP_WEIGHTS, strict=True))
+        tie_points: _Points = _TIE_POINTS
         if not averaged:
             nodes = np.einsum("uk,ukp->up", weights, nodes)[:, None]
             weights, gap_points = np.ones((len(nodes), 1)), _ESTIMATE
@@ -606,11 +613,19 @@ class Effects:
         return float(x[0]), float(np.sqrt(np.linalg.inv(information)[0, 0]))
 
     # ------------------------------------------------------------------- summary
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as in ``summary.json``."""
+    @property
+    def criteria_weights(self) -> dict[str, float] | None:
+        """The weight of each criterion, where scores are their weighted mean."""
+        if self.chosen.weights is None:
+            return None
+        ids = map(str, self.judgments.category_ids[CRITERION])
+        return dict(zip(ids, self.chosen.weights, strict=True))
+
+    def to_dict(self, level: float) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``; intervals are at a level."""
         judgments, chosen, state = self.judgments, self.chosen, self.fit.state
         name = judgments.context_name if self.context_fitted else None
-        contexts = criteria = None
+        contexts = None
         if judgments.context_ids is not None:
             contexts = {
                 "name": judgments.context_name,
@@ -618,9 +633,6 @@ class Effects:
                 "fitted": self.context_fitted,
                 "sd": state.sds["context"] if self.context_fitted else None,
             }
-        if chosen.weights is not None:
-            ids = map(str, judgments.category_ids[CRITERION])
-            criteria = dict(zip(ids, chosen.weights, strict=True))
         summary: dict[str, Any] = {
             "ties": self.ties,
             "position": None if self.position is None else self.position.to_dict(),
@@ -629,8 +641,8 @@ class Effects:
             "n_ties": counts_of(judgments).ties,
             "context": name,
             "contexts": contexts,
-            "categories": {column.name: column.to_dict() for column in self.categories},
-            "criteria_weights": criteria,
+            "categories": {column.name: column.to_dict(level) for column in self.categories},
+            "criteria_weights": self.criteria_weights,
             "control": None if self.control is None else self.control.to_dict(),
             "bridge": self.axis is not None or self.camps is not None,
             "axis": None if self.axis is None else self.axis.to_dict(),

@@ -30,6 +30,7 @@ from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
+from aggcal.models.information import Information
 from aggcal.models.information import information as information_of
 from aggcal.models.rows import rows_of
 
@@ -120,9 +121,10 @@ def fit_alike(
     if chosen.control is not None:
         without, uncontrolled = replace(chosen, control=None), scores
         if not without.plain:
-            options = {"fixed": fixed, "on_iteration": on_iteration}
-            uncontrolled = fit_alike(judgments, without, scores, score_sd, **options).fit.scores
-            scores = uncontrolled
+            before = fit_alike(
+                judgments, without, scores, score_sd, fixed=fixed, on_iteration=on_iteration
+            )
+            scores = uncontrolled = before.fit.scores
     model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixed else ()))
     if score_sd is None:
         result = _likelihood_maximum(model, chosen, scores, on_iteration)
@@ -298,7 +300,7 @@ def _dense_scores(effects: Effects) -> tuple[FloatArray, FloatArray | None]:
     return matrix, centred(by_prior, model.component)
 
 
-def _many_scores(effects: Effects, information: object, seed: int) -> Covariance:
+def _many_scores(effects: Effects, information: Information, seed: int) -> Covariance:
     """Return the covariance of scores among many unknowns.
 
     How scores go together is taken from the likelihood with ties as halves; how sure each is, from

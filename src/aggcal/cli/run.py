@@ -15,10 +15,10 @@ from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import PriorChoice
+    from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment
     from aggcal.assessment.decisions import Wishes
     from aggcal.data.control import Control
-    from aggcal.aggregation.terms import Terms
 
 
 def run(options: argparse.Namespace) -> int:
