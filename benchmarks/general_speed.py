@@ -34,7 +34,7 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
-from aggcal.models.general.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
+    from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
     from aggcal.assessment.explaining import explain
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     )
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
-    from aggcal.models.general.terms import Terms
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
@@ -96,7 +96,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
-    "models.general.terms": ("Terms",),
+    "aggregation.terms": ("Terms",),
     "models.priors": ("Prior",),
     "simulation": ("simulate",),
 }

@@ -24,12 +24,12 @@ from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import Start, refuse_auto
+from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, check_choice
 from aggcal.io import read_features
-from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.priors import Prior
 from aggcal.registry import (
     AUTO,

@@ -405,7 +405,7 @@ class Consensus:
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
             "position_evidence": self.position_evidence,
-            "terms": None if self.effects is None else self.effects.to_dict(),
+            "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
         }
 

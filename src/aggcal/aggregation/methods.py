@@ -21,20 +21,9 @@ from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import one_thread
 from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
-from aggcal.aggregation.general.alike import AlikeFit
-from aggcal.aggregation.general.alike_consensus import alike_consensus
-from aggcal.aggregation.general.choice import (
-    Chosen,
-    alike_terms,
-    check_terms,
-    chosen_terms,
-    further_in_any_case,
-    left_out,
-)
-from aggcal.aggregation.general.found import GeneralEffects
-from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.modes import (
     HONESTY_MARGIN,
@@ -46,6 +35,7 @@ from aggcal.aggregation.modes import (
     score_penalty,
 )
 from aggcal.aggregation.newton import Progress
+from aggcal.aggregation.rows import SCORES
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
@@ -58,12 +48,29 @@ from aggcal.aggregation.start import (
     start_scores,
     typical_reliability,
 )
+from aggcal.aggregation.terms import (
+    DEFAULT,
+    PLAIN,
+    ChosenTerms,
+    Terms,
+    alike_terms,
+    check_terms,
+    chosen_terms,
+    further_in_any_case,
+    left_out,
+)
+from aggcal.aggregation.with_terms import (
+    QuantifyTerms,
+    fit_alike,
+    fit_terms,
+    no_maximum,
+    penalised,
+)
 from aggcal.aggregation.without_terms import WithoutTerms, marginal_problem
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
-from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
@@ -96,7 +103,7 @@ class LikelihoodMethod:
     name: str
     estimator: Estimator
     terms: Terms
-    fixed: Chosen | None = None
+    fixed: ChosenTerms | None = None
     """Terms that another fit has chosen."""
     heterogeneous = True
     """Whether annotators have a parameter each."""
@@ -125,7 +132,7 @@ class LikelihoodMethod:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
-        if isinstance(consensus.effects, GeneralEffects):
+        if consensus.effects is not None:
             object.__setattr__(same, "fixed", consensus.effects.chosen)
         return same._fitted(judgments, start, trusted=True)  # noqa: SLF001
 
@@ -148,9 +155,12 @@ class LikelihoodMethod:
         said = [*warned(), *self._left_out(judgments)]
         alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
         if alike is not None and not alike.plain:
-            held, here = isinstance(self.prior, Prior), judgments.local or judgments
-            wider = AlikeFit(here, alike, getattr(prior, "score_sd", None), held, on_iteration)
-            return alike_consensus(self, wider, mode.scores, said, began)
+            sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
+            known = isinstance(self.prior, Prior)
+            effects = fit_alike(
+                here, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
+            )
+            return self._with_terms(effects, said, began)
         said += self._doubts(judgments, modes, mode)
         said += not_converged(self.name, mode.convergence)
         scale = self._scale(modes, mode)
@@ -249,12 +259,44 @@ class LikelihoodMethod:
         return {"unit": scale}
 
     # ------------------------------------------------------------- terms
+    def _with_terms(self, effects: Effects, said: list[AggcalWarning], began: float) -> Consensus:
+        """Return the consensus of a fit with further terms."""
+        fit, chosen, prior = effects.fit, effects.chosen, None
+        said = [*chosen.unexplained(said), *not_converged(self.name, fit.convergence)]
+        sd, objective = default_prior(link_of(self.link)).reliability_sd, fit.objective
+        if chosen.alike:
+            objective = penalised(fit)
+        else:
+            sd = fit.state.sds[RELIABILITY]
+        if self.prior is None:
+            said += no_maximum(fit)
+        else:
+            prior = Prior(fit.state.sds[SCORES], sd)
+        posterior = fit.posterior
+        reliabilities = None if chosen.alike else posterior.mean(posterior.of(RELIABILITY))
+        return Consensus.of(
+            effects.judgments,
+            effects.scores,
+            method=self.name,
+            reliabilities=reliabilities,
+            warnings=tuple(said),
+            objective=objective,
+            log_likelihood=posterior.log_evidence,
+            convergence=fit.convergence,
+            prior=prior,
+            reversed_share=None if chosen.alike else fit.state.reversed_share,
+            estimator="mode" if chosen.alike else "marginal",
+            seconds=time.perf_counter() - began,
+            quantifier=QuantifyTerms(self, effects.judgments, effects),
+            effects=effects,
+        )
+
     def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
         """Say what a device does not fit, though the same options would elsewhere."""
         asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
         return left_out(judgments) if asked and self.terms == DEFAULT else []
 
-    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
+    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> ChosenTerms | None:
         """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
@@ -335,7 +377,7 @@ class HRA(LikelihoodMethod):
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"
     terms: Terms = DEFAULT
-    fixed: Chosen | None = field(default=None, init=False, repr=False)
+    fixed: ChosenTerms | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
@@ -413,11 +455,18 @@ class HRA(LikelihoodMethod):
         said = [*warned(), *divided(fit.objective, fit.rival)]
         chosen = self._chosen(judgments, fit.scores)
         if chosen is not None and not chosen.plain:
-            held = isinstance(self.prior, Prior)
-            further = Further(self, judgments, chosen, held)
-            return further.consensus(fit, said, began, on_iteration)
-        sds, share = fit.population, fit.population.reversed_share
-        estimated = Prior(sds.score_sd, sds.reliability_sd)
+            spreads = fit.population
+            sds = {SCORES: spreads.score_sd, RELIABILITY: spreads.reliability_sd}
+            effects = fit_terms(
+                judgments,
+                chosen,
+                lambda model: model.first_state(fit.scores, sds, spreads.reversed_share),
+                fixed=frozenset(sds) if isinstance(self.prior, Prior) else frozenset(),
+                on_iteration=on_iteration,
+            )
+            return self._with_terms(effects, said, began)
+        size, share = fit.population, fit.population.reversed_share
+        estimated = Prior(size.score_sd, size.reliability_sd)
         rise = None if chosen is None else chosen.evidence
         record: dict[str, Any] = {"reversed_share": share, "position_evidence": rise}
         return marginal_consensus(self, judgments, fit, said, began, prior=estimated, **record)
@@ -537,7 +586,7 @@ class BTL(AlikeMethod):
     link: LinkName = field(default=registry.LOGISTIC.name, init=False, repr=False)
     name: str = field(default=registry.BTL.name, init=False, repr=False)
     terms: Terms = DEFAULT
-    fixed: Chosen | None = field(default=None, init=False, repr=False)
+    fixed: ChosenTerms | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.terms.bridge != "off":

@@ -329,7 +329,7 @@ def _mine(plan: Plan, annotators: int) -> int:
 
 
 def _lay_out(shard: Shard, layout: Layout) -> tuple[IntArray | FloatArray, ...]:
-    """Lay out a shard; return rows and weight of each annotator, and weights of each grade and item."""
+    """Lay out a shard; return rows and weights of annotators, weights of grades and items."""
     rows = rows_by_plan(shard.judgments, layout.plan, layout.numbers)
     kept = shard.memory.setdefault("layouts", {})
     kept[layout.name] = shard.place(rows), {}

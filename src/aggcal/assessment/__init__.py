@@ -23,6 +23,7 @@ from aggcal.aggregation import (
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.terms import Terms
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
 from aggcal.assessment.titles import checked_titles
@@ -46,7 +47,6 @@ from aggcal.data.scores import Scores
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
-from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
 from aggcal.registry.literals import (
     CalibratorName,

@@ -25,10 +25,10 @@ from aggcal.aggregation.selection.candidates import MOST_SLOW, SLOW, Candidate, 
 from aggcal.aggregation.selection.comparison import Comparison, Measured, rough_note
 from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, Folds, folds_of
 from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
+from aggcal.aggregation.terms import DEFAULT
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, ended
-from aggcal.models.general.terms import DEFAULT
 from aggcal.registry import AUTO, BTL, DEFAULT_METHOD, METHODS
 
 SAMPLE = 200_000
