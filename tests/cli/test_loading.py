@@ -30,7 +30,6 @@ from aggcal.__main__ import start
 sys.exit(start())
 """
 _NEEDLESS = (
-    "aggcal.aggregation.crowd",
     "aggcal.aggregation.from_features",
     "aggcal.aggregation.selection",
     "aggcal.datasets",
