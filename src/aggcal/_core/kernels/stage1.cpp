@@ -858,3 +858,74 @@ extern "C" void stage1_forms(RESPONSES, const double *values, const double *cova
             }
     });
 }
+
+// Adds to complete, unknowns by unknowns, the complete information, and to missing the missing one:
+// each pair of unknowns on one side of the diagonal only. extra: what means of parameters, the last
+// unknowns, have of the responses, annotators by nodes by means.
+extern "C" void stage1_dense(RESPONSES, const float *const *curves, const double *weights, int64_t size, int64_t means,
+                             const double *extra, double *complete_and_missing) {
+    const Responses of = AS_RESPONSES;
+    const auto edges = cuts(m, starts, std::max<int64_t>(1 << 16, size * size), 16);
+    add_up(threads, edges, 2 * size * size, complete_and_missing, [&](int64_t begin, int64_t end, double *complete) {
+        double *missing = complete + size * size;
+        std::vector<double> table, products(size);
+        std::vector<int32_t> entries, slot(size, -1);
+        for (int64_t u = begin; u < end; u++) {
+            const int64_t n = of.rows(u), first = starts[u];
+            for (int64_t c = 0; c < channels; c++)
+                for (int64_t d = 0; d < channels; d++)
+                    for (int64_t r = first; r < first + n; r++)
+                        of.channel[c].each(r, [&](int32_t i, double f) {
+                            double *row = complete + i * size;
+                            const double curve = f * double(curves[c * channels + d][r]);
+                            of.channel[d].each(r, [&](int32_t j, double g) { row[j] += g * curve; });
+                        });
+            // The responses as a table of nodes by the unknowns that the annotator met, or by all
+            // where these are most: then what follows goes through memory as it comes.
+            entries.clear();
+            const auto meet = [&](int32_t i, double) {
+                if (slot[i] < 0) slot[i] = int32_t(entries.size()), entries.push_back(i);
+            };
+            for (int64_t c = 0; c < channels; c++)
+                for (int64_t r = first; r < first + n; r++) of.channel[c].each(r, meet);
+            for (int64_t j = size - means; j < size; j++) meet(int32_t(j), 1.0);
+            const bool all = 2 * int64_t(entries.size()) > size;
+            if (all) entries.resize(size);
+            for (int64_t i = 0; all && i < size; i++) slot[i] = entries[i] = int32_t(i);
+            const int64_t width = int64_t(entries.size()), stored = of.stored(u);
+            table.assign((stored + 1) * width, 0.0);
+            double *mean = table.data() + stored * width;
+            for (int64_t k = 0; k < stored; k++) {
+                const double p = weights[u * nodes + k];
+                double *response = table.data() + k * width;
+                if (p == 0) continue;
+                for (int64_t c = 0; c < channels; c++) {
+                    const float *pull = pulls[c] + blocks[u] + k * n;
+                    for (int64_t r = 0; r < n; r++)
+                        of.channel[c].each(first + r, [&](int32_t i, double f) { response[slot[i]] += f * double(pull[r]); });
+                }
+                for (int64_t j = 0; j < means; j++) response[slot[size - means + j]] = extra[(u * nodes + k) * means + j];
+                for (int64_t s = 0; s < width; s++) mean[s] += p * response[s];
+            }
+            for (int64_t k = 0; k < stored; k++) {
+                const double root = std::sqrt(weights[u * nodes + k]);
+                double *response = table.data() + k * width;
+                for (int64_t s = 0; s < width; s++) response[s] = root * (response[s] - mean[s]);
+            }
+            for (int64_t s = 0; s < width; s++) {
+                double *__restrict product = products.data(), *row = missing + entries[s] * size;
+                std::fill(product, product + s + 1, 0.0);
+                for (int64_t k = 0; k < stored; k++) {
+                    const double *__restrict response = table.data() + k * width, value = response[s];
+                    if (value == 0) continue;
+                    for (int64_t t = 0; t <= s; t++) product[t] += value * response[t];
+                }
+                if (all)
+                    for (int64_t t = 0; t <= s; t++) row[t] += product[t];
+                else
+                    for (int64_t t = 0; t <= s; t++) row[entries[t]] += product[t];
+            }
+            for (const int32_t i : entries) slot[i] = -1;
+        }
+    });
+}
