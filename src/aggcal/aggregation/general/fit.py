@@ -18,9 +18,8 @@ from aggcal.aggregation.general.spreads import (
     estimated_again,
     forms_of,
 )
-from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal.aggregation.newton import Convergence, conjugate_gradients
 from aggcal.aggregation.solve.marginal import Progress
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import Path, blend
 from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES

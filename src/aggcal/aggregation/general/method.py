@@ -14,7 +14,6 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.estimate import MANY_JUDGMENTS
 from aggcal.aggregation.general.axis import continued, fit_axis
@@ -26,7 +25,7 @@ from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.general.problem import State
-from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.protocols import Aggregator, Curvature, Curved
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.marginal_fits import MarginalFit

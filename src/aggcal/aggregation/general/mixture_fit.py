@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.general.mixture import TAU, Looked, Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.spreads import REVERSED_PRIOR, effect_sd
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.solve.prior_sd import next_sd
 
 _TAU_PRIOR = 10.0
