@@ -43,7 +43,6 @@ from aggcal.aggregation.modes import (
     Modes,
     Profile,
     mode_rows,
-    profile,
     score_penalty,
 )
 from aggcal.aggregation.newton import Progress
@@ -176,7 +175,7 @@ class LikelihoodMethod:
     def profile(self, judgments: AnyJudgments, consensus: Consensus) -> Profile:
         """Return the profile of judgments with the priors of a consensus, at its scores."""
         prior = consensus.prior
-        at_scores = profile(
+        at_scores = Profile(
             mode_rows(judgments),
             self.family,
             self._annotators_prior(consensus, judgments.n_annotators),

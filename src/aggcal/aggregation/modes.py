@@ -13,22 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log, sqrt
-from typing import Any, cast
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, dot
-from aggcal.aggregation.annotators import Annotators, Beta, Normal, Prior
+from aggcal.aggregation.annotators import Beta, Normal, Prior
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
 from aggcal.aggregation.newton import Convergence, Progress, minimise
-from aggcal.aggregation.rows import Plan, Rows, pooled, rows_by_plan
+from aggcal.aggregation.rows import Plan, Rows
+from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
-from aggcal.data.judgments import Judgments
 from aggcal.models.links import Link
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
-from aggcal.models.rows import rows_of
 
 HONESTY_MARGIN = 1e-12
 """An honesty stops this short of 0 and 1: no judgment is then impossible."""
@@ -108,7 +106,7 @@ class Profile:
         self.rows, self.family, self.prior, self.precision = rows, family, prior, precision
         self.virtual, self.reliabilities = virtual, reliabilities
         mixture = isinstance(family, Mixture)
-        self.annotators = Annotators(rows, family, _BETWEEN if mixture else _ANYWHERE)
+        self.annotators = annotators_of(rows, family, _BETWEEN if mixture else _ANYWHERE)
         self._least_curvature = _LEAST_CURVATURE if mixture else 0.0
         self.link = link_of_family(family)
         self.tape: Tape
@@ -133,7 +131,7 @@ class Profile:
     def evaluate(self, scores: FloatArray) -> Evaluation:
         """Bring the annotators' parameters to their modes, and return value and derivatives."""
         if self.prior is None:
-            self.tape = self.annotators.alike(scores, self.reliabilities)
+            self.tape = self.annotators.alike(scores, reliabilities=self.reliabilities)
         else:
             self.tape = self.annotators.maximised(scores, self.prior)
         penalty = score_penalty(scores, self.precision, self.family, self.virtual)
@@ -188,22 +186,7 @@ def link_of_family(family: Family) -> Link:
 
 def mode_rows(judgments: AnyJudgments) -> Rows:
     """Lay out judgments as weighted wins."""
-    if isinstance(judgments, Judgments):
-        return rows_by_plan(judgments, Plan(wins=True))
-    from aggcal.aggregation.engine_modes import EngineRows
-
-    return cast("Rows", EngineRows(rows_of(judgments)))
-
-
-def profile(
-    rows: Rows, family: Family, prior: Prior | None, precision: float, **options: Any
-) -> Profile:
-    """Return the `Profile` of some rows, wherever they lie."""
-    if isinstance(rows, Rows):
-        return Profile(rows, family, prior, precision, **options)
-    from aggcal.aggregation.engine_modes import EngineProfile
-
-    return EngineProfile(rows, family, prior, precision, **options)
+    return lay_out(judgments, Plan(wins=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +300,7 @@ class Modes:
         rows = self.rows
         prior = Normal(np.ones((rows.n_annotators, 1)), np.array([reliability_precision**-0.5]))
         family = Advantage((RELIABILITY,), Wins(self.link))
-        each = profile(rows, family, prior, precision)
+        each = Profile(rows, family, prior, precision)
 
         def fit(begin: FloatArray) -> Mode:
             return self._fit(each, begin, tolerance)
@@ -371,7 +354,7 @@ class Modes:
 
         From either alone, small studies may end in a worse optimum.
         """
-        each = profile(self.rows, family, prior, precision, virtual=virtual)
+        each = Profile(self.rows, family, prior, precision, virtual=virtual)
         starts = [] if start is None else [start]
         if not (trusted and starts):
             starts += self.starts_of_mixture(family.width, precision)
@@ -425,11 +408,11 @@ class Modes:
     def _alike(self, precision: float, reliabilities: FloatArray | None = None) -> Profile:
         rows = self._pooled if reliabilities is None else self.rows
         family = Advantage((), Wins(self.link))
-        return profile(rows, family, None, precision, reliabilities=reliabilities)
+        return Profile(rows, family, None, precision, reliabilities=reliabilities)
 
     @cached_property
     def _pooled(self) -> Rows:
-        return pooled(self.rows) if isinstance(self.rows, Rows) else self.rows
+        return pooled_rows(self.rows)
 
     def _fit(self, each: Profile, start: FloatArray, tolerance: float | None = None) -> Mode:
         close = self.tolerance if tolerance is None else tolerance

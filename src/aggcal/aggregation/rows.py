@@ -13,16 +13,17 @@ is controlled for. Channels are what the derivatives of `families` are taken in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, segment_sums, sums
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.data.weights import answers as number_of_answers
 
 GAP, AXIS, TIE = "gap", "axis", "tie"
@@ -37,8 +38,6 @@ SCORES, CONTROL, CONTEXT_READINESS, COMMON_POSITION = (
 _DIFFERENCE = np.array([1.0, -1.0])
 _TIE = 0.5
 """The outcome of a tie."""
-_LARGEST_KEY = 2**62
-"""Combinations of codes that one integer tells apart."""
 
 
 class Answers(NamedTuple):
@@ -85,8 +84,10 @@ class Channel:
     def gather(self, unknowns: FloatArray) -> FloatArray:
         """Return Z x."""
         if self.is_difference:
-            return np.asarray(unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]])
-        return np.asarray((self.factors * unknowns[self.columns]).sum(axis=1))
+            moved: FloatArray = unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]]
+        else:
+            moved = (self.factors * unknowns[self.columns]).sum(axis=1)
+        return moved
 
     def scatter(self, flow: FloatArray) -> FloatArray:
         """Return Z' f."""
@@ -97,7 +98,7 @@ class Channel:
         return self._add(np.square(self.factors), flow)
 
     def _add(self, factors: FloatArray, flow: FloatArray) -> FloatArray:
-        total = np.zeros(self.size)
+        total = np.zeros(self.size, like=flow)
         for k in range(self.columns.shape[1]):
             total += sums(self.columns[:, k], factors[..., k] * flow, self.size)
         return total
@@ -106,8 +107,9 @@ class Channel:
         """Return the variances of Z x, from the covariance of x or the diagonal of that."""
         columns, factors = self.columns, self.factors
         if covariance.ndim == 1:
-            return np.asarray((np.square(factors) * covariance[columns]).sum(axis=1))
-        total = np.zeros(len(columns))
+            independent: FloatArray = (np.square(factors) * covariance[columns]).sum(axis=1)
+            return independent
+        total = np.zeros(len(columns), like=covariance)
         for a in range(columns.shape[1]):
             for b in range(columns.shape[1]):
                 both = factors[..., a] * factors[..., b]
@@ -117,17 +119,26 @@ class Channel:
     @cached_property
     def matrix(self) -> Any:
         """Z as a sparse matrix."""
-        from scipy import sparse
-
         n, width = self.columns.shape
         values = np.broadcast_to(self.factors, self.columns.shape).ravel()
-        edges = np.arange(0, n * width + 1, width)
-        return sparse.csr_array((values, self.columns.ravel(), edges), shape=(n, self.size))
+        edges = np.asarray(np.arange(0, n * width + 1, width), like=self.columns)
+        columns = self.columns.ravel()
+        sparse = sparse_of(columns)
+        return sparse.csr_matrix((values, columns, edges), shape=(n, self.size))
 
     def of(self, rows: Any) -> Channel:
         """Return the map to some of the rows."""
         factors = self.factors if self.factors.ndim == 1 else self.factors[rows]
         return Channel(self.columns[rows], factors, self.size)
+
+
+def sparse_of(array: FloatArray | CodeArray) -> Any:
+    """Return what makes sparse matrices of such arrays: SciPy, or CuPy for those of a GPU."""
+    if isinstance(array, np.ndarray):
+        from scipy import sparse
+    else:
+        from cupyx.scipy import sparse
+    return sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +198,11 @@ class Rows:
         return self.by_annotator(self.answers.weight)
 
     @cached_property
+    def grade_weights(self) -> FloatArray:
+        """Total weight of the decided answers of each grade."""
+        return np.asarray(self.levels.sum(axis=1))
+
+    @cached_property
     def item_weights(self) -> FloatArray:
         """Total weight of the answers about each item."""
         return self._by_item(self.answers.weight, self.answers.weight)
@@ -204,16 +220,17 @@ class Rows:
     @cached_property
     def tied_share(self) -> float:
         """The share of ties among the answers, by weight."""
-        decided = float(self.levels.sum()) / float(self.annotator_weights.sum())
+        decided = float(self.grade_weights.sum()) / float(self.annotator_weights.sum())
         return max(1.0 - decided, 0.0)
 
     def per_row(self, values: FloatArray) -> FloatArray:
         """Give each row what is its annotator's; annotators are the first axis."""
-        return np.repeat(values, self.sizes, axis=0)
+        by_row: FloatArray = values[self.owner]
+        return by_row
 
     def by_annotator(self, values: FloatArray) -> FloatArray:
         """Add up what rows have; rows are the last axis."""
-        return np.asarray(np.add.reduceat(values, self.starts[:-1], axis=-1))
+        return segment_sums(values, self.starts)
 
     def of(self, kept: np.ndarray) -> Rows:
         """Return the rows of a mask; annotators of whom none is kept are left out."""
@@ -334,11 +351,7 @@ def pooled(rows: Rows) -> Rows:
 
 def _questions(judgments: Judgments, plan: Plan, grades: int) -> Rows:
     """Lay out what was asked and answered, without the unknowns."""
-    keys: dict[str, CodeArray] = {}
-    if plan.keys:
-        if judgments.context is not None:
-            keys["context"] = judgments.context
-        keys |= {f"by {each.name}": each.code for each in judgments.categories}
+    keys = codes_of(judgments) if plan.keys else {}
     answers, levels = answers_of(judgments, ties=plan.ties, grades=plan.grades, least=grades)
     left, right = judgments.left, judgments.right
     if not plan.sides:
@@ -413,27 +426,6 @@ def _merged(
         np.add.reduceat(levels[:, order], first, axis=1) if len(first) else levels,
         dict(zip(keys, others, strict=True)),
     )
-
-
-def order_by(columns: Sequence[CodeArray]) -> IntArray:
-    """Return the order of rows by columns of codes (−1 or more), the first before the others.
-
-    Equal rows stay in their order.
-
-    Examples
-    --------
-    >>> order_by((np.array([1, 0, 0]), np.array([0, 2, 1])))
-    array([2, 1, 0])
-    """
-    largest, key = 1, np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        codes = int(column.max(initial=0)) + 2
-        largest *= codes
-        if largest > _LARGEST_KEY:
-            return np.lexsort(tuple(columns)[::-1])
-        # One key for all columns is sorted in a third of the time.
-        key = key * codes + (column + 1)
-    return np.argsort(key, kind="stable")
 
 
 def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:

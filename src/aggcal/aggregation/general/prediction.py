@@ -63,7 +63,7 @@ class Predictor:
         ready, ready_variance = self.readiness(judgments)
         nodes, weights = self.nodes(judgments)
         axis = self.axis(judgments)
-        total = np.zeros((len(gap), 3))
+        total, sd = np.zeros((3, len(gap))), np.sqrt(variance)
         gaps: Sequence[tuple[float, float]] = list(zip(GAPS, GAP_WEIGHTS, strict=True))
         spots = list(zip(_TIE_POINTS, _TIE_WEIGHTS, strict=True))
         if not averaged:
@@ -79,7 +79,7 @@ class Predictor:
                 continue
             theta = dict(zip(names, nodes[judgments.annotator, k].T, strict=True))
             for at, gap_share in gaps:
-                eta = theta.get(RELIABILITY, 1.0) * (gap + at * np.sqrt(variance))
+                eta = theta.get(RELIABILITY, 1.0) * (gap + at * sd)
                 eta = eta + theta.get(POSITION, 0.0)
                 if axis is not None:
                     eta = eta + theta[STANCE] * axis
@@ -87,9 +87,8 @@ class Predictor:
                     nu = np.full(len(gap), -np.inf)
                     if self.chosen.ties != "halves":
                         nu = theta.get(READINESS, 0.0) + ready + spot * np.sqrt(ready_variance)
-                    found = self._answers(eta, nu)
-                    total += (share * gap_share * spot_share)[:, None] * found
-        return total
+                    total += share * gap_share * spot_share * self._answers(eta, nu).T
+        return total.T
 
     def _answers(self, eta: FloatArray, nu: FloatArray) -> FloatArray:
         if self.chosen.ties == "rao-kupper":

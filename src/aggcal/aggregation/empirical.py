@@ -1,0 +1,934 @@
+r"""Empirical Bayes: the unknowns, and the standard deviations of all that differs.
+
+The posterior of the unknowns x (scores, effects, prior means of annotators' parameters) is taken as
+normal: its mean is found by Newton's method, its covariance is the inverse of the observed
+information. With that, the standard deviations of the unknowns and of the annotators' parameters,
+the share of reversed annotators and the weights of strengths of answers are estimated along the
+way: one loop for every integrated model. A model whose annotators are alike has nothing to
+integrate out: its likelihood is penalised.
+
+The likelihood does not change along (c·s, γ/c): a constraint, which the data determine, fixes the
+scale,
+
+    Σ_u w_u E ρ_u = 1,   w_u the share of the judgments that annotator u gave,
+
+in which a reversed annotator counts with their strength ρ. Its Lagrange multiplier λ shifts the
+prior means, μ_u = 1 + τ² λ w_u, and the information gains vv'/Var(Σ w ρ), v = Σ_u w_u Cov(ρ, g_u)
+with g_u the responses: what is uncertain is so on the constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import log, sqrt
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
+from aggcal._core.text import brief
+from aggcal.aggregation.annotators import Beta, Normal, Point, Posterior, cubature
+from aggcal.aggregation.families import (
+    POSITION,
+    READINESS,
+    RELIABILITY,
+    STANCE,
+    Family,
+    typical_readiness,
+)
+from aggcal.aggregation.rows import (
+    AXIS,
+    COMMON_POSITION,
+    CONTEXT_READINESS,
+    CONTROL,
+    SCORES,
+    Rows,
+)
+from aggcal.aggregation.shards import annotators_of
+from aggcal.aggregation.solve.fit import another_order
+from aggcal.aggregation.solve.linear import conjugate_gradients, definite_inverse
+from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.spreads import (
+    FIRST_RELIABILITY_SD,
+    LEAST_SD,
+    PARAMETER_PRIOR,
+    RELIABILITY_PRIOR,
+    REVERSED_PRIOR,
+    Deviations,
+    annotator_sd,
+    centred,
+    effect_sd,
+    grade_weights,
+    next_sd,
+    reversed_share,
+    within,
+)
+from aggcal.aggregation.tape import Mean, Tape
+
+MEAN_PRIORS = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
+"""Prior mean and sd of the mean position (on the logit scale) and of the mean readiness: wide."""
+FIRST_SDS = {
+    SCORES: 1.0,
+    "context": 0.5,
+    CONTROL: 10.0,
+    AXIS: 0.2,
+    CONTEXT_READINESS: 0.5,
+    RELIABILITY: FIRST_RELIABILITY_SD,
+    POSITION: 0.5,
+    READINESS: 1.0,
+    STANCE: 1.0,
+}
+"""Standard deviations to begin with: about what real studies show, or, of coefficients, so wide
+that they do not matter."""
+CATEGORY_SD = 0.5
+"""The same of what an item does in a category."""
+_KNOWN, _KNOWN_ALIKE = frozenset({CONTROL, STANCE}), frozenset({COMMON_POSITION, CONTEXT_READINESS})
+"""What is never estimated, also where annotators are alike: the stance is in units of the axis, the
+others are single numbers."""
+_FIRST_REVERSED = 0.3
+"""Share of reversed annotators to begin with: from .05 it stays near 0 where a third is."""
+_GAP_SD, _MIXTURE_GAP_SD = 2.0, 1.0
+"""Largest sd of a row's gap that is averaged over, in units of the default sd of scores: quadrature
+is good up to it. Of mixtures, where items were judged some twenty times, intervals of the honesty
+cover too little with more."""
+_FURTHEST_LOGIT = 12.0
+"""Largest logit of an honesty: beyond, honest and certain are the same."""
+_PINNED = 10.0
+"""How stiffly the mean readiness of contexts is held at 0, for each annotator: it is then below a
+hundredth. More would only make steps harder to solve for."""
+_MOST_DENSE, _FEW_UNKNOWNS, _FEW_ROWS = 1200, 300, 50_000
+"""Up to so many unknowns the information is inverted; up to so few only where there are no effects
+beside the scores, or more than so many rows: coverage is the same, and it takes longer."""
+_MOST_ITERATIONS = 200
+_TOLERANCE = 1e-4
+"""Change of unknowns (over the sd of scores) and of standard deviations in an iteration at which
+they have settled: far below their standard errors."""
+_POLISHED, _POLISHING_STEPS = 1e-7, 30
+"""Relative gradient to which the unknowns are then solved for, the standard deviations fixed."""
+_LOOSE, _TIGHT = 5e-2, 1e-3
+"""How exactly conjugate gradients solve: on the way at most, and at the end."""
+_ROUGH, _CLOSE, _NEAR = 1e-4, 1e-10, 5e-3
+"""How near annotators' modes are looked for, on the way and once an iteration changes less than the
+third: nodes are only placed by them. From there on, updates are extrapolated, too: further off, how
+they went says little about where they go."""
+_SURELY = 1e-5
+"""Probability of being reversed below which an annotator is taken to answer as asked."""
+_SCALE_STEPS, _SCALE_OFF = 5, 0.05
+"""How often first scores are scaled, and how far the typical reliability may be from 1 to begin
+with: far from it the multiplier goes astray."""
+_MULTIPLIER_STEP, _SURE_STEP = 0.5, 0.05
+"""How far a step of the multiplier may move anybody's reliability: further, their curvature has
+changed. Up to a step of the unknowns of so many sds of scores it is reckoned by their posterior;
+before, by the prior: first steps would take those who judge most far out."""
+_SETTLING, _STALLED, _DAMPED = 3, 0.9, 0.5
+"""Iterations before which nothing is concluded from how they go. Where one changes nearly as much
+as the last, variances of gaps move half of their way only: near-separable data go round in circles
+otherwise."""
+_PATIENT, _INNER = 20, 5
+"""Iterations after which unknowns are solved for, by so many steps, before each update: weakly
+determined standard deviations spiral."""
+_CIRCLING = 4
+"""Patient iterations after which, if the least of their moves is not below half of the least before
+them, what is kept of variances goes half of its way to 1: single items of thousands, whose few
+annotators say little, went round in circles for ever."""
+_ASTRAY = 30
+"""Iterations in a row, each moving further than an sd of scores, after which a start is given up:
+of 561 small fits that came to rest, none moved so far in more than 18."""
+_MEMORY, _FURTHEST = 4, 0.5
+"""Updates that Anderson acceleration combines, and how far it goes beyond the last."""
+_SMALL = 0.1
+"""Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
+_SMALLER = (0.1, 0.01)
+"""Largest of the first scores of further tries where a start led nowhere: where judgments say next
+to nothing, first scores that fit them put the constraint out of reach."""
+_MIRRORED = 2
+"""Rounds in which the mirrors of new optima are tried. Without them, and with optima compared by
+their objectives, 6% of rankings came out upside down and no warning was given where a third or two
+fifths of the annotators were reversed (960 studies, ten shapes)."""
+_SAME, _CLOSE_BY = 1e-6, 0.03
+"""Relative difference of objectives up to which the first of two fits is taken, and distance at
+which a fit is taken to go where another one went."""
+Progress = Callable[[int, float], None]
+Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is fitted: rows, a family, and priors."""
+
+    rows: Rows
+    family: Family
+    component: IntArray
+    """Connected component of each item: the mean of each is a convention."""
+    means: tuple[str, ...] = ()
+    """Annotators' parameters whose prior mean is unknown: the unknowns after those of the rows."""
+    default_sd: float = 1.0
+    """Of the scores."""
+    fixed: frozenset[str] = frozenset()
+    """Standard deviations that are known, beside those that always are."""
+    beta: tuple[float, float] | None = None
+    """Prior of the honesty of a mixture."""
+    penalty: Penalty | None = None
+    """What is added to minus the log prior of the scores: its value, slope and curvature."""
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self.rows.size + len(self.means)
+
+    def index(self, name: str) -> int:
+        """Return which unknown the prior mean of a parameter is."""
+        return self.rows.size + self.means.index(name)
+
+    @property
+    def alike(self) -> bool:
+        """Whether annotators have no parameters."""
+        return not self.family.names
+
+    @property
+    def constrained(self) -> bool:
+        """Whether reliabilities could take over the scale of the scores."""
+        return RELIABILITY in self.family.names
+
+    @property
+    def estimated(self) -> list[str]:
+        """Name the standard deviations that are estimated: of blocks, and of parameters."""
+        fixed = self.fixed | _KNOWN | (_KNOWN_ALIKE if self.alike else frozenset())
+        names = [*self.rows.blocks, *(() if self.beta else self.family.names)]
+        return [name for name in names if name not in fixed]
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """Prior means of the unknowns."""
+        centre = np.zeros(self.size)
+        if self.alike and CONTEXT_READINESS in self.rows.blocks:
+            centre[self.rows.blocks[CONTEXT_READINESS].where] = MEAN_PRIORS[READINESS][0]
+        for name in self.means:
+            centre[self.index(name)] = MEAN_PRIORS[name][0]
+        return centre
+
+    @cached_property
+    def pin(self) -> FloatArray:
+        """Return p: p'x = 0 is held, the readiness of the contexts adding up to 0.
+
+        The judgments do not tell a readiness of all contexts from the mean one of the annotators.
+        Only the prior would, and it is weaker than the errors of cubature, which add up over the
+        annotators: the two would drift apart.
+        """
+        pin = np.zeros(self.size)
+        if CONTEXT_READINESS in self.rows.blocks and READINESS in self.means:
+            where = self.rows.blocks[CONTEXT_READINESS].where
+            pin[where] = sqrt(_PINNED * self.rows.n_annotators) / (where.stop - where.start)
+        return pin
+
+    def first_state(
+        self,
+        scores: FloatArray,
+        sds: dict[str, float] | None = None,
+        share: float = _FIRST_REVERSED,
+    ) -> State:
+        """Return where to begin with some scores and a share of reversed annotators.
+
+        Everything else is at its default; the readiness to tie is what the share of ties suggests.
+        """
+        unknowns = self.centre.copy()
+        unknowns[: len(scores)] = scores
+        if READINESS in self.means:
+            gap_sd, law = sqrt(2.0) * float(np.std(scores)), getattr(self.family, "law")  # noqa: B009
+            typical = typical_readiness(self.rows.tied_share, law, gap_sd, FIRST_SDS[READINESS])
+            unknowns[self.index(READINESS)] = typical
+        names = [*self.rows.blocks, *(() if self.beta else self.family.names)]
+        first = dict.fromkeys(names, CATEGORY_SD) | {
+            name: sd for name, sd in FIRST_SDS.items() if name in names
+        }
+        first[SCORES] = self.default_sd
+        if self.alike:  # single numbers, with the priors of means
+            wide = {COMMON_POSITION: POSITION, CONTEXT_READINESS: READINESS}
+            first |= {k: MEAN_PRIORS[name][1] for k, name in wide.items() if k in names}
+        grades = (1.0,) * len(self.rows.grade_weights)
+        return State(unknowns, first | (sds or {}), share, np.zeros(self.size), grades=grades)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a fit is."""
+
+    unknowns: FloatArray
+    sds: dict[str, float]
+    """Standard deviations of blocks of unknowns, and of annotators' parameters."""
+    reversed_share: float
+    covariance: FloatArray
+    """Of the unknowns, a matrix or its diagonal: what gaps are averaged over."""
+    multiplier: float = 0.0
+    """Lagrange multiplier of the constraint."""
+    grades: tuple[float, ...] = (1.0,)
+    """Weights of the strengths of answers."""
+
+    __repr__ = brief
+
+
+@dataclass(eq=False)
+class Curvature:
+    """The information of the unknowns at a state: of the rows, their priors and the constraint."""
+
+    model: Model
+    tape: Tape
+    posterior: Posterior
+    precision: FloatArray
+    """Of the unknowns' prior."""
+    shares: FloatArray
+    """w_u."""
+    constraint: FloatArray
+    """v/√Var(Σ w ρ)."""
+    variance: float
+    """Var(Σ w ρ)."""
+
+    @property
+    def excess(self) -> float:
+        """How far the typical reliability is above 1."""
+        if not self.model.constrained:
+            return 0.0
+        return dot(self.shares, self.posterior.mean(self.posterior.strengths)) - 1.0
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply a vector by the information."""
+        rest = self.precision * vector + self.constraint * dot(self.constraint, vector)
+        return self.tape.product(vector) + rest + self.model.pin * dot(self.model.pin, vector)
+
+    @cached_property
+    def diagonals(self) -> tuple[FloatArray, FloatArray]:
+        """Complete and missing information of each unknown, of the rows alone."""
+        return self.tape.diagonals()
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, nearly: as if nobody met an unknown twice."""
+        complete, missing = self.diagonals
+        # Where what is missing exceeds what there is, the matrix is not definite.
+        whole = complete - missing + self.precision + np.square(self.constraint)
+        return np.maximum(whole, self.precision) + np.square(self.model.pin)
+
+    def preconditioner(self) -> FloatArray | Callable[[FloatArray], FloatArray]:
+        """Return what conjugate gradients are preconditioned by.
+
+        It is the diagonal, and what couples the score of an item to what the item does in each
+        context or category (of the block that has most): an arrow.
+        """
+        diagonal, blocks = self.diagonal(), self.model.rows.blocks
+        effects = [b for name, b in blocks.items() if name not in (SCORES, AXIS)]
+        effects = [block for block in effects if len(block.item) and (block.item >= 0).all()]
+        if not effects:
+            return diagonal
+        block, scores = max(effects, key=lambda b: len(b.item)), blocks[SCORES].where
+        own = diagonal[block.where]
+        coupled = (own - self.precision[block.where]) / own
+        n = len(diagonal[scores])
+        rest = diagonal[scores] - sums(block.item, coupled**2 * own, n)
+        rest = np.maximum(rest, self.precision[scores])
+
+        def solve(vector: FloatArray) -> FloatArray:
+            solved = vector / diagonal
+            pulled = vector[scores] - sums(block.item, coupled * vector[block.where], n)
+            solved[scores] = pulled / rest
+            solved[block.where] -= coupled * solved[scores][block.item]
+            return solved
+
+        return solve
+
+    def inverse(self) -> FloatArray:
+        """Return the covariance of the unknowns.
+
+        Where the information is not definite, what is missing is left out.
+        """
+        observed, complete = self.tape.dense()
+        prior = np.diag(self.precision) + np.outer(self.model.pin, self.model.pin)
+        constraint = np.outer(self.constraint, self.constraint)
+        return definite_inverse(observed + prior + constraint, complete + prior)
+
+    def variances_of(
+        self, values: FloatArray, with_constraint: FloatArray, covariance: FloatArray
+    ) -> FloatArray:
+        """Return the variance of an annotator's quantity on the constraint, unknowns uncertain.
+
+        Parameters
+        ----------
+        values
+            The quantity at each node, annotators by nodes.
+        with_constraint
+            w_u Cov(x_u, ρ_u).
+        covariance
+            Of the unknowns: a matrix, or its diagonal.
+        """
+        posterior = self.posterior
+        deviation = posterior.deviation(values)
+        own = posterior.mean(np.square(deviation))
+        toward = self.constraint * sqrt(self.variance)
+        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
+        square, along = self.tape.forms(posterior.weights * deviation, covariance, carried)
+        share = with_constraint / self.variance
+        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
+        return np.asarray(np.maximum(total + own - with_constraint * share, 1e-12))
+
+    def multiplier_step(self, step: FloatArray, length: float, sd: float) -> float:
+        """Return how the multiplier moves in a step of Newton's method.
+
+        It gives back what the unknowns move the constraint by.
+
+        Parameters
+        ----------
+        step, length
+            Of the unknowns, and the largest of it, in sds of the scores.
+        sd
+            Of the reliabilities.
+        """
+        if not self.model.constrained:
+            return 0.0
+        move = -self.excess / self.variance - dot(self.constraint, step) / sqrt(self.variance)
+        variances: FloatArray | float = sd**2
+        if length < _SURE_STEP:
+            variances = self.posterior.variance(self.posterior.strengths)
+        most = _MULTIPLIER_STEP / max(float((self.shares * variances).max()), 1e-12)
+        return float(np.clip(move, -most, most))
+
+
+class Problem:
+    """A model at states: its force, its curvature and its objective there."""
+
+    def __init__(self, model: Model) -> None:
+        bounds = (-_FURTHEST_LOGIT, _FURTHEST_LOGIT) if model.beta else (-np.inf, np.inf)
+        self.model, rows = model, model.rows
+        self.annotators = annotators_of(rows, model.family, bounds)
+        self.shares: FloatArray = rows.annotator_weights / rows.annotator_weights.sum()
+        """w_u."""
+        effects = len(rows.blocks) > 1 and len(rows) <= _FEW_ROWS
+        self.dense = model.size <= (_MOST_DENSE if effects else _FEW_UNKNOWNS)
+        """Whether the information is inverted in each step."""
+
+    def prior_means(self, state: State) -> FloatArray:
+        """Return the prior means of the annotators' parameters, annotators by parameters."""
+        model = self.model
+        means = np.zeros((len(self.shares), len(model.family.names)))
+        for k, name in enumerate(model.family.names):
+            if name == RELIABILITY:
+                means[:, k] = 1.0 + state.sds[name] ** 2 * state.multiplier * self.shares
+            elif name in model.means:
+                means[:, k] = state.unknowns[model.index(name)]
+        return means
+
+    def at(
+        self, state: State, *, close: float = _CLOSE, upright: BoolArray | None = None
+    ) -> Curvature:
+        """Integrate the annotators out at a state.
+
+        ``upright`` are annotators who are certainly not reversed, and ``close`` is how near their
+        modes are looked for (see `Point`).
+        """
+        model, x = self.model, state.unknowns
+        grades = state.grades if len(state.grades) > 1 else None
+        if model.alike:
+            tape = self.annotators.alike(x, grades)
+            m = len(self.shares)
+            nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -tape.value)
+            return self._curvature(state, tape, nobody)
+        prior: Normal | Beta
+        if model.beta is not None:
+            prior = Beta(*model.beta, len(self.shares), logit=True)
+        else:
+            sds = np.array([state.sds[name] for name in model.family.names])
+            prior = Normal(self.prior_means(state), sds)
+        point = Point(
+            x,
+            state.covariance,
+            prior,
+            (_MIXTURE_GAP_SD if model.beta else _GAP_SD) * model.default_sd,
+            grades,
+            state.reversed_share if model.constrained else None,
+            upright,
+            close,
+        )
+        tape, posterior = self.annotators.integrated(point)
+        if isinstance(prior, Normal):
+            tape.means = self._means(posterior, prior)
+        return self._curvature(state, tape, posterior)
+
+    def _means(self, posterior: Posterior, prior: Normal) -> list[Mean]:
+        means = []
+        for name in self.model.means:
+            k = posterior.names.index(name)
+            precision = float(prior.sds[k]) ** -2.0
+            pulls = precision * (posterior.of(name) - prior.means[:, k, None])
+            information = information_of_mean(posterior, name, precision)
+            index = self.model.index(name)
+            means.append(Mean(index, pulls, -posterior.mean(pulls), information))
+        return means
+
+    def precision(self, state: State) -> FloatArray:
+        """Return the prior precision of the unknowns."""
+        precision = np.zeros(self.model.size)
+        for name, block in self.model.rows.blocks.items():
+            precision[block.where] = state.sds[name] ** -2.0
+        for name in self.model.means:
+            precision[self.model.index(name)] = MEAN_PRIORS[name][1] ** -2.0
+        if self.model.penalty is not None:
+            precision += self.model.penalty(state.unknowns)[2]
+        return precision
+
+    def _curvature(self, state: State, tape: Tape, posterior: Posterior) -> Curvature:
+        model, precision = self.model, self.precision(state)
+        constraint, variance = np.zeros(model.size), 1.0
+        if model.constrained:
+            strengths = posterior.strengths
+            variance = max(dot(np.square(self.shares), posterior.variance(strengths)), 1e-12)
+            toward = self.shares[:, None] * posterior.weights * posterior.deviation(strengths)
+            constraint = tape.pulled(toward) / sqrt(variance)
+        return Curvature(model, tape, posterior, precision, self.shares, constraint, variance)
+
+    def prior(self, state: State) -> tuple[float, FloatArray]:
+        """Return minus the log prior of the unknowns, but for a constant, and its slope."""
+        off, precision = state.unknowns - self.model.centre, np.zeros(self.model.size)
+        precision = self.precision(state)
+        value, slope = 0.0, np.zeros(self.model.size)
+        if self.model.penalty is not None:
+            value, slope, bend = self.model.penalty(state.unknowns)
+            precision = precision - bend
+        return value + 0.5 * dot(precision, off * off), slope + precision * off
+
+    def force(self, state: State, here: Curvature) -> FloatArray:
+        """Return the slope of the log posterior, on the constraint."""
+        pin = self.model.pin
+        constraint = here.constraint * (here.excess / sqrt(here.variance))
+        pinned = pin * dot(pin, state.unknowns)
+        return np.asarray(-here.tape.gradient - self.prior(state)[1] - constraint - pinned)
+
+    def objective(self, state: State, here: Curvature) -> float:
+        """Return minus the log posterior, the unknowns integrated out by the diagonal."""
+        value = here.posterior.log_evidence - self.prior(state)[0]
+        value -= 0.5 * float(np.log(here.diagonal()).sum())
+        for name, block in self.model.rows.blocks.items():
+            value -= (block.where.stop - block.where.start) * log(state.sds[name])
+        value -= sum(log(MEAN_PRIORS[name][1]) for name in self.model.means)
+        if self.model.constrained:
+            (a, b), share = REVERSED_PRIOR, state.reversed_share
+            value += (a - 1.0) * log(share) + (b - 1.0) * log(1.0 - share)
+            # The multiplier holds the scale; it says nothing about how likely the answers are.
+            shifted = state.sds[RELIABILITY] * state.multiplier
+            value += 0.5 * shifted**2 * dot(self.shares, self.shares)
+        return -float(value)
+
+    def rescaled(self, state: State, factor: float) -> State:
+        """Return the state with everything that the reliabilities multiply made larger."""
+        unknowns = state.unknowns.copy()
+        for name, block in self.model.rows.blocks.items():
+            if name not in (AXIS, CONTEXT_READINESS):
+                unknowns[block.where] *= factor
+        self.annotators.rescale(factor)
+        return replace(state, unknowns=unknowns)
+
+
+def information_of_mean(posterior: Posterior, name: str, precision: float) -> float:
+    """Return the complete information of the prior mean of a parameter.
+
+    It is the number of annotators times the prior precision T, but for what cubature gets wrong.
+    What the annotators leave of it, T − T² V with V the posterior variance, is a small difference
+    of large numbers where annotators differ little: an error of a thousandth in V would decide its
+    sign. So V is that of a normal posterior, which the nodes have exactly, as far as the prior
+    decides.
+
+    Examples
+    --------
+    >>> nodes = np.array([0.0, 0.3, -0.3])[None, :, None]
+    >>> posterior = Posterior((POSITION,), nodes, np.array([[4, 1, 1]]) / 6, 0.0)
+    >>> round(information_of_mean(posterior, POSITION, 20.0), 6)
+    20.0
+    """
+    total, rule = len(posterior.nodes) * precision, cubature(len(posterior.names))[1]
+    for half in range(posterior.halves):
+        part = slice(half * len(rule), (half + 1) * len(rule))
+        nodes, weights = posterior.of(name)[:, part], posterior.weights[:, part]
+        share = weights.sum(axis=1)
+        own = weights / np.where(share > 0.0, share, 1.0)[:, None]
+        off = nodes - (nodes @ rule)[:, None]
+        normal = np.square(off) @ rule
+        variance = (own * np.square(off)).sum(axis=1) - (own * off).sum(axis=1) ** 2
+        by_prior = np.clip(precision * normal, 0.0, 1.0)
+        total += precision**2 * float(share @ (by_prior * (variance - normal)))
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The posterior of the unknowns, and of everything beside them."""
+
+    problem: Problem
+    state: State
+    posterior: Posterior
+    """Of the annotators' parameters."""
+    curvature: Curvature
+    objective: float
+    convergence: Convergence
+    rival: float | None = None
+    """Objective of the best optimum with another order, where others were looked for."""
+
+    __repr__ = brief
+
+    @property
+    def scores(self) -> FloatArray:
+        """Posterior means of the scores."""
+        return self.state.unknowns[self.problem.model.rows.blocks[SCORES].where]
+
+    @property
+    def mirrored(self) -> State:
+        """Where it would be if those who are reversed were not, and all others were."""
+        others = 1.0 - self.state.reversed_share
+        return replace(self.problem.rescaled(self.state, -1.0), reversed_share=others)
+
+    @property
+    def cost(self) -> float:
+        """What optima are compared by: the objective with the priors of estimated sds."""
+        model, cost = self.problem.model, self.objective
+        for name in model.estimated:
+            if name in model.family.names:
+                square = (self.state.sds[name] / FIRST_SDS[name]) ** 2
+                cost += 0.5 * _prior_weight(name) * (log(square) + 1.0 / square)
+        return cost
+
+    def attracts(self, state: State) -> bool:
+        """Whether a fit that is there is on its way to this optimum."""
+        if not self.convergence.converged:
+            return False
+        off = np.abs(state.unknowns - self.state.unknowns).max() / self.state.sds[SCORES]
+        return max(float(off), _change(self.state, state)) < _CLOSE_BY
+
+
+def fit(problem: Problem, start: State, on_iteration: Progress | None = None) -> Fit:
+    """Fit a model from a start.
+
+    ``on_iteration`` is called with the number of the iteration and what still moves.
+    """
+    result = _Run(problem, on_iteration).fit(start)
+    assert result is not None  # noqa: S101  # there are no other fits that it could lead to
+    return result
+
+
+def best(
+    problem: Problem,
+    starts: Sequence[State],
+    others: Callable[[Fit], Iterable[State]] = lambda _: (),
+    on_iteration: Progress | None = None,
+) -> Fit:
+    """Fit from several starts, and from others that the best fit suggests; keep the best.
+
+    Where a start leads nowhere, it is tried again with smaller scores; and the mirrors of optima
+    that the others led to are tried, as some are only found from there.
+    """
+    fits: list[Fit] = []
+
+    def attempt(states: Iterable[State]) -> None:
+        for state in states:
+            result = _Run(problem, on_iteration).fit(state, fits)
+            if result is not None:
+                fits.append(result)
+
+    attempt(starts)
+    for size in _SMALLER:
+        if not _lowest(fits).convergence.converged:
+            attempt(_scaled(problem, start, size) for start in starts)
+    tried = len(fits)
+    attempt(others(_lowest(fits)))
+    for _ in range(_MIRRORED):
+        tried, new = len(fits), fits[tried:]
+        attempt(each.mirrored for each in new)
+    return _lowest(fits)
+
+
+def _scaled(problem: Problem, start: State, size: float) -> State:
+    largest = float(np.abs(start.unknowns[problem.model.rows.blocks[SCORES].where]).max())
+    return problem.rescaled(start, size / max(largest, 1e-300))
+
+
+def _lowest(fits: Sequence[Fit]) -> Fit:
+    """Return the lowest optimum; its rival is the best of those with another order."""
+    # A start that is far off may lead nowhere: that is no optimum to compare with.
+    fits = [each for each in fits if each.convergence.converged] or fits
+    costs = [each.cost for each in fits]
+    least = min(costs)
+    k = next(k for k, cost in enumerate(costs) if cost <= least + _SAME * abs(least))
+    pairs = zip(fits, costs, strict=True)
+    apart = [cost - costs[k] for each, cost in pairs if another_order(each.scores, fits[k].scores)]
+    return replace(fits[k], rival=fits[k].objective + min(apart) if apart else None)
+
+
+@dataclass(eq=False)
+class _Run:
+    """A fit on its way."""
+
+    problem: Problem
+    on_iteration: Progress | None
+    moves: list[float] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
+    """Coordinates, and what an update made of them: see `_accelerated`."""
+    kept: float = 0.0
+    """What is kept of the variances of gaps in an iteration."""
+    upright: BoolArray | None = None
+
+    def fit(self, start: State, optima: Sequence[Fit] = ()) -> Fit | None:
+        """Iterate until nothing moves, then solve for the unknowns exactly.
+
+        A start that leads to an optimum which is known is left there.
+        """
+        self.problem.annotators.restart()
+        state, settled = self._on_scale(start), False
+        calmest = state
+        while len(self.moves) < _MOST_ITERATIONS and not settled and not self._astray:
+            new, move = self._iterate(state)
+            if not np.isfinite(move):
+                break
+            if len(self.moves) >= _SETTLING:
+                settled = move < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
+            self._damp(move)
+            self.moves.append(move)
+            state = new
+            calmest = state if move == min(self.moves) else calmest
+            if self.on_iteration is not None:
+                self.on_iteration(len(self.moves), move)
+            if len(self.moves) > _SETTLING and any(each.attracts(state) for each in optima):
+                return None
+        # Where next to nothing is known, standard deviations wander further and further.
+        return self._polished(state if settled else calmest, settled=settled)
+
+    @property
+    def _patient(self) -> bool:
+        return len(self.moves) >= _PATIENT
+
+    @property
+    def _astray(self) -> bool:
+        return len(self.moves) >= _ASTRAY and min(self.moves[-_ASTRAY:]) > 1.0
+
+    def _damp(self, move: float) -> None:
+        """Keep more of the variances of gaps where iterations go round in circles."""
+        moves, patient = self.moves, len(self.moves) - _PATIENT
+        if len(moves) >= _SETTLING and (self._patient or move > _STALLED * moves[-1]):
+            self.kept = max(self.kept, _DAMPED)
+        if patient < 2 * _CIRCLING or patient % _CIRCLING:
+            return
+        if min(moves[-_CIRCLING:]) > 0.5 * min(moves[-2 * _CIRCLING : -_CIRCLING]):
+            self.kept = 0.5 * (1.0 + self.kept)
+
+    def _on_scale(self, state: State) -> State:
+        """Multiply the scores until a typical reliability is about 1."""
+        for _ in range(_SCALE_STEPS if self.problem.model.constrained else 0):
+            excess = self.problem.at(state, close=_ROUGH).excess
+            if abs(excess) < _SCALE_OFF:
+                break
+            state = self.problem.rescaled(state, float(np.clip(1.0 + excess, 0.5, 2.0)))
+        return state
+
+    def _iterate(self, state: State) -> tuple[State, float]:
+        """Take a step and update the standard deviations; return how far that moved."""
+        problem, moves = self.problem, self.moves
+        last = moves[-1] if moves else 1.0
+        close = _CLOSE if last < _NEAR else _ROUGH
+        for _ in range(_INNER if self._patient else 0):
+            here = problem.at(state, close=close, upright=self.upright)
+            state, covariance, length = _newton_step(problem, state, here, _LOOSE)
+            state = replace(state, covariance=self._damped(state.covariance, covariance))
+            if length < _TOLERANCE:
+                break
+        here = problem.at(state, close=close, upright=self.upright)
+        self.objectives.append(problem.objective(state, here))
+        tight = float(np.clip(last, _TIGHT, _LOOSE))
+        new, covariance, length = _newton_step(problem, state, here, tight)
+        if not np.isfinite(length):
+            return state, length
+        updated = _updated(problem, state, new, here, covariance, careful=self._patient)
+        move = max(length, abs(here.excess), _change(state, updated))
+        if self.path or self._patient or move < _NEAR:
+            if len(moves) == _PATIENT:
+                self.path.clear()
+            updated = self._accelerated(state, updated)
+        if problem.model.constrained:
+            less = min(updated.reversed_share / state.reversed_share, 1.0)
+            self.upright = np.asarray(less * here.posterior.reversed < _SURELY)
+        return replace(updated, covariance=self._damped(state.covariance, covariance)), move
+
+    def _damped(self, old: FloatArray, new: FloatArray) -> FloatArray:
+        if not self.kept or old.shape != new.shape:
+            return new
+        return self.kept * old + (1.0 - self.kept) * new
+
+    def _accelerated(self, old: State, new: State) -> State:
+        """Return where an update leads, with those before it: Anderson acceleration.
+
+        The prior means follow the standard deviations until unknowns are solved for under them.
+        """
+        model = self.problem.model
+        first = model.size if self._patient else model.size - len(model.means)
+        names = model.estimated
+
+        def coordinates(state: State) -> FloatArray:
+            share = state.reversed_share
+            logs = np.log([*(state.sds[name] for name in names), share / (1.0 - share)])
+            return np.concatenate([state.unknowns[first:], logs])
+
+        self.path.append((coordinates(old), coordinates(new)))
+        ahead, unknowns = _anderson(self.path[-_MEMORY:]), new.unknowns.copy()
+        unknowns[first:] = ahead[: model.size - first]
+        *sds, odds = np.exp(ahead[model.size - first :]).tolist()
+        limited = dict(zip(names, np.maximum(sds, LEAST_SD).tolist(), strict=True))
+        if SCORES in limited:
+            limited[SCORES] = within(sds[names.index(SCORES)], model.default_sd)
+        return replace(
+            new, unknowns=unknowns, sds=new.sds | limited, reversed_share=odds / (1.0 + odds)
+        )
+
+    def _polished(self, state: State, *, settled: bool) -> Fit:
+        """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
+        problem, norm = self.problem, np.inf
+        for count in range(_POLISHING_STEPS + 1):
+            here = problem.at(state, upright=self.upright)
+            size = np.abs(problem.force(state, here)) / here.diagonal()
+            before, norm = norm, max(float(size.max()), abs(here.excess))
+            # A step that leads too far is followed by shorter ones, where much is left.
+            worth = 0.5 if norm < _TOLERANCE else 1.5
+            if norm < _POLISHED or not norm <= worth * before or count == _POLISHING_STEPS:
+                break
+            state = _newton_step(problem, state, here, _TIGHT)[0]
+        objective = problem.objective(state, here)
+        record = Convergence(
+            settled and norm < _TOLERANCE,
+            len(self.moves),
+            norm,
+            _TOLERANCE,
+            (*self.objectives, objective),
+            (*self.moves, norm),
+        )
+        return Fit(problem, state, here.posterior, here, objective, record)
+
+
+def _newton_step(
+    problem: Problem, state: State, here: Curvature, close: float
+) -> tuple[State, FloatArray, float]:
+    """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
+    force, model = problem.force(state, here), problem.model
+    if problem.dense:
+        covariance = here.inverse()
+        step = covariance @ force
+    else:
+        step = conjugate_gradients(here.product, force, here.preconditioner(), close)
+        covariance = 1.0 / here.diagonal()
+    length, rows = 0.0, slice(0, model.rows.size)
+    for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
+        longest = float(np.abs(step[part]).max(initial=0.0)) / unit
+        step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
+        length = max(length, longest)
+    multiplier = state.multiplier
+    multiplier += here.multiplier_step(step, length, state.sds.get(RELIABILITY, 1.0))
+    new = replace(state, unknowns=state.unknowns + step, multiplier=multiplier)
+    return new, covariance, length
+
+
+def _updated(
+    problem: Problem,
+    old: State,
+    new: State,
+    here: Curvature,
+    covariance: FloatArray,
+    *,
+    careful: bool,
+) -> State:
+    """Estimate standard deviations, the share of reversed annotators and weights of grades again.
+
+    ``here`` and the covariance are those of the state before the last step.
+    """
+    model, sds, unknowns = problem.model, dict(new.sds), new.unknowns.copy()
+    for name in model.estimated:
+        if name in model.rows.blocks:
+            sds[name] = _block_sd(model, new, name, covariance, careful=careful)
+            continue
+        deviations = _deviations(problem, old, here, covariance, name)
+        weight = _prior_weight(name)
+        sds[name], moved = annotator_sd(deviations, sds[name], FIRST_SDS[name], weight)
+        if name in model.means:
+            unknowns[model.index(name)] += moved
+    share, grades = new.reversed_share, new.grades
+    if model.constrained:
+        share = reversed_share(here.posterior.reversed)
+    if len(grades) > 1:
+        expected = problem.annotators.expected_grades(new.unknowns, here.posterior, grades)
+        grades = grade_weights(grades, model.rows.grade_weights, expected)
+    return replace(new, unknowns=unknowns, sds=sds, reversed_share=share, grades=grades)
+
+
+def _block_sd(
+    model: Model, state: State, name: str, covariance: FloatArray, *, careful: bool
+) -> float:
+    where, sd = model.rows.blocks[name].where, state.sds[name]
+    values = state.unknowns[where]
+    own = covariance[where] if covariance.ndim == 1 else covariance[where, where]
+    if name == SCORES:
+        variances = own if own.ndim == 1 else np.diag(centred(own, model.component))
+        free = len(values) - int(model.component.max()) - 1
+        return next_sd(sd, values, variances, free, model.default_sd)
+    variances = own if own.ndim == 1 else np.diag(own)
+    return effect_sd(sd, values, variances, widest=1.0, careful=careful)
+
+
+def _deviations(
+    problem: Problem, state: State, here: Curvature, covariance: FloatArray, name: str
+) -> Deviations:
+    """Return how far a parameter of each annotator is from its prior mean, and how surely."""
+    model, posterior = problem.model, here.posterior
+    values = posterior.strengths if name == RELIABILITY else posterior.of(name)
+    deviation, own = posterior.deviation(values), posterior.variance(values)
+    with_constraint = np.zeros(len(own))
+    if model.constrained:
+        strengths = posterior.deviation(posterior.strengths)
+        with_constraint = problem.shares * posterior.mean(deviation * strengths)
+    variances = here.variances_of(values, with_constraint, covariance)
+    mean, hyperprior = 1.0, None
+    if name in model.means:
+        # What counts is how sure the distance from the mean is, which moves with the annotators.
+        k = model.index(name)
+        mean, (centre, sd) = float(state.unknowns[k]), MEAN_PRIORS[name]
+        hyperprior = mean - centre, sd
+        if covariance.ndim > 1:
+            none, along = np.zeros(model.size), np.ascontiguousarray(covariance[k])
+            with_mean = here.tape.forms(posterior.weights * deviation, none, along)[1]
+            of_mean = covariance[k, k]
+        else:
+            pulls = next(each.pulls for each in here.tape.means if each.index == k)
+            with_mean, of_mean = covariance[k] * posterior.mean(deviation * pulls), covariance[k]
+        variances = np.maximum(variances - 2.0 * with_mean + of_mean, 1e-12)
+    return Deviations(posterior.mean(values) - mean, own, variances, hyperprior)
+
+
+def _prior_weight(name: str) -> float:
+    return RELIABILITY_PRIOR if name == RELIABILITY else PARAMETER_PRIOR
+
+
+def _change(old: State, new: State) -> float:
+    """Return the largest change of a standard deviation, and of shares and weights of grades."""
+    sds = [abs(new.sds[name] - sd) / (sd + _SMALL) for name, sd in old.sds.items()]
+    pairs = zip(old.grades, new.grades, strict=True)
+    grades = [abs(log(after / before)) for before, after in pairs]
+    return max(*sds, *grades, abs(new.reversed_share - old.reversed_share))
+
+
+def _anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
+    """Return the coordinates at which the updates of the last points cancel best.
+
+    Examples
+    --------
+    Updates that halve the distance from 1 lead there:
+
+    >>> _anderson([(np.zeros(1), np.full(1, 0.5)), (np.full(1, 0.5), np.full(1, 0.75))])
+    array([1.])
+    """
+    points, images = (np.array(each) for each in zip(*path, strict=True))
+    last = images[-1]
+    if len(points) > 1:
+        steps = images - points
+        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
+        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
+    return np.asarray(last)

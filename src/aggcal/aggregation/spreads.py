@@ -1,0 +1,288 @@
+r"""Standard deviations of what items, contexts and annotators differ in.
+
+They are estimated as a fit goes on. Each function takes a posterior under the standard deviations so far, and returns a better one: the
+update of expectation and maximisation (EM), or MacKay's, which goes to the same end in fewer
+steps,
+
+    σ² ← (Σ x² + prior) / (degrees of freedom − Σ Var x / σ² + prior).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, dot, sums
+
+LOG_SD = 1.0
+"""Prior sd of log σ of the scores, σ over its default: spreads of a third and of three times the
+default are within reach of five items; where answers never clash, it keeps σ from running away."""
+FIRST_RELIABILITY_SD = 0.5
+"""Sd of the reliabilities before anybody has judged: about what real studies show."""
+RELIABILITY_PRIOR, PARAMETER_PRIOR = 10.0, 5.0
+"""Annotators that the default sd of the reliabilities counts as, and of positions and the readiness
+to tie. Without it the estimate is 0 in half of the studies with five judgments each, and intervals
+of 90% cover 50% (measured)."""
+REVERSED_PRIOR = (2.0, 20.0)
+"""Beta prior of the share of reversed annotators: 1 in 20 where annotators have said little."""
+LEAST_SD = 0.05
+"""Smallest sd of an annotator's parameter or an effect: below it, nobody could see it."""
+_LARGEST_SD = 3.0
+"""Largest sd of an annotator's parameter."""
+_LEAST_SCORE_SD, _LARGEST_SCORE_SD = 1e-3, 1e3
+"""Of the default: beyond, rounding decides."""
+_STEP = 3.0
+"""Factor by which σ² moves at most in an update."""
+_EFFECT_STEP = 9.0
+"""The same of effects, which often go to 0."""
+_LITTLE = 0.1
+"""Share of the scores that the data must determine for MacKay's update, which is fast but wrong
+where they determine next to nothing; below, the end of EM's, each of which goes nowhere. Also the
+sd of effects below which careful updates, which take for ever to reach 0, are not used."""
+_BISECTIONS = 30
+_UPDATES, _SAME = 50, 1e-6
+"""Updates of an annotators' sd that are carried out at once at most, its mean moving along, and the
+relative change at which they have ended."""
+_LEAST_LEFT, _ROUNDING = 0.1, 1e-30
+"""Least share of an annotator's precision that a wider prior leaves; a variance as good as 0."""
+_LONGEST = 1.0
+"""Largest change of a mean in an update: likelihoods are nearly straight beyond it."""
+_UNUSED = 0.5
+"""Answers that a strength which nobody used counts as."""
+
+
+def next_sd(
+    sigma: float, scores: FloatArray, variances: FloatArray, free: int, default: float
+) -> float:
+    """Return a better estimate of the sd of the scores: s_i ~ N(0, σ²), log σ/default ~ N(0, 1).
+
+    Parameters
+    ----------
+    sigma
+        The sd so far.
+    scores, variances
+        Posterior means under it, and their variances.
+    free
+        Scores less connected components, whose means are conventions.
+    default
+        The default sd.
+
+    Examples
+    --------
+    Scores that are known exactly have the sd that they show:
+
+    >>> sd, scores = 1.0, 2.0 * np.random.default_rng(0).standard_normal(10_000)
+    >>> for _ in range(9):
+    ...     sd = next_sd(sd, scores, np.zeros(10_000), 9_999, 1.0)
+    >>> bool(abs(sd / scores.std() - 1.0) < 1e-3)
+    True
+    """
+    square, at_most = dot(scores, scores), free + log(sigma / default) / LOG_SD**2
+    degrees_of_freedom = at_most - float(variances.sum()) / sigma**2
+    if degrees_of_freedom <= _LITTLE * free:
+        return within(_end_of_em(sigma, scores, variances, free, default), default)
+    limits = sigma**2 / _STEP, sigma**2 * _STEP
+    return within(float(np.sqrt(np.clip(square / degrees_of_freedom, *limits))), default)
+
+
+def _end_of_em(
+    sigma: float, scores: FloatArray, variances: FloatArray, free: int, default: float
+) -> float:
+    """Return where the updates of expectation and maximisation end, within a longest step.
+
+    Each item's judgments are taken to say the same of it whatever the sd is.
+    """
+    information = np.maximum(1.0 / variances - sigma**-2, 0.0)
+
+    def rises(new: float) -> bool:
+        """Whether an update at this sd leads to a larger one."""
+        under = 1.0 / (information + new**-2)
+        moments = dot(scores, (under / variances) ** 2 * scores) + float(under.sum())
+        return moments > new**2 * max(free + log(new / default) / LOG_SD**2, 0.1 * free)
+
+    upwards = rises(sigma)
+    low, high = 0.0, 0.5 * log(_STEP)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        if rises(sigma * exp(middle if upwards else -middle)) == upwards:
+            low = middle
+        else:
+            high = middle
+    return sigma * exp(low if upwards else -low)
+
+
+def within(sigma: float, default: float) -> float:
+    """Keep the sd of scores within what can be computed."""
+    return min(max(sigma, _LEAST_SCORE_SD * default), _LARGEST_SCORE_SD * default)
+
+
+def effect_sd(
+    sd: float, values: FloatArray, variances: FloatArray, *, widest: float, careful: bool
+) -> float:
+    """Return a better estimate of the sd of effects, which may be 0, under a half-normal prior.
+
+    The update is MacKay's; as that takes for ever to reach 0, it is cut short where what the data
+    alone say is most probable without any effect.
+
+    Parameters
+    ----------
+    sd
+        So far.
+    values, variances
+        The posterior under it.
+    widest
+        The scale of the prior.
+    careful
+        Whether to take the shorter steps of expectation and maximisation, to the same end:
+        MacKay's go to and fro for ever where the data hardly tell the sd.
+    """
+    square, count, trace = dot(values, values), len(values), float(variances.sum())
+    degrees_of_freedom, scale = max(count - trace / sd**2, 1e-3 * count), widest**2
+    if careful and sd > _LITTLE:
+        degrees_of_freedom, square = float(count), square + trace
+    new = sqrt(
+        0.5 * scale * (sqrt(degrees_of_freedom**2 + 4.0 * square / scale) - degrees_of_freedom)
+    )
+    low, high = sd / sqrt(_EFFECT_STEP), sd * sqrt(_EFFECT_STEP)
+    if new < sd and _vanishes(sd, values, variances):
+        new = low
+    return float(np.clip(new, max(low, LEAST_SD), max(high, LEAST_SD)))
+
+
+def _vanishes(sd: float, values: FloatArray, variances: FloatArray) -> bool:
+    """Whether the data alone are most probable with no effects: their slope at 0 and up to sd."""
+    information = np.maximum(1.0 / variances - sd**-2.0, 0.0)
+    pull = np.square(values / variances)
+    for square in sd**2 * np.array([0.0, 0.1, 0.3, 1.0]):
+        shrunk = 1.0 + square * information
+        if float((pull / shrunk**2 - information / shrunk).sum()) > 0.0:
+            return False
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """How far a parameter of each annotator is from its prior mean, and how surely."""
+
+    means: FloatArray
+    """Posterior means less the prior mean."""
+    own: FloatArray
+    """Posterior variances, the unknowns fixed."""
+    variances: FloatArray
+    """The same, the unknowns uncertain."""
+    hyperprior: tuple[float, float] | None = None
+    """How far the prior mean is above its own prior's, and the sd of that; None: it is known."""
+
+    def under(self, old: float, new: float) -> tuple[Deviations, float]:
+        """Return the same under another sd of the prior, and how far the prior mean then moves.
+
+        Posteriors are taken as normal, and the prior mean is the one that is then most probable.
+        """
+        # Who has judged very much may be known to rounding.
+        precision = 1.0 / np.maximum(self.own, _ROUNDING)
+        changed = np.maximum(precision + (new**-2 - old**-2), _LEAST_LEFT * precision)
+        by, moved = precision / changed, 0.0
+        means, own = by * self.means, by * self.own
+        if self.hyperprior is not None:
+            (above, sd), left = self.hyperprior, np.maximum(1.0 - own / new**2, 0.0)
+            ratio = (new / sd) ** 2
+            moved = (float(means.sum()) - ratio * above) / (float(left.sum()) + ratio)
+            means = means - moved * left
+        variances = own + by**2 * (self.variances - self.own)
+        return Deviations(means, own, variances, self.hyperprior), moved
+
+
+def annotator_sd(
+    deviations: Deviations, sd: float, default: float, weight: float
+) -> tuple[float, float]:
+    """Return a better estimate of the sd of an annotators' parameter.
+
+    And how far their mean moves with it, where it is unknown: many updates are then carried out at
+    once, as each of them alone moves the mean, and by little.
+
+    Parameters
+    ----------
+    deviations
+        Of the annotators, under the sd so far.
+    sd
+        That.
+    default, weight
+        The sd before anybody has judged, and how many annotators it counts as.
+    """
+    low, high = np.clip(np.array([sd / sqrt(_STEP), sd * sqrt(_STEP)]), LEAST_SD, _LARGEST_SD)
+    several = deviations.hyperprior is not None
+    new, here, m = sd, deviations, len(deviations.means)
+    first = moved = 0.0
+    if several:
+        here, first = deviations.under(sd, sd)
+    for _ in range(_UPDATES if several else 1):
+        square, trace = dot(here.means, here.means), float(here.variances.sum())
+        degrees_of_freedom = max(weight + m - 1 - trace / new**2, 0.5 * weight)
+        before, new = new, sqrt((weight * default**2 + square) / degrees_of_freedom)
+        new = float(np.clip(new, low, high))
+        if abs(new - before) < _SAME * before:
+            break
+        if several:
+            here, moved = deviations.under(sd, new)
+    return new, float(np.clip(moved - first, -_LONGEST, _LONGEST))
+
+
+def reversed_share(probabilities: FloatArray) -> float:
+    """Return the share of annotators who answer the other way round, from how probably each does.
+
+    Examples
+    --------
+    >>> round(reversed_share(np.zeros(0)), 3), round(reversed_share(np.ones(10)), 3)
+    (0.05, 0.367)
+    """
+    a, b = REVERSED_PRIOR
+    return float((probabilities.sum() + a - 1.0) / (len(probabilities) + a + b - 2.0))
+
+
+def grade_weights(
+    weights: tuple[float, ...], answered: FloatArray, expected: FloatArray
+) -> tuple[float, ...]:
+    """Return better weights of the strengths of answers, the first one 1.
+
+    Each is multiplied by the number of such answers over what was expected.
+
+    Examples
+    --------
+    >>> grade_weights((1.0, 1.0), np.array([10.0, 20.0]), np.array([15.0, 15.0]))[1]
+    1.9523809523809523
+    """
+    ratio = (answered + _UNUSED) / (expected + _UNUSED)
+    return tuple((np.array(weights) * ratio / ratio[0]).tolist())
+
+
+def about_mean(covariance: FloatArray, *, overwrite: bool = False) -> FloatArray:
+    """Return the covariance of scores about the mean of all, in place where it may be overwritten.
+
+    Examples
+    --------
+    >>> about_mean(np.eye(2))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    mean = covariance.mean(axis=0)
+    centred = covariance if overwrite else np.empty_like(covariance)
+    np.subtract(covariance, (mean - mean.mean())[:, None], out=centred)
+    centred -= mean
+    return centred
+
+
+def centred(covariance: FloatArray, component: IntArray) -> FloatArray:
+    """Return the covariance of scores about the mean of their connected component."""
+    count = np.bincount(component).astype(np.float64)
+    components = len(count)
+    if components == 1:
+        return about_mean(covariance)
+    rows = np.zeros((components, len(component)))
+    np.add.at(rows, component, covariance)
+    rows /= count[:, None]
+    both = np.stack([sums(component, row, components) for row in rows]) / count
+    return np.asarray(
+        covariance - rows[component] - rows[component].T + both[np.ix_(component, component)]
+    )
