@@ -144,6 +144,13 @@ class NativeTape(Tape):
         starts = self.rows.starts
         return cores(), m, nodes, starts, self._blocks, len(pulls), channels.table, pulls
 
+    def _curves(self) -> list[SingleArray]:
+        return [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
+
+    def _by_index(self) -> list[Mean]:
+        """Return the unknown means in the order of the last unknowns, which they are."""
+        return sorted(self.means, key=lambda mean: mean.index)
+
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk pulls_k of each row, through a channel."""
         flow = np.zeros(len(self.rows))
@@ -194,19 +201,32 @@ class NativeTape(Tape):
         total, responses = np.zeros(self.size), np.zeros_like(self.weights)
         for mean in self.means:
             responses += mean.pulls * vector[mean.index]
-        curves = [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
-        rest = curves, self.weights, _doubles(vector), responses, self.size, total
+        rest = self._curves(), self.weights, _doubles(vector), responses, self.size, total
         _call("product", *self._responses(), *rest)
         for mean in self.means:
             complete = mean.curve * vector[mean.index]
             total[mean.index] = complete + float((responses * mean.pulls).sum())
         return total
 
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Return the observed and the complete information as matrices."""
+        both = np.zeros((2, self.size, self.size))
+        means = self._by_index()
+        extra = np.stack([mean.pulls for mean in means], axis=2) if means else None
+        rest = self._curves(), self.weights, self.size, len(means), extra, both
+        _call("dense", *self._responses(), *rest)
+        complete, missing = both
+        for mean in means:
+            complete[mean.index, mean.index] = mean.curve
+        missing += missing.T
+        np.fill_diagonal(missing, 0.5 * missing.diagonal())
+        return complete - missing, complete
+
     def forms(
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
-        m, means = len(self.weights), sorted(self.means, key=lambda mean: mean.index)
+        m, means = len(self.weights), self._by_index()
         extra = np.zeros((m, len(means)))
         for k, mean in enumerate(means):
             extra[:, k] = (values * mean.pulls).sum(axis=1)
