@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
+    from aggcal.aggregation.from_features import BARCW, GPPL, RankSVM
+    from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
+    from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
     from aggcal.assessment.explaining import explain
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     )
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
-    from aggcal.models.general.terms import Terms
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
@@ -70,7 +71,8 @@ _HOMES = {
     "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
-    "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
+    "aggregation.from_features": ("BARCW", "GPPL", "RankSVM"),
+    "aggregation.methods": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
     "aggregation.protocols": ("Aggregator",),
     "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
@@ -94,7 +96,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
-    "models.general.terms": ("Terms",),
+    "aggregation.terms": ("Terms",),
     "models.priors": ("Prior",),
     "simulation": ("simulate",),
 }

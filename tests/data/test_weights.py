@@ -12,7 +12,7 @@ from aggcal._core.kernels import threads
 from aggcal.aggregation.general.choice import Chosen, position_evidence
 from aggcal.data.warnings import weight_warnings
 from aggcal.data.weights import Tally, heavy
-from aggcal.models.general.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN
 
 ROWS, ITEMS, PEOPLE = 400, 8, 6
 

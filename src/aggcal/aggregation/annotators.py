@@ -21,9 +21,10 @@ from aggcal.aggregation.families import (
     HONESTY,
     RELIABILITY,
     Adjacent,
+    Advantage,
     Family,
     Terms,
-    root_information,
+    information_roots,
 )
 from aggcal.aggregation.rows import GAP, Rows
 from aggcal.aggregation.tape import Tape
@@ -73,7 +74,7 @@ class Normal:
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:
         """Return where to look for modes: reversed, one would know next to nothing."""
-        theta = np.array(self.means)
+        theta = self.means.copy()
         if RELIABILITY in names:
             k = names.index(RELIABILITY)
             # The scale constraint may put means where nobody who has judged much is.
@@ -161,7 +162,8 @@ class Posterior:
 
     def of(self, name: str) -> FloatArray:
         """Return the nodes of a parameter, annotators by nodes."""
-        return np.asarray(self.nodes[:, :, self.names.index(name)])
+        nodes: FloatArray = self.nodes[:, :, self.names.index(name)]
+        return nodes
 
     def part(self, annotators: slice) -> Posterior:
         """Return that of some annotators."""
@@ -177,11 +179,13 @@ class Posterior:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Return the posterior mean of what is given at nodes."""
-        return np.asarray((self.weights * values).sum(axis=1))
+        mean: FloatArray = (self.weights * values).sum(axis=1)
+        return mean
 
     def deviation(self, values: FloatArray) -> FloatArray:
         """Return values less their posterior mean."""
-        return np.asarray(values - self.mean(values)[:, None])
+        deviation: FloatArray = values - self.mean(values)[:, None]
+        return deviation
 
     def variance(self, values: FloatArray) -> FloatArray:
         """Return the posterior variance of what is given at nodes."""
@@ -193,7 +197,8 @@ class Posterior:
         if self.halves == 1:
             return np.zeros(len(self.weights))
         half = self.weights.shape[1] // 2
-        return np.asarray(self.weights[:, half:].sum(axis=1))
+        probability: FloatArray = self.weights[:, half:].sum(axis=1)
+        return probability
 
 
 def cubature(parameters: int) -> tuple[FloatArray, FloatArray]:
@@ -249,13 +254,19 @@ class Annotators:
         return cubature(len(self.family.names))
 
     # ---------------------------------------------------------------- rules
-    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
-        """Everybody has γ = 1 and nothing of their own."""
-        if grades is not None:
-            self.family = replace(self.family, law=Adjacent(grades))
-        terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
-        none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
-        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
+        self._weigh(grades)
+        known = {} if reliabilities is None else {RELIABILITY: self.rows.per_row(reliabilities)}
+        terms = self.family.terms(self._moved(unknowns), known, self.rows.answers)
+        nobody = np.empty((0, len(self.rows)), like=terms.loss)
+        pulls = dict.fromkeys(self.family.channels, nobody)
+        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, pulls)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -290,34 +301,34 @@ class Annotators:
         parameter an annotator.
         """
         rows, names, m = self.rows, self.family.names, len(theta)
-        weight, gap, by_row = rows.answers.weight, rows.channels[GAP].gather(unknowns), None
+        weight, gap = rows.answers.weight, rows.channels[GAP].gather(unknowns)
         by_row = rows.per_row(theta) if names else theta
-        _, roots = root_information(self.family, gap, by_row)
+        in_gap, *in_theta = information_roots(self.family, gap, by_row)
         terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
-        curve, value = {(GAP, GAP): weight * roots[GAP] ** 2}, float(terms.loss.sum())
+        curve, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
         nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
         tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: np.empty((0, len(rows)))})
         if prior is None:
             return tape, nobody
-        precision = rows.by_annotator(weight * roots[names[0]] ** 2)
+        precision = rows.by_annotator(weight * in_theta[0] ** 2)
         precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
         off = np.outer(precision**-0.5, [1.0, -1.0])
-        tape.pulls = {GAP: -weight * roots[GAP] * roots[names[0]] * rows.per_row(off).T}
+        tape.pulls = {GAP: -weight * in_gap * in_theta[0] * rows.per_row(off).T}
         tape.weights = np.full((m, 2), 0.5)
         nodes = (theta[:, None] + off)[:, :, None]
         return tape, replace(nobody, names=names, nodes=nodes, weights=tape.weights)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
-        if point.grades is not None:
-            self.family = replace(self.family, law=Adjacent(point.grades))
+        self._weigh(point.grades)
         rows, names, prior = self.rows, self.family.names, point.prior
         points, point_weights = self.rule
         share, each, m = point.reversed_share, len(points), rows.n_annotators
         signs = (1.0,) if share is None else (1.0, -1.0)
         log_shares = (0.0,) if share is None else (log(1.0 - share), log(share))
-        nodes = np.zeros((m, each * len(signs), len(names)))
-        logs = np.full((m, each * len(signs)), -np.inf)
+        like = point.unknowns
+        nodes = np.zeros((m, each * len(signs), len(names)), like=like)
+        logs = np.zeros(nodes.shape[:2], like=like) - np.inf
         spread, looked = self._spread(point), list[Terms]()
         for half, sign in enumerate(signs):
             mode = self._mode(spread, prior, sign, point.close)
@@ -325,7 +336,7 @@ class Annotators:
             width = prior.log_constant - 0.5 * np.linalg.slogdet(mode.bend)[1]
             for t, (off, weight) in enumerate(zip(points, point_weights, strict=True)):
                 k = half * each + t
-                theta = np.clip(mode.theta + root @ off, *self.bounds)
+                theta = np.clip(mode.theta + root @ np.asarray(off, like=root), *self.bounds)
                 terms = self._terms(spread, theta, sign)
                 logs[:, k] = log_shares[half] - rows.by_annotator(terms.loss)
                 logs[:, k] -= prior.terms(theta)[0]
@@ -349,7 +360,7 @@ class Annotators:
         force = {name: -(by_row * pulls[name]).sum(axis=0) for name in channels}
         pairs = [pair for pair in looked[0].bend if not {*pair} & {*names}]
         curve = {
-            pair: np.asarray(sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True)))
+            pair: sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True))
             for pair in pairs
         }
         return Tape(rows, -evidence, force, curve, pulls, weights), posterior
@@ -359,15 +370,21 @@ class Annotators:
     ) -> FloatArray:
         """Return the weight of each strength of answer that is to be expected."""
         rows, law, moved = self.rows, Adjacent(grades), self._moved(unknowns)
+        family = Advantage(self.family.names, law, self.family.channels)
         expected = np.zeros(len(grades))
         for k in range(posterior.weights.shape[1]):
             theta = dict(zip(posterior.names, rows.per_row(posterior.nodes[:, k]).T, strict=True))
-            eta, nu = self.family.advantage(moved, theta)
+            eta, nu = family.advantage(moved, theta)
             share = rows.per_row(posterior.weights[:, k]) * rows.answers.weight
             expected += [float(share @ level) for level in law.levels(eta, nu)]
         return expected
 
     # ---------------------------------------------------------------- one annotator's problem
+    def _weigh(self, grades: tuple[float, ...] | None) -> None:
+        """Take over the weights of the strengths of answers."""
+        if grades is not None:
+            self.family = Advantage(self.family.names, Adjacent(grades), self.family.channels)
+
     def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:
         channels = self.rows.channels
         return {name: channels[name].gather(unknowns) for name in self.family.channels}
@@ -402,7 +419,7 @@ class Annotators:
         value, slope, curvature = prior.terms(theta)
         turn = {name: sign if name == RELIABILITY else 1.0 for name in names}
         slopes = [turn[name] * rows.by_annotator(terms.slope[name]) for name in names]
-        bend = np.zeros((rows.n_annotators, len(names), len(names)))
+        bend = np.zeros((rows.n_annotators, len(names), len(names)), like=theta)
         for i, one in enumerate(names):
             for j, two in enumerate(names[i:], i):
                 both = turn[one] * turn[two] * rows.by_annotator(terms.bend[one, two])

@@ -15,8 +15,8 @@ from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
+from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.protocols import Quantifier
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import (
@@ -410,7 +410,7 @@ class Consensus:
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
             "position_evidence": self.position_evidence,
-            "terms": None if self.effects is None else self.effects.to_dict(),
+            "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
         }
 

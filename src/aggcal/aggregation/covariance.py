@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.solve.prior_sd import about_mean, centred
 
 MOST_DENSE = 3000

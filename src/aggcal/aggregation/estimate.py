@@ -25,14 +25,14 @@ from aggcal.aggregation.covariance import (
     SolvedCovariance,
 )
 from aggcal.aggregation.empirical import Fit, Model
-from aggcal.aggregation.families import root_information
+from aggcal.aggregation.families import information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
+from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
-from aggcal.aggregation.rows import GAP, SCORES, pooled, win_rows
-from aggcal.aggregation.rows import Answers as Weights
+from aggcal.aggregation.rows import GAP, SCORES
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
@@ -197,10 +197,10 @@ class Quantify:
 
     def _at_mode(self, own: Likelihood, consensus: Consensus) -> Fit:
         """Return the posterior at a joint mode: that of its expected information."""
-        rows = win_rows(self.judgments.on_one_machine("errors of a joint mode"))
-        theta = self._theta(consensus.reliabilities) if own.family.names else np.ones(1)
+        rows = mode_rows(self.judgments)
+        theta = self._theta(consensus.reliabilities)
         model = Model(
-            rows if own.family.names else pooled(rows),
+            rows,
             own.family,
             np.zeros(len(consensus.scores), dtype=np.int64),
             fixed=frozenset({SCORES}),
@@ -255,10 +255,12 @@ class Quantify:
         own: object = self.aggregator
         if not isinstance(own, Likelihood):
             return None
-        theta, names = self._theta(consensus.reliabilities), own.family.names
+        theta = self._theta(consensus.reliabilities)
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
-        left, roots = root_information(own.family, gap, theta[judgments.annotator])
+        by_row = theta[judgments.annotator]
+        left = np.exp(-win_terms(own.family, gap, by_row).loss)
         left = np.clip(left, _CERTAIN, 1.0 - _CERTAIN)
+        in_gap, *in_theta = information_roots(own.family, gap, by_row)
         # Ties count as half a win for each side: they are as frequent for every question.
         tie = judgments.outcome == _TIE
         share = float(judgments.count @ tie) / judgments.n_judgments
@@ -272,15 +274,15 @@ class Quantify:
             judgments.right[row],
             weight,
             (residual / np.sqrt(variance))[row],
-            (smaller * roots[GAP])[row],
+            (smaller * in_gap)[row],
         )
-        if not names:
+        if not in_theta:
             return answers
         mean, sd = own.parameter_prior(consensus)
         side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # a reversed annotator has mean -1
         return replace(
             answers,
-            by_reliability=(smaller * roots[names[0]])[row],
+            by_reliability=(smaller * in_theta[0])[row],
             excess=theta - side * mean,
             prior_precision=sd**-2,
         )
@@ -464,7 +466,7 @@ class Quantify:
         assert isinstance(own, Likelihood)  # noqa: S101  # others cannot place
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
         typical = float(np.median(consensus.reliabilities))
-        rows, scores, sd = win_rows(judgments), np.empty(len(new)), np.empty(len(new))
+        rows, scores, sd = mode_rows(judgments), np.empty(len(new)), np.empty(len(new))
         theta = self._theta(np.where(np.isnan(known), typical, known))[rows.owner]
         for k, item in enumerate(new.tolist()):
             won = (rows.left == item) & np.isfinite(fixed[rows.right])
@@ -474,9 +476,8 @@ class Quantify:
                 refuse_apart(judgments, item)
             sign = np.where(won, 1.0, -1.0)[mine]
             other = np.where(won, fixed[rows.right], fixed[rows.left])[mine]
-            weight = rows.answers.weight[mine]
-            penalty = partial(own.penalty, consensus=consensus)
-            scores[k], sd[k] = place_item(own, penalty, sign, other, theta[mine], weight)
+            answers = sign, other, theta[mine], rows.answers.weight[mine]
+            scores[k], sd[k] = _score_against(own, consensus, *answers)
         return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
@@ -502,12 +503,10 @@ class Quantify:
             variance_of_gap[both] = covariance.gap_variance(*pairs)
         nodes, weights = self._nodes(consensus, judgments)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
-        one = Weights(np.ones(len(gap)), np.full(len(gap), 0.5), np.zeros(len(gap)))
         for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):
-            moved = {GAP: gap + point * np.sqrt(variance_of_gap)}
+            moved = gap + point * np.sqrt(variance_of_gap)
             for k in range(nodes.shape[1]):
-                theta = dict.fromkeys(own.family.names, nodes[judgments.annotator, k])
-                loss = own.family.terms(moved, theta, one).loss
+                loss = win_terms(own.family, moved, nodes[judgments.annotator, k]).loss
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
         return total
 
@@ -548,29 +547,27 @@ class Quantify:
         return values, shares
 
 
-def place_item(
-    own: Likelihood,
-    penalty: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]],
-    sign: FloatArray,
-    other: FloatArray,
-    theta: FloatArray,
-    weight: FloatArray,
+def _score_against(
+    own: Likelihood, consensus: Consensus, *answers: FloatArray
 ) -> tuple[float, float]:
-    """Return the most probable score of one item against others, and its standard deviation."""
+    """Return the most probable score of one item against others, and its standard deviation.
+
+    Of each answer: 1 if the item won and −1 if it lost, the score of the other one, the parameter
+    of the annotator, and the weight.
+    """
     from scipy.optimize import minimize_scalar
 
-    answers = Weights(weight, 0.5 * weight, np.zeros(len(weight)))
-    by_row = dict.fromkeys(own.family.names, theta)
+    sign, other, theta, weight = answers
 
-    def loss(x: float) -> float:
-        terms = own.family.terms({GAP: sign * (x - other)}, by_row, answers)
-        return float(terms.loss.sum()) + penalty(np.array([x]))[0]
+    def loss(score: float) -> float:
+        terms = win_terms(own.family, sign * (score - other), theta)
+        return float(weight @ terms.loss) + own.penalty(np.array([score]), consensus)[0]
 
     bound = 10.0 * link_of(own.link).sd + float(np.abs(other).max())
     best = float(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x)
-    _, roots = root_information(own.family, sign * (best - other), theta)
-    precision = float(weight @ np.square(roots[GAP]))
-    precision += float(penalty(np.array([best]))[2][0])
+    root = information_roots(own.family, sign * (best - other), theta)[0]
+    precision = float(weight @ np.square(root))
+    precision += float(own.penalty(np.array([best]), consensus)[2][0])
     return best, max(precision, 1e-300) ** -0.5
 
 

@@ -10,9 +10,9 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
 from aggcal.aggregation.solve.reweighting import fit_weighted
 from aggcal.aggregation.start import Progress, not_converged

@@ -10,8 +10,9 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.empirical import Fit, Model, Problem, State
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Mixture
+from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.rows import SCORES, win_rows
+from aggcal.aggregation.rows import SCORES
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged
@@ -79,7 +80,7 @@ def as_fit(aggregator: Any, judgments: AnyJudgments, fit: MarginalFit) -> Fit:
         family, beta = replace(family, logit=True), (aggregator.alpha, aggregator.beta)
     names = (SCORES, *family.names)
     model = Model(
-        win_rows(judgments.on_one_machine("errors")),
+        mode_rows(judgments),
         family,
         old.component,
         default_sd=old.default_sd,

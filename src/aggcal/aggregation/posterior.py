@@ -33,10 +33,9 @@ from aggcal.aggregation.covariance import (
 )
 from aggcal.aggregation.empirical import Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import HONESTY, Mixture
-from aggcal.aggregation.native import annotators_of
+from aggcal.aggregation.newton import Convergence, conjugate_gradients
 from aggcal.aggregation.rows import SCORES
-from aggcal.aggregation.solve.linear import conjugate_gradients
-from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.shards import annotators_of
 from aggcal.aggregation.spreads import LOG_SD, centred
 from aggcal.aggregation.uncertainty import Scale
 

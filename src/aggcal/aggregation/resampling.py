@@ -11,10 +11,10 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import Covariance, DenseCovariance
+from aggcal.aggregation.terms import counts_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.models.general.facts import facts_of
 from aggcal.models.priors import Prior
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
@@ -64,7 +64,7 @@ def bootstrap(
 
 def n_contexts(judgments: AnyJudgments) -> int:
     """Return how many contexts there are; 0 where none are known."""
-    return facts_of(judgments.local or judgments).n_contexts
+    return counts_of(judgments).contexts
 
 
 def _drawn_contexts(

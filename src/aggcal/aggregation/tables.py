@@ -15,8 +15,8 @@ from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.ties import snapped
 
 if TYPE_CHECKING:
+    from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.disagreement import Camps
 
 
 def item_columns(consensus: Consensus) -> Columns:

@@ -10,7 +10,7 @@ from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.covariance import MOST_DENSE, independent
-from aggcal.aggregation.solve.linear import upper_factor
+from aggcal.aggregation.newton import upper_factor
 from aggcal.calibration.draws import DRAWS, NULL, Knowledge, axes_of, means_pushed
 
 _TOSSES, _FEWER = 1000, 2.0 / 3.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.text import brief
+from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.errors import OptionError, check_choice
 from aggcal.registry import TIES, limits
 from aggcal.registry.literals import SimulatedTies
@@ -184,11 +185,6 @@ class Drawn:
         chance
             Uniform random numbers, which decide about the side.
         """
-        from aggcal.models.general.outcomes import (
-            adjacent_probabilities,
-            rao_kupper_probabilities,
-        )
-
         annotator, first, second = asked
         advantage = reliability[annotator] * (gap + self.gap(first, second))
         advantage += self.lean(annotator, first, second)
@@ -197,11 +193,8 @@ class Drawn:
             ready = ready + self.tie_context[self.context]
         ready = ready if terms.ties != "none" else np.full(len(advantage), -np.inf)
         grades = np.array(_GRADES[: terms.grades])
-        if terms.ties == TIES[2]:
-            chances = rao_kupper_probabilities(advantage, ready)
-        else:
-            chances = adjacent_probabilities(advantage, ready, grades)
-        left, _, tie = chances.T
+        law = RaoKupper() if terms.ties == TIES[2] else Adjacent(tuple(grades.tolist()))
+        left, _, tie = law.probabilities(advantage, ready).T
         side = np.where(chance < left, 1, np.where(chance < left + tie, 0, -1))
         if terms.grades == 1:
             return side

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import ConvergenceWarning
-from aggcal.models.general.terms import Terms
+from aggcal.aggregation.terms import Terms
 from aggcal.simulation import SimulatedTerms, simulate
 
 Rows = list[tuple[str, ...]]

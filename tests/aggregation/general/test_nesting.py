@@ -12,7 +12,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.models.general.annotators import POSITION, READINESS
-from aggcal.models.general.terms import PLAIN, Terms
+from aggcal.aggregation.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, simulate
 
 TIES_AND_SIDES = SimulatedTerms(ties="davidson", position=0.4, position_sd=0.4)

@@ -13,7 +13,7 @@ from aggcal.aggregation.effects import AnnotatorEffect
 from aggcal.aggregation.general.choice import Chosen, position_evidence
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.data.control import Control
-from aggcal.models.general.terms import PLAIN, Terms
+from aggcal.aggregation.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.models.general.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN
 
 
 def thin(

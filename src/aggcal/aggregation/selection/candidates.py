@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.aggregation.general.choice import graded, has_ties
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms, graded, has_ties
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, did_you_mean
-from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.registry import BTL, CROWD_BT, CROWD_TCV, EQUAL, METHODS, MethodInfo
 
 TERMS = ("ties", "position", "context", "categories")

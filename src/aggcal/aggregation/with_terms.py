@@ -1,0 +1,252 @@
+"""Fits with terms beside items and reliabilities, and the uncertainty of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.text import brief
+from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.covariance import DenseCovariance, independent
+from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart, refuse_pieces
+from aggcal.aggregation.posterior import FitCovariance
+from aggcal.aggregation.protocols import RowForces
+from aggcal.aggregation.robust import Answers
+from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES
+from aggcal.aggregation.terms import ChosenTerms, model_of, weights_are_counts
+from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
+
+_VANISHING = (1.0, 10.0, 100.0, 1e4)
+"""Sds of priors that get weaker, each fit beginning where the last one ended: the widest moves
+nothing by more than a hundred-millionth of itself, and still holds what the data leave free."""
+_FAR_OUT = 15.0
+"""Size of a score or an effect beyond which it is taken to run away."""
+_CERTAIN = 1e-12
+"""A variance of an answer below which it says nothing."""
+
+
+def fit_terms(
+    judgments: AnyJudgments,
+    chosen: ChosenTerms,
+    begin: Callable[[Model], State],
+    *,
+    fixed: frozenset[str] = frozenset(),
+    on_iteration: Progress | None = None,
+) -> Effects:
+    """Fit judgments with further terms, annotators' parameters integrated out.
+
+    What is controlled for, camps and an axis are added to a fit without them.
+
+    Parameters
+    ----------
+    judgments, chosen
+        What was judged, and the terms.
+    begin
+        Returns where to begin with a model: a fit without terms.
+    fixed
+        Names of standard deviations that are known.
+    on_iteration
+        Called with the iteration and what still moves.
+    """
+
+    def run(model: Model, state: State) -> Fit:
+        return fit(Problem(model), state, on_iteration)
+
+    first = replace(chosen, bridge=False, camps="", control=None)
+    model = model_of(judgments, first, fixed=fixed)
+    result, uncontrolled, camps, by_camp = run(model, begin(model)), None, None, None
+    if chosen.control is not None:
+        uncontrolled, first = result.scores, replace(first, control=chosen.control)
+        model = model_of(judgments, first, fixed=fixed)
+        result = run(model, continued(model, result))
+    if chosen.camps:
+        local = judgments.on_one_machine("looking for camps")
+        rows = model.rows
+        if not weights_are_counts(local):
+            rows = model_of(local, first, answers=True).rows
+        camps = find_camps(rows, result)
+        if len(camps.scores):
+            by_camp = fit_by_camp(local, first, camps, result, run)
+            camps = by_camp.described(camps)
+        chosen = replace(chosen, bridge=chosen.camps == "auto" and by_camp is None)
+    if chosen.bridge:
+        result = fit_axis(model_of(judgments, chosen, fixed=fixed), result, run)
+    # Refits keep what was decided, and do not look for camps again.
+    return Effects(judgments, replace(chosen, camps=""), result, uncontrolled, camps, by_camp)
+
+
+def fit_alike(
+    judgments: AnyJudgments,
+    chosen: ChosenTerms,
+    scores: FloatArray,
+    score_sd: float | None,
+    *,
+    fixed: bool,
+    on_iteration: Progress | None = None,
+) -> Effects:
+    """Fit judgments of annotators who are alike with further terms: one readiness, one position.
+
+    Parameters
+    ----------
+    judgments, chosen
+        What was judged, and the terms.
+    scores
+        To begin with.
+    score_sd, fixed
+        Sd of the prior of the scores, and whether it is known; None is no prior at all.
+    on_iteration
+        Called with the iteration and what still moves.
+    """
+    uncontrolled = None
+    if chosen.control is not None:
+        without, uncontrolled = replace(chosen, control=None), scores
+        if not without.plain:
+            before = fit_alike(
+                judgments, without, scores, score_sd, fixed=fixed, on_iteration=on_iteration
+            )
+            scores = uncontrolled = before.fit.scores
+    model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixed else ()))
+    if score_sd is None:
+        result = _likelihood_maximum(model, chosen, scores, on_iteration)
+    else:
+        result = fit(Problem(model), model.first_state(scores, {SCORES: score_sd}), on_iteration)
+    return Effects(judgments, chosen, result, uncontrolled)
+
+
+def _likelihood_maximum(
+    model: Model, chosen: ChosenTerms, scores: FloatArray, on_iteration: Progress | None
+) -> Fit:
+    """Return the maximum-likelihood estimate, approached by priors that get weaker."""
+    if chosen.cells:
+        raise OptionError(
+            "effects of contexts and scores by category need a prior; use one (the default), "
+            "or leave --context-effects and --by out."
+        )
+    model = replace(model, fixed=frozenset({SCORES}))
+    state = model.first_state(scores)
+    for sd in _VANISHING:
+        wide = dict.fromkeys((SCORES, COMMON_POSITION, CONTEXT_READINESS), sd)
+        wide[CONTROL] = max(sd, FIRST_SDS[CONTROL])
+        sds = {name: wide.get(name, value) for name, value in state.sds.items()}
+        result = fit(Problem(model), replace(state, sds=sds), on_iteration)
+        state = result.state
+        if _ran_away(result):
+            break
+    return result
+
+
+def _ran_away(result: Fit) -> bool:
+    return float(np.abs(result.state.unknowns).max(initial=0.0)) > _FAR_OUT
+
+
+def no_maximum(result: Fit) -> list[AggcalWarning]:
+    """Say that a maximum-likelihood estimate does not exist, where it runs away."""
+    if not _ran_away(result):
+        return []
+    return [
+        NoMaximumWarning(
+            "The maximum-likelihood estimate does not exist: scores or effects grow without "
+            "bound, because the judgments never contradict them.",
+            "Use a prior (the default), or collect judgments that contradict these.",
+            title="There is no maximum-likelihood estimate",
+            why="Scores or effects grow without bound, because the judgments never contradict "
+            "them.",
+        )
+    ]
+
+
+def penalised(result: Fit) -> float:
+    """Return the penalised negative log-likelihood at a fit."""
+    return result.problem.prior(result.state)[0] - result.posterior.log_evidence
+
+
+@dataclass(frozen=True, eq=False)
+class QuantifyTerms(Quantify):
+    """Knows the posterior of a fit with terms."""
+
+    effects: Effects = field(kw_only=True, repr=False)
+
+    __repr__ = brief
+
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
+        """Return the covariance of scores and reliabilities."""
+        effects = self.effects
+        if consensus.prior is None:
+            refuse_pieces(self.judgments)
+        result = effects.posterior.result()
+        if effects.chosen.weights is None:
+            return result
+        covariance = effects.weighted_covariance()
+        matrix = covariance if covariance.ndim > 1 else None
+        means = independent(np.sqrt(covariance)) if matrix is None else DenseCovariance(matrix)
+        return replace(result, covariance=means, by_prior=None)
+
+    def _answers(
+        self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
+    ) -> Answers:
+        """Return what each answer tells, by its probabilities with all terms."""
+        averaged = judgments.n_judgments < MANY_JUDGMENTS
+        left, _, tie = self.effects.outcomes(judgments, averaged=averaged).T
+        # Of a logistic link the mean's derivative in γ (s_i − s_j) is the outcome's variance.
+        sd = np.sqrt(np.maximum(left + 0.25 * tie - np.square(left + 0.5 * tie), _CERTAIN))
+        residual = (judgments.outcome - left - 0.5 * tie) / sd
+        gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
+        reliability = consensus.reliabilities
+        answers = Answers(
+            judgments.annotator[row],
+            judgments.left[row],
+            judgments.right[row],
+            weight,
+            residual[row],
+            (reliability[judgments.annotator] * sd)[row],
+        )
+        if self.effects.chosen.alike or consensus.prior is None:
+            return answers
+        return replace(
+            answers,
+            by_reliability=(gap * sd)[row],
+            excess=reliability - np.sign(reliability),
+            prior_precision=consensus.prior.reliability_precision,
+        )
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:
+        """Return what each judgment does to the scores, everything beside them fixed."""
+        if self.effects.chosen.alike or self.effects.chosen.weights is not None:
+            return Quantify(self.aggregator, self.judgments).row_forces(consensus)
+        return super().row_forces(consensus)
+
+    def _placed(
+        self,
+        judgments: Judgments,
+        new: IntArray,
+        fixed: FloatArray,
+        consensus: Consensus,  # noqa: ARG002
+    ) -> tuple[FloatArray, FloatArray]:
+        """Score new items by all that was fitted: sides, ties, contexts."""
+        known, placed = np.isfinite(fixed), []
+        for item in new.tolist():
+            mine = (judgments.left == item) & known[judgments.right]
+            mine |= (judgments.right == item) & known[judgments.left]
+            if not mine.any():
+                refuse_apart(judgments, item)
+            placed.append(self.effects.score_of(judgments, item, mine))
+        scores, sd = np.array(placed).T
+        return scores, sd
+
+    def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
+        """Return the probability that each row's annotator prefers its left item: a tie is half."""
+        rows = judgments.on_one_machine("the probability of each judgment")
+        left, _, tie = self.effects.outcomes(rows).T
+        return np.asarray(left + 0.5 * tie)
+
+    def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
+        """Return the probabilities of left, right and tie for each row."""
+        return self.effects.outcomes(judgments.on_one_machine("the probability of each outcome"))
