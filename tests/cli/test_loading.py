@@ -31,7 +31,7 @@ sys.exit(start())
 """
 _NEEDLESS = (
     "aggcal.aggregation.crowd",
-    "aggcal.aggregation.from_features",
+    "aggcal.aggregation.features",
     "aggcal.aggregation.selection",
     "aggcal.datasets",
     "aggcal.engines.gpu.engine",

@@ -1,13 +1,13 @@
 """Stage 1: aggregate judgments into a consensus.
 
 - `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
-- `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where
+- `thurstone` (hra-*, btl, tcv), `crowd` and `features` are the methods; `start` says where
   they begin; `marginal` and `no_prior` are ways of fitting that several share; `adapted` calls any.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
 - `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
 - `consensus`: the result.
 
-To add a method, copy ``crowd.py`` or ``from_features.py``, and add an entry to `aggcal.registry`.
+To add a method, copy ``crowd.py`` or ``features.py``, and add an entry to `aggcal.registry`.
 """
 
 from __future__ import annotations

@@ -69,5 +69,5 @@ def by_rows(aggregator: Any) -> bool:
 
 
 def _says_how_far(aggregator: Any) -> bool:
-    by_kernel = is_a(aggregator, "aggcal.aggregation.from_features", "GPPL", "BARCW")
+    by_kernel = is_a(aggregator, "aggcal.aggregation.features", "GPPL", "BARCW")
     return by_kernel or is_a(aggregator, "aggcal.aggregation.selection", "Auto")

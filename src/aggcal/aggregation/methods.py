@@ -9,7 +9,7 @@ from aggcal.registry.literals import Estimator
 
 if TYPE_CHECKING:
     from aggcal.aggregation.crowd import CrowdBT, CrowdTCV
-    from aggcal.aggregation.from_features import BARCW, GPPL, RankSVM
+    from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.homogeneous import BTL, TCV
 
 # fmt: off
@@ -19,7 +19,7 @@ __all__ = [
 ]
 _HOMES = {
     "crowd": ("CrowdBT", "CrowdTCV"),
-    "from_features": ("BARCW", "GPPL", "RankSVM"),
+    "features": ("BARCW", "GPPL", "RankSVM"),
     "homogeneous": ("BTL", "TCV"),
 }
 # fmt: on
