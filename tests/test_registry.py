@@ -17,7 +17,7 @@ import aggcal
 import aggcal.datasets
 from aggcal import registry
 from aggcal.advice.suggest.suggestions import UNITS
-from aggcal.aggregation.selection.folds import HOLD_OUT
+from aggcal.aggregation.selection import HOLD_OUT
 from aggcal.data.acts import RANKING_WEIGHTS
 from aggcal.errors import OptionError
 from aggcal.io.formats._base import BLANKS

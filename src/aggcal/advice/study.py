@@ -144,9 +144,7 @@ _TOLD: dict[type, Callable[[Any], dict[str, Any]]] = {
 """What each kind of thing tells."""
 
 _TOLD_SELDOM: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
-    ("aggcal.aggregation.selection.comparison", "Comparison"): lambda given: {
-        "judgments": given.judgments
-    },
+    ("aggcal.aggregation.selection", "Comparison"): lambda given: {"judgments": given.judgments},
     ("aggcal.simulation", "Simulation"): lambda given: {
         "judgments": prepare(given.judgments),
         "scores": read_scores(given.scores),
