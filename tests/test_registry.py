@@ -25,7 +25,7 @@ from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.registry.names import load
 from aggcal.report.report import RENDERERS
-from aggcal.simulation.terms import TIE_MODELS, SimulatedTerms
+from aggcal.simulation import TIE_MODELS, SimulatedTerms
 
 SOURCE = Path(aggcal.__file__).parent
 EXAMPLE = Path(__file__).parent / "example_package"
