@@ -45,13 +45,12 @@ class BuildHook(BuildHookInterface):
             if page is not None:
                 build_data["shared_data"][str(page)] = "share/man/man1/aggcal.1"
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
-        sources, target = sorted(map(str, folder.glob("*.c"))), folder / "kernels.so"
-        compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+        sources, target = sorted(map(str, folder.glob("*.c*"))), folder / "kernels.so"
         wide = {level: folder / f"kernels-{level}.so" for level in _LEVELS}
         for path in wide.values():
             path.unlink(missing_ok=True)
         try:
-            _compile([*compiler, *_FLAGS], sources, target)
+            _compile(_FLAGS, sources, target)
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"aggcal: no compiled kernels ({error}); NumPy will do", file=sys.stderr)  # noqa: T201
             target.unlink(missing_ok=True)
@@ -64,7 +63,7 @@ class BuildHook(BuildHookInterface):
                 if here is not None and level != here:
                     continue  # a clone stays on its machine: each takes half a minute
                 with suppress(OSError, subprocess.CalledProcessError):
-                    _compile([*compiler, *_FLAGS, f"-march=x86-64-{level}"], sources, path)
+                    _compile([*_FLAGS, f"-march=x86-64-{level}"], sources, path)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
         build_data["pure_python"] = False
@@ -94,14 +93,22 @@ def _level(library: Path) -> str | None:
         return None
 
 
-def _compile(command: list[str], sources: list[str], target: Path) -> None:
+def _compiler(source: str) -> list[str]:
+    """Return what compiles C, or C++ and links both."""
+    variable, usual = ("CC", "cc") if source.endswith(".c") else ("CXX", "c++")
+    named = os.environ.get(variable) or sysconfig.get_config_var(variable) or usual
+    return [*shlex.split(named), *([] if variable == "CC" else ["-std=c++17"])]
+
+
+def _compile(flags: list[str], sources: list[str], target: Path) -> None:
     """Compile each source on a core of its own, and link what comes of them."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
 
-        def run(*more: str) -> None:
-            subprocess.run([*command, *more], check=True, capture_output=True)  # noqa: S603
+        def run(source: str, *more: str) -> None:
+            command = [*_compiler(source), *flags, *more]
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
 
         made = [str(Path(folder, f"{Path(source).stem}.o")) for source in sources]
-        for _ in pool.map(lambda source, to: run("-c", source, "-o", to), sources, made):
+        for _ in pool.map(lambda source, to: run(source, "-c", source, "-o", to), sources, made):
             pass  # what failed is raised here
-        run("-o", str(target), *made, "-lm")
+        run("", "-o", str(target), *made, "-lm")

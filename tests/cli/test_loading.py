@@ -30,7 +30,6 @@ from aggcal.__main__ import start
 sys.exit(start())
 """
 _NEEDLESS = (
-    "aggcal.aggregation.crowd",
     "aggcal.aggregation.from_features",
     "aggcal.aggregation.selection",
     "aggcal.datasets",
@@ -41,15 +40,11 @@ _NEEDLESS = (
     "aggcal.plot",
     "aggcal.simulation",
     "matplotlib",
-    "numpy.f2py",
-    "numpy.testing",
     "pandas",
     "polars",
     "pyarrow",
-    "scipy.linalg",
     "scipy.optimize",
     "scipy.sparse",
-    "scipy.special",
     "scipy.stats",
     "sklearn",
 )

@@ -10,7 +10,7 @@ from test_dask import client, write_parts  # noqa: F401  # a fixture
 from test_sharded import assert_same, by_mode, judged
 
 import aggcal
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import dask_asking, dask_pieces, dask_shards
 from aggcal.engines.sharded.dask import Dask

@@ -23,7 +23,7 @@ from aggcal.advice import advising
 from aggcal.advice.check import survey
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.engines.gpu.engine import GpuEngine
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.remote import RemoteJudgments

@@ -38,6 +38,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 _MOST_RANGES = 16  # that count codes apart
 _COUNTED = 200_000  # codes that one thread counts before another would be awake
 _LONG = 1 << 16  # entries from which a kernel, and threads, are worth calling
+_LARGEST_KEY = 2**62  # combinations of numbers that one integer tells apart
 _PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
 
@@ -215,6 +216,28 @@ def ordered(code: CodeArray, n_codes: int, before: IntArray | None = None) -> In
     if before is None:
         return grouped(code, n_codes)[0]
     return before[grouped(code[before], n_codes)[0]]
+
+
+def order_by(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
+    """Return the order of rows by columns of whole numbers, the first before the others.
+
+    Equal rows stay in their order.
+
+    Examples
+    --------
+    >>> order_by((np.array([1, 0, 0]), np.array([0, 2, 1])))
+    array([2, 1, 0])
+    """
+    largest, key = 1, np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        least = int(column.min(initial=0))
+        numbers = int(column.max(initial=0)) - least + 1
+        largest *= numbers
+        if largest > _LARGEST_KEY:
+            return np.lexsort(tuple(columns)[::-1])
+        # One key for all columns is sorted in a third of the time.
+        key = key * numbers + (column.astype(np.int64) - least)
+    return np.argsort(key, kind="stable")
 
 
 def numbered(

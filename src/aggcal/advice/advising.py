@@ -18,7 +18,7 @@ from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 from aggcal.registry.literals import FittedName, PredictableName

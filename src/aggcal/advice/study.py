@@ -18,7 +18,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines import prepare
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES

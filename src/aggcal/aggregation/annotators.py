@@ -17,7 +17,14 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.text import brief
-from aggcal.aggregation.families import HONESTY, RELIABILITY, Adjacent, Family, Terms
+from aggcal.aggregation.families import (
+    HONESTY,
+    RELIABILITY,
+    Adjacent,
+    Advantage,
+    Family,
+    Terms,
+)
 from aggcal.aggregation.rows import GAP, Rows
 from aggcal.aggregation.tape import Tape
 
@@ -73,9 +80,9 @@ class Normal:
             theta[:, k] = np.clip(theta[:, k], 0.0, _FIRST_STRENGTH) if sign > 0.0 else 0.0
         return theta
 
-    def of(self, part: slice) -> Normal:
+    def part(self, annotators: slice) -> Normal:
         """Return that of some annotators."""
-        return replace(self, means=self.means[part])
+        return replace(self, means=self.means[annotators])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +112,9 @@ class Beta:
         begin = _FIRST_LOGIT if self.logit else 0.9
         return np.full((self.annotators, 1), begin)
 
-    def of(self, part: slice) -> Beta:
+    def part(self, annotators: slice) -> Beta:
         """Return that of some annotators."""
-        return replace(self, annotators=len(range(self.annotators)[part]))
+        return replace(self, annotators=len(range(self.annotators)[annotators]))
 
 
 Prior = Normal | Beta
@@ -131,10 +138,10 @@ class Point:
     close: float = 1e-10
     """Squared Newton step, over the variance, at which a mode is near enough."""
 
-    def of(self, annotators: slice) -> Point:
+    def part(self, annotators: slice) -> Point:
         """Return the point for some of the annotators."""
         upright = None if self.upright is None else self.upright[annotators]
-        return replace(self, prior=self.prior.of(annotators), upright=upright)
+        return replace(self, prior=self.prior.part(annotators), upright=upright)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +162,10 @@ class Posterior:
     def of(self, name: str) -> FloatArray:
         """Return the nodes of a parameter, annotators by nodes."""
         return np.asarray(self.nodes[:, :, self.names.index(name)])
+
+    def part(self, annotators: slice) -> Posterior:
+        """Return that of some annotators."""
+        return replace(self, nodes=self.nodes[annotators], weights=self.weights[annotators])
 
     @cached_property
     def strengths(self) -> FloatArray:
@@ -240,8 +251,7 @@ class Annotators:
     # ---------------------------------------------------------------- rules
     def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
         """Everybody has γ = 1 and nothing of their own."""
-        if grades is not None:
-            self.family = replace(self.family, law=Adjacent(grades))
+        self._weigh(grades)
         terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
         none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
         return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
@@ -272,8 +282,7 @@ class Annotators:
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
-        if point.grades is not None:
-            self.family = replace(self.family, law=Adjacent(point.grades))
+        self._weigh(point.grades)
         rows, names, prior = self.rows, self.family.names, point.prior
         points, point_weights = self.rule
         share, each, m = point.reversed_share, len(points), rows.n_annotators
@@ -322,15 +331,21 @@ class Annotators:
     ) -> FloatArray:
         """Return the weight of each strength of answer that is to be expected."""
         rows, law, moved = self.rows, Adjacent(grades), self._moved(unknowns)
+        family = Advantage(self.family.names, law, self.family.channels)
         expected = np.zeros(len(grades))
         for k in range(posterior.weights.shape[1]):
             theta = dict(zip(posterior.names, rows.per_row(posterior.nodes[:, k]).T, strict=True))
-            eta, nu = self.family.advantage(moved, theta)
+            eta, nu = family.advantage(moved, theta)
             share = rows.per_row(posterior.weights[:, k]) * rows.answers.weight
             expected += [float(share @ level) for level in law.levels(eta, nu)]
         return expected
 
     # ---------------------------------------------------------------- one annotator's problem
+    def _weigh(self, grades: tuple[float, ...] | None) -> None:
+        """Take over the weights of the strengths of answers."""
+        if grades is not None:
+            self.family = Advantage(self.family.names, Adjacent(grades), self.family.channels)
+
     def _moved(self, unknowns: FloatArray) -> dict[str, FloatArray]:
         channels = self.rows.channels
         return {name: channels[name].gather(unknowns) for name in self.family.channels}

@@ -12,6 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned
@@ -125,8 +126,6 @@ class Coefficients:
         >>> [end.round(2).tolist() for end in found.interval(0.9)]
         [[0.34], [0.66]]
         """
-        from scipy.special import ndtri
-
         reach = float(ndtri(0.5 + 0.5 * level)) * self.se
         return self.values - reach, self.values + reach
 
@@ -158,8 +157,6 @@ class Correlations:
         >>> [end[0, 1].round(2).item() for end in found.interval(0.9)]
         [0.54, 0.92]
         """
-        from scipy.special import ndtri
-
         reach = float(ndtri(0.5 + 0.5 * level)) * self.z_se
         middle = np.arctanh(np.clip(self.values, -1.0 + 1e-15, 1.0 - 1e-15))
         return np.tanh(middle - reach), np.tanh(middle + reach)
@@ -927,8 +924,6 @@ def mean_interval(mean: float, se: float, number: int, level: float) -> tuple[fl
     >>> [round(end, 2) for end in mean_interval(0.5, 0.1, 5, 0.9)]
     [0.29, 0.71]
     """
-    from scipy.special import stdtrit
-
     reach = float(stdtrit(max(number - 1, 1), 0.5 + 0.5 * level)) * se
     return mean - reach, mean + reach
 
@@ -943,7 +938,5 @@ def interval(
     >>> [end.round(2).tolist() for end in interval(np.array([0.5]), np.array([0.01]), 0.9)]
     [[0.34], [0.66]]
     """
-    from scipy.special import ndtri
-
     reach = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(variances)
     return values - reach, values + reach

@@ -1,4 +1,4 @@
-r"""Empirical Bayes: unknowns are fitted, annotators integrated out, and standard deviations estimated.
+r"""Empirical Bayes: the unknowns, and the standard deviations of all that differs.
 
 The posterior of the unknowns x (scores, effects, prior means of annotators' parameters) is taken as
 normal: its mean is found by Newton's method, its covariance is the inverse of the observed
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import log, sqrt
 
 import numpy as np
@@ -43,7 +43,6 @@ from aggcal.aggregation.rows import (
     COMMON_POSITION,
     CONTEXT_READINESS,
     CONTROL,
-    GAP,
     SCORES,
     Rows,
 )
@@ -123,8 +122,8 @@ _MULTIPLIER_STEP, _SURE_STEP = 0.5, 0.05
 changed. Up to a step of the unknowns of so many sds of scores it is reckoned by their posterior;
 before, by the prior: first steps would take those who judge most far out."""
 _SETTLING, _STALLED, _DAMPED = 3, 0.9, 0.5
-"""Iterations before which nothing is concluded from how they go. Where one changes nearly as much as
-the last, variances of gaps move half of their way only: near-separable data go round in circles
+"""Iterations before which nothing is concluded from how they go. Where one changes nearly as much
+as the last, variances of gaps move half of their way only: near-separable data go round in circles
 otherwise."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before each update: weakly
@@ -134,8 +133,8 @@ _CIRCLING = 4
 them, what is kept of variances goes half of its way to 1: single items of thousands, whose few
 annotators say little, went round in circles for ever."""
 _ASTRAY = 30
-"""Iterations in a row, each moving further than an sd of scores, after which a start is given up: of
-561 small fits that came to rest, none moved so far in more than 18."""
+"""Iterations in a row, each moving further than an sd of scores, after which a start is given up:
+of 561 small fits that came to rest, none moved so far in more than 18."""
 _MEMORY, _FURTHEST = 4, 0.5
 """Updates that Anderson acceleration combines, and how far it goes beyond the last."""
 _SMALL = 0.1
@@ -537,9 +536,9 @@ def information_of_mean(posterior: Posterior, name: str, precision: float) -> fl
 
     Examples
     --------
-    >>> nodes = np.array([-0.3, 0.0, 0.3])[None, :, None] * [1.0]
-    >>> posterior = Posterior((POSITION,), nodes, np.array([[1, 4, 1]]) / 6, 0.0)
-    >>> information_of_mean(posterior, POSITION, 20.0)
+    >>> nodes = np.array([0.0, 0.3, -0.3])[None, :, None]
+    >>> posterior = Posterior((POSITION,), nodes, np.array([[4, 1, 1]]) / 6, 0.0)
+    >>> round(information_of_mean(posterior, POSITION, 20.0), 6)
     20.0
     """
     total, rule = len(posterior.nodes) * precision, cubature(len(posterior.names))[1]
@@ -711,9 +710,10 @@ class _Run:
         moves, patient = self.moves, len(self.moves) - _PATIENT
         if len(moves) >= _SETTLING and (self._patient or move > _STALLED * moves[-1]):
             self.kept = max(self.kept, _DAMPED)
-        if patient >= 2 * _CIRCLING and patient % _CIRCLING == 0:
-            if min(moves[-_CIRCLING:]) > 0.5 * min(moves[-2 * _CIRCLING : -_CIRCLING]):
-                self.kept = 0.5 * (1.0 + self.kept)
+        if patient < 2 * _CIRCLING or patient % _CIRCLING:
+            return
+        if min(moves[-_CIRCLING:]) > 0.5 * min(moves[-2 * _CIRCLING : -_CIRCLING]):
+            self.kept = 0.5 * (1.0 + self.kept)
 
     def _on_scale(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""

@@ -43,7 +43,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.gathering import gathered
+from aggcal.engines.remote import gathered
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, check_choice
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of

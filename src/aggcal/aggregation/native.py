@@ -1,14 +1,320 @@
-"""The annotators of a model, compiled where there are kernels for it."""
+"""The annotators integrated out, and the sums of a tape, by compiled kernels (``stage1.cpp``).
+
+`annotators` and `tape` are the reference. What responses pull rows by is kept in float32, a block
+for each annotator, and of the second half of the nodes only for those who may be reversed.
+"""
 
 from __future__ import annotations
 
-from aggcal.aggregation.annotators import Annotators
-from aggcal.aggregation.families import Family
-from aggcal.aggregation.rows import Rows
+import ctypes
+from functools import cached_property
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray
+from aggcal._core.kernels import library
+from aggcal._core.machine import cores
+from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior
+from aggcal.aggregation.families import (
+    POSITION,
+    READINESS,
+    RELIABILITY,
+    STANCE,
+    Adjacent,
+    Advantage,
+    Family,
+    Law,
+    Wins,
+)
+from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
+from aggcal.aggregation.tape import Mean, Tape
+
+_PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
+_CHANNELS = (GAP, AXIS, TIE)
+_PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
+_DAVIDSON = 1
+_GRADES = 3
+"""Most grades of an answer that the kernels have."""
+_LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
+_MANY_ROWS, _NEAR = 10_000, 1e-9
+"""From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
+that is felt, and its rounding shows in the seventh digit."""
+
+
+def _call(name: str, *arguments: Any) -> float:
+    """Call a kernel with integers, numbers, arrays in one piece, lists of arrays, and None."""
+    kernel = getattr(library(), f"stage1_{name}")
+    kernel.restype = ctypes.c_double if name == "integrate" else None
+    return kernel(*map(_converted, arguments))  # type: ignore[no-any-return]
+
+
+def _converted(argument: Any) -> Any:
+    if isinstance(argument, int):
+        return ctypes.c_int64(argument)
+    if isinstance(argument, float):
+        return ctypes.c_double(argument)
+    if isinstance(argument, list):
+        return (ctypes.c_void_p * len(argument))(*map(_address, argument))
+    return ctypes.c_void_p(_address(argument))
+
+
+def _address(array: np.ndarray | None) -> int | None:
+    if array is None:
+        return None
+    assert array.flags.c_contiguous  # noqa: S101  # kernels know no strides
+    return array.ctypes.data
+
+
+def _doubles(values: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+class _Channels:
+    """Channels as the kernels see them: pointers to columns and factors, and their widths."""
+
+    def __init__(self, channels: list[Channel | None]) -> None:
+        self._kept = []
+        self.table = np.zeros((len(channels), 4), dtype=np.int64)
+        for row, channel in zip(self.table, channels, strict=True):
+            if channel is None:
+                continue
+            columns = np.ascontiguousarray(channel.columns, dtype=np.int32)
+            factors = None if channel.is_difference else _doubles(channel.factors)
+            width = columns.shape[1]
+            stride = 0 if channel.factors.ndim == 1 else width
+            row[:] = columns.ctypes.data, _address(factors) or 0, width, stride
+            self._kept += [columns, factors]  # the table does not keep them
+
+
+class NativeTape(Tape):
+    """A tape of annotators who were integrated out, whose sums over rows are compiled."""
+
+    weights: FloatArray
+
+    def __init__(  # noqa: PLR0917  # as many as a tape has
+        self,
+        rows: Rows,
+        value: float,
+        curve: dict[tuple[str, str], FloatArray],
+        blocks: IntArray,
+        block_pulls: dict[str, SingleArray],
+        weights: FloatArray,
+    ) -> None:
+        self.rows, self.value, self.curve, self.weights = rows, value, curve, weights
+        self.inverse_root, self.means = None, list[Mean]()
+        self._blocks, self._block_pulls = blocks, block_pulls
+
+    @cached_property
+    def pulls(self) -> dict[str, FloatArray]:  # type: ignore[override]
+        """Responses through each channel, responses by rows."""
+        rows, tables = self.rows, {}
+        for name, block in self._block_pulls.items():
+            table = np.zeros((self.weights.shape[1], len(rows)), dtype=np.float32)
+            for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
+                part = block[self._blocks[u] : self._blocks[u + 1]].reshape(-1, end - begin)
+                table[: len(part), begin:end] = part
+            tables[name] = table
+        return tables
+
+    @cached_property
+    def force(self) -> dict[str, FloatArray]:  # type: ignore[override]
+        """Slope of the value in each channel, by row."""
+        return {name: -self._flow(name, self.weights) for name in self._block_pulls}
+
+    @cached_property
+    def _channels(self) -> dict[str, Channel]:
+        return {name: self.rows.channels[name] for name in self._block_pulls}
+
+    @cached_property
+    def _tables(self) -> dict[str, _Channels]:
+        return {name: _Channels([channel]) for name, channel in self._channels.items()}
+
+    @cached_property
+    def _all(self) -> _Channels:
+        return _Channels(list(self._channels.values()))
+
+    def _responses(self, name: str | None = None) -> tuple[Any, ...]:
+        """Return what the kernels take first: the responses through one channel, or all."""
+        channels = self._all if name is None else self._tables[name]
+        pulls = list(self._block_pulls.values()) if name is None else [self._block_pulls[name]]
+        m, nodes = self.weights.shape
+        starts = self.rows.starts
+        return cores(), m, nodes, starts, self._blocks, len(pulls), channels.table, pulls
+
+    def _flow(self, name: str, values: FloatArray) -> FloatArray:
+        """Return Σ_k values_uk pulls_k of each row, through a channel."""
+        flow = np.zeros(len(self.rows))
+        _call("flow", *self._responses(name), _doubles(values), flow)
+        return flow
+
+    def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
+        """Return the gradient, Σ_u Σ_k values_uk g_uk, and both diagonals, of one pass."""
+        total = np.zeros((self.size, 4))
+        toward = None if values is None else _doubles(values)
+        for name in self._channels:
+            curve = self._curve(name, name)
+            rest = curve, self.weights, toward, self.size, total
+            _call("sums", *self._responses(name), *rest)
+        gradient, pulled, complete, missing = np.ascontiguousarray(total.T)
+        for mean in self.means:
+            gradient[mean.index] = float(mean.force.sum())
+            complete[mean.index] = mean.curve
+            square = (self.weights * mean.pulls**2).sum(axis=1)
+            missing[mean.index] = float(
+                (square - (self.weights * mean.pulls).sum(axis=1) ** 2).sum()
+            )
+            if values is not None:
+                pulled[mean.index] = float((values * mean.pulls).sum())
+        return gradient, pulled, complete, missing
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, ...]:
+        return self._gathered(None)
+
+    @property
+    def gradient(self) -> FloatArray:  # type: ignore[override]
+        """Of the value."""
+        return self._sums[0]
+
+    def diagonals(self) -> tuple[FloatArray, FloatArray]:
+        """Return the diagonals of the complete and of the missing information."""
+        return self._sums[2].copy(), self._sums[3].copy()
+
+    def pulled(self, values: FloatArray) -> FloatArray:
+        """Return Σ_u Σ_k values_uk g_uk; asked for first, it takes no pass of its own."""
+        sums = self._gathered(values)
+        self.__dict__.setdefault("_sums", sums)
+        return sums[1]
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the observed information."""
+        total, responses = np.zeros(self.size), np.zeros_like(self.weights)
+        for mean in self.means:
+            responses += mean.pulls * vector[mean.index]
+        curves = [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
+        rest = curves, self.weights, _doubles(vector), responses, self.size, total
+        _call("product", *self._responses(), *rest)
+        for mean in self.means:
+            complete = mean.curve * vector[mean.index]
+            total[mean.index] = complete + float((responses * mean.pulls).sum())
+        return total
+
+    def forms(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
+        m, means = len(self.weights), sorted(self.means, key=lambda mean: mean.index)
+        extra = np.zeros((m, len(means)))
+        for k, mean in enumerate(means):
+            extra[:, k] = (values * mean.pulls).sum(axis=1)
+        square, along_each = np.zeros(m), np.zeros(m)
+        matrix = 0 if covariance.ndim == 1 else self.size
+        rest = _doubles(values), _doubles(covariance), matrix, _doubles(along), self.size
+        _call("forms", *self._responses(), *rest, len(means), extra, square, along_each)
+        return square, along_each
+
+
+class NativeAnnotators(Annotators):
+    """`Annotators` who are integrated out by compiled kernels."""
+
+    family: Advantage
+
+    def __init__(self, rows: Rows, family: Advantage) -> None:
+        super().__init__(rows, family)
+        self._starts: FloatArray | None = None
+        """Where to look for the modes: annotators by halves by parameters."""
+
+    def restart(self) -> None:
+        """Forget the modes."""
+        super().restart()
+        self._starts = None
+
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when gaps are multiplied by a factor."""
+        super().rescale(factor)
+        if self._starts is not None and RELIABILITY in self.family.names:
+            self._starts[:, :, self.family.names.index(RELIABILITY)] /= factor
+
+    @cached_property
+    def _table(self) -> _Channels:
+        used = self.family.channels
+        return _Channels([self.rows.channels[name] if name in used else None for name in _CHANNELS])
+
+    @cached_property
+    def _answers(self) -> tuple[FloatArray, ...]:
+        return tuple(_doubles(part) for part in self.rows.answers)
+
+    def _law(self, point: Point) -> tuple[int, FloatArray]:
+        law = self.family.law if point.grades is None else Adjacent(point.grades)
+        number = _law(self.family, law)
+        assert number is not None  # noqa: S101  # `annotators_of` has asked
+        return number
+
+    def integrated(self, point: Point) -> tuple[Tape, Posterior]:
+        """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
+        rows, names, prior = self.rows, self.family.names, point.prior
+        assert isinstance(prior, Normal)  # noqa: S101  # as the family says
+        share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
+        halves, each = 1 if share is None else 2, len(self.rule[1])
+        if self._starts is None or self._starts.shape[1] != halves:
+            signs = (1.0, -1.0)[:halves]
+            self._starts = np.stack([prior.first(names, sign) for sign in signs], axis=1)
+        nodes, weights = np.zeros((m, halves * each, p)), np.zeros((m, halves * each))
+        upright = None if point.upright is None else np.ascontiguousarray(point.upright, np.uint8)
+        looked = np.full(m, halves * each)
+        if upright is not None:
+            looked[point.upright] = each
+        blocks = np.concatenate([[0], np.cumsum(looked * rows.sizes)])
+        pulls = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
+        law, weights_of_grades = self._law(point)
+        curve = {pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*pulls}}
+        log_shares = np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)])
+        floats = n >= _MANY_ROWS and point.close >= _NEAR
+        evidence = _call(
+            "integrate", cores(), m, rows.starts, blocks, self._table.table,
+            _doubles(point.unknowns), _doubles(point.covariance),
+            0 if point.covariance.ndim == 1 else len(point.covariance),
+            float(point.largest_gap_sd), *self._answers, law, weights_of_grades,
+            np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
+            p, halves, _doubles(prior.means), _doubles(prior.sds), log_shares, upright,
+            float(point.close), int(floats), self._starts, nodes, weights,
+            [pulls.get(name) for name in _CHANNELS], [curve.get(pair) for pair in _PAIRS],
+        )  # fmt: skip
+        posterior = Posterior(names, nodes, weights, evidence, halves)
+        return NativeTape(rows, -evidence, curve, blocks, pulls, weights), posterior
+
+
+def _law(family: Advantage, law: Law) -> tuple[int, FloatArray] | None:
+    """Return the number of a law, and the weights of ties and further grades; None if unknown."""
+    ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
+    if isinstance(law, Wins):
+        simple = family.channels == (GAP,) and not ties
+        return (_LINKS[law.link.name], weights) if simple else None
+    if not isinstance(law, Adjacent) or len(law.grades) > _GRADES or law.grades[0] != 1.0:
+        return None
+    weights[0], weights[1 : len(law.grades)] = float(ties), law.grades[1:]
+    simple = len(law.grades) == 1 and not ties
+    return (_LINKS["logistic"] if simple else _DAVIDSON + len(law.grades) - 1), weights
 
 
 def annotators_of(
-    rows: Rows, family: Family, bounds: tuple[float, float] = (-float("inf"), float("inf"))
+    rows: Rows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
 ) -> Annotators:
-    """Return the annotators of some rows."""
-    return Annotators(rows, family, bounds)
+    """Return what disposes of the annotators of some rows, compiled where kernels know the law.
+
+    Parameters
+    ----------
+    rows
+        What they answered.
+    family
+        The likelihood.
+    bounds
+        Between which parameters are looked for.
+    """
+    if library() is None or not isinstance(family, Advantage) or not family.names:
+        return Annotators(rows, family, bounds)
+    compiled = _law(family, family.law) is not None
+    return NativeAnnotators(rows, family) if compiled else Annotators(rows, family, bounds)

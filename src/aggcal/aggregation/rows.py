@@ -13,16 +13,17 @@ is controlled for. Channels are what the derivatives of `families` are taken in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, sums
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.data.weights import answers as number_of_answers
 
 GAP, AXIS, TIE = "gap", "axis", "tie"
@@ -37,8 +38,6 @@ SCORES, CONTROL, CONTEXT_READINESS, COMMON_POSITION = (
 _DIFFERENCE = np.array([1.0, -1.0])
 _TIE = 0.5
 """The outcome of a tie."""
-_LARGEST_KEY = 2**62
-"""Combinations of codes that one integer tells apart."""
 
 
 class Answers(NamedTuple):
@@ -322,11 +321,7 @@ def pooled(rows: Rows) -> Rows:
 
 def _questions(judgments: Judgments, plan: Plan, grades: int) -> Rows:
     """Lay out what was asked and answered, without the unknowns."""
-    keys: dict[str, CodeArray] = {}
-    if plan.keys:
-        if judgments.context is not None:
-            keys["context"] = judgments.context
-        keys |= {f"by {each.name}": each.code for each in judgments.categories}
+    keys = codes_of(judgments) if plan.keys else {}
     answers, levels = answers_of(judgments, ties=plan.ties, grades=plan.grades, least=grades)
     left, right = judgments.left, judgments.right
     if not plan.sides:
@@ -401,27 +396,6 @@ def _merged(
         np.add.reduceat(levels[:, order], first, axis=1) if len(first) else levels,
         dict(zip(keys, others, strict=True)),
     )
-
-
-def order_by(columns: Sequence[CodeArray]) -> IntArray:
-    """Return the order of rows by columns of codes (−1 or more), the first before the others.
-
-    Equal rows stay in their order.
-
-    Examples
-    --------
-    >>> order_by((np.array([1, 0, 0]), np.array([0, 2, 1])))
-    array([2, 1, 0])
-    """
-    largest, key = 1, np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        codes = int(column.max(initial=0)) + 2
-        largest *= codes
-        if largest > _LARGEST_KEY:
-            return np.lexsort(tuple(columns)[::-1])
-        # One key for all columns is sorted in a third of the time.
-        key = key * codes + (column + 1)
-    return np.argsort(key, kind="stable")
 
 
 def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:

@@ -1,6 +1,6 @@
-r"""Standard deviations of what items, contexts and annotators differ in, estimated as a fit goes on.
+r"""Standard deviations of what items, contexts and annotators differ in.
 
-Each function takes a posterior under the standard deviations so far, and returns a better one: the
+They are estimated as a fit goes on. Each function takes a posterior under the standard deviations so far, and returns a better one: the
 update of expectation and maximisation (EM), or MacKay's, which goes to the same end in fewer
 steps,
 
@@ -46,7 +46,7 @@ _UPDATES, _SAME = 50, 1e-6
 """Updates of an annotators' sd that are carried out at once at most, its mean moving along, and the
 relative change at which they have ended."""
 _LEAST_LEFT, _ROUNDING = 0.1, 1e-30
-"""Least share of an annotator's precision that a wider prior leaves, and a variance as good as 0."""
+"""Least share of an annotator's precision that a wider prior leaves; a variance as good as 0."""
 _LONGEST = 1.0
 """Largest change of a mean in an update: likelihoods are nearly straight beyond it."""
 _UNUSED = 0.5
@@ -211,9 +211,7 @@ def annotator_sd(
     default, weight
         The sd before anybody has judged, and how many annotators it counts as.
     """
-    low, high = np.clip(
-        np.array([sd / sqrt(_STEP), sd * sqrt(_STEP)]), LEAST_SD, _LARGEST_SD
-    )
+    low, high = np.clip(np.array([sd / sqrt(_STEP), sd * sqrt(_STEP)]), LEAST_SD, _LARGEST_SD)
     several = deviations.hyperprior is not None
     new, here, m = sd, deviations, len(deviations.means)
     first = moved = 0.0

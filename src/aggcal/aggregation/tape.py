@@ -106,11 +106,15 @@ class Tape:
             total[mean.index] += float(mean.force.sum())
         return total
 
+    def _flow(self, name: str, values: FloatArray) -> FloatArray:
+        """Return Σ_k values_uk pulls_k of each row, through a channel."""
+        return np.asarray((self.rows.per_row(values).T * self.pulls[name]).sum(axis=0))
+
     def pulled(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk."""
-        by_row, total = self.rows.per_row(values).T, np.zeros(self.size)
+        total = np.zeros(self.size)
         for name, channel in self._channels.items():
-            total[: channel.size] += channel.scatter((by_row * self.pulls[name]).sum(axis=0))
+            total[: channel.size] += channel.scatter(self._flow(name, values))
         for mean in self.means:
             total[mean.index] += float((values * mean.pulls).sum())
         return total
@@ -149,8 +153,7 @@ class Tape:
             part = slice(0, channel.size)
             complete[part] += channel.scatter_squares(self._curve(name, name))
             for root in self._roots():
-                flow = (self.rows.per_row(root).T * self.pulls[name]).sum(axis=0)
-                missing[part] += channel.scatter_squares(np.square(flow))
+                missing[part] += channel.scatter_squares(np.square(self._flow(name, root)))
         for mean in self.means:
             complete[mean.index] = mean.curve
             missing[mean.index] = sum(
@@ -181,10 +184,10 @@ class Tape:
         """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
         from scipy import sparse
 
-        rows, by_row = self.rows, self.rows.per_row(values).T
+        rows = self.rows
         shape, total = (rows.n_annotators, len(rows)), None
         for name, channel in self._channels.items():
-            flow = (by_row * self.pulls[name]).sum(axis=0)
+            flow = self._flow(name, values)
             part = sparse.csr_array((flow, np.arange(len(rows)), rows.starts), shape=shape)
             part = part @ channel.matrix
             total = part if total is None else total + part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import FullCalibrator
@@ -33,8 +34,6 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
     least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom
     (n − 1 less the number of components, whose means are free).
     """
-    from scipy.special import chdtr
-
     weight = 1.0 / variances
     x, y = (_about_means(each, weight, inputs) for each in (inputs.consensus, inputs.model))
     size = float(weight @ np.square(x))

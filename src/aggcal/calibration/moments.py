@@ -15,6 +15,7 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import chdtri
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.uncertainty import Covariance
@@ -100,8 +101,6 @@ class Moments:
         >>> round(found.at_most(), 2), found.at_most(9.0)
         (5.63, None)
         """
-        from scipy.special import chdtri
-
         largest = (
             self.total * self.degrees_of_freedom / float(chdtri(self.degrees_of_freedom, 0.95))
         )

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.kernels import at, library
@@ -320,6 +319,8 @@ def _probabilities(who: IntArray, pair: IntArray, for_left: FloatArray) -> Float
 
     Scores and reliabilities have wide priors. Each moves by Newton's steps of its own.
     """
+    from scipy.special import expit  # which reading other tables need not wait for
+
     (left, right), n, m = pair, int(pair.max()) + 1, int(who.max()) + 1
     scores, reliability = np.zeros(n), np.ones(m)
     for _ in range(_ROUNDS):

@@ -42,6 +42,20 @@ class Categories:
         return Categories(self.name, self.ids, self.code[rows])
 
 
+def codes_of(judgments: Judgments) -> dict[str, CodeArray]:
+    """Return the columns of codes by which rows are parted: ``context`` and ``by NAME``.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "topic": ["sport"]}
+    >>> codes_of(aggcal.read_judgments(rows, by="topic"))
+    {'by topic': array([0], dtype=int32)}
+    """
+    context = {} if judgments.context is None else {"context": judgments.context}
+    return context | {f"by {each.name}": each.code for each in judgments.categories}
+
+
 def columns_at(judgments: Judgments, rows: IntArray) -> dict[str, Any]:
     """Return context, categories and grades of the rows at these positions, as arguments."""
     context, grade = judgments.context, judgments.grade

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
 if TYPE_CHECKING:
-    from aggcal.engines.sharded.dask import Dask
+    from aggcal.engines.dask import Dask
 
 __all__ = ["Dask", "Engine", "RemoteJudgments", "named", "prepare"]
 
@@ -36,7 +35,7 @@ def named(name: str) -> Engine | None:
     """
     check_choice("engine", name, ENGINES)
     if name == DASK:
-        from aggcal.engines.sharded.dask import Dask
+        from aggcal.engines.dask import Dask
 
         return Dask()
     if name == GPU:
@@ -60,12 +59,10 @@ def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:
     Judgments(2 items, 1 annotators, 1 judgments)
     """
     if isinstance(judgments, AnyJudgments) and judgments.on_engine:
-        _register()
         return judgments
     found = named(engine) if isinstance(engine, str) else engine
     if found is None:
         return judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
-    _register()
     if isinstance(judgments, str | Path):
         return found.read(str(judgments))
     if not isinstance(judgments, Judgments):
@@ -73,16 +70,11 @@ def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:
     return found.distribute(judgments)
 
 
-def _register() -> None:
-    """Let the general model know of rows that are held elsewhere."""
-    import_module("aggcal.engines.sharded.general")
-
-
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Dask":  # what no run on this machine needs
-            from aggcal.engines.sharded.dask import Dask
+            from aggcal.engines.dask import Dask
 
             return Dask
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,52 +1,64 @@
-"""What an engine is: shards of compact columns, and sums over them.
+"""What an engine is: shards of judgments, and a way to call a function with each of them.
 
-The optimum of Stage 1 is a few dozen sums over the judgments. An `Engine` decides where they are
-computed: it distributes judgments as `Shards`, and shards answer questions. A question is the name
-of a method of `aggcal.engines.sharded.shard.Shard` with its parameters (scores, a vector, ...).
-What comes back has the size of the parameters, never of the data. Everything above (the solver, the
-standard errors) asks questions and does not know where they are answered.
+An `Engine` decides where judgments lie: it distributes them as `Shards`, whose one method calls a
+function with every shard where that lies, and returns what the function returned. What comes back
+has the size of the parameters, never of the data. The functions are those of
+`aggcal.aggregation.shards` (sums of a fit) and of `aggcal.engines.remote` (counts).
 
-**How a further engine plugs in.** Write two classes:
-
-1. ``Shards`` below: ``total`` asks every shard and adds up the answers, ``listed`` returns them
-   one by one, ``derived`` makes new shards out of the answers. The shortest example, three loops,
-   is `aggcal.engines.sharded.local.LocalShards`.
-2. ``Engine`` below: ``distribute`` takes `Judgments` in memory, ``read`` a path, and both return
-   `aggcal.engines.remote.RemoteJudgments` (``RemoteJudgments.of_shards`` makes them from what the
-   shards tell about themselves). Add its name to `aggcal.engines.named`.
-
-An engine that has all rows in one place needs no shards: `aggcal.engines.gpu` moves them to a
-device (``RemoteJudgments.of_local``). Either way a kind of rows registers the objectives that sum
-over it (`aggcal.models.compiled.thurstone` and its like are dispatched by the kind of rows).
+**How a further engine plugs in.** Write two classes: ``Shards``, of which `ThreadedShards` is the
+shortest example, and ``Engine``: ``distribute`` takes `Judgments` in memory, ``read`` a path, and
+both return `aggcal.engines.remote.RemoteJudgments`. Add its name to `aggcal.engines.named`.
 
 **The rules.** Shards hold consecutive annotators in the order of their ids, all rows of an
-annotator in one shard: each reliability is then eliminated within one shard, and the shards' rows
-one after the other are exactly the rows of one machine. (Very active annotators are never split:
-a shard is at least as large as its most active annotator.) Every question says all that its answer
-depends on, so that a shard which was lost and made again gives the same answer; what a shard
-remembers between questions (curvature, reliabilities to begin with) only saves work.
+annotator in one shard: the parameters of each are then disposed of within one shard, and the
+shards' rows one after the other are exactly the rows of one machine. Every call says all that its
+answer depends on, or the function says that the shard has forgotten something, and the caller tells
+it again: a shard may be lost and made anew at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import uuid4
 
-import numpy as np
-
-from aggcal._core.arrays import FloatArray
-from aggcal.models.compiled import thurstone
-from aggcal.models.crowd import Crowd
-from aggcal.models.links import link as link_of
-from aggcal.models.objective import Objective
-from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Thurstone
+from aggcal._core.kernels.threads import in_turn
+from aggcal.data.judgments import Judgments
 
 if TYPE_CHECKING:
-    from aggcal.data.judgments import Judgments
     from aggcal.engines.remote import RemoteJudgments
+
+
+@dataclass(eq=False)
+class Shard:
+    """The judgments of consecutive annotators."""
+
+    judgments: Judgments
+    """Without ids: items have their numbers among all, annotators are counted from 0."""
+    first: int
+    """The number of its first annotator among all."""
+    memory: dict[str, Any] = field(default_factory=dict)
+    """What functions keep here from call to call: it may get lost."""
+
+    def __post_init__(self) -> None:
+        self._lock = RLock()
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function with this shard, one at a time."""
+        with self._lock:
+            return function(self, *arguments)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"judgments": self.judgments, "first": self.first}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # as it was made
+
+    def __sizeof__(self) -> int:
+        # Engines weigh what they hold by this; a layout takes about as much again.
+        return 2 * sys.getsizeof(self.judgments)
 
 
 class Shards(Protocol):
@@ -56,39 +68,17 @@ class Shards(Protocol):
         """How many shards there are."""
         ...
 
-    def total(self, question: str, *parameters: Any) -> Any:
-        """Ask every shard; return the sum of the answers, added in an order that stays the same.
-
-        Parameters
-        ----------
-        question
-            Name of a method of `Shard`.
-        parameters
-            Of that method, the same for all shards. What is `Lasting` comes again with many
-            questions (the same object each time) and needs to be sent once only.
-        """
-        ...
-
-    def listed(self, question: str, *parameters: Any) -> list[Any]:
-        """Ask every shard; return the answers in the order of the shards."""
-        ...
-
-    def derived(self, question: str, *parameters: Any, only: int | None = None) -> Shards:
-        """Return new shards: what each shard (or one of them) answers, left where it is."""
+    def each(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Call a function with every shard and its entry of each column; return the answers."""
         ...
 
 
 class Engine(Protocol):
-    """Holds the rows of judgments, and sums over them."""
+    """Holds judgments, and calls functions with them."""
 
     @property
     def name(self) -> str:
         """What ``summary.json`` calls it."""
-        ...
-
-    @property
-    def integrates(self) -> bool:
-        """Whether it can integrate annotators' parameters out: what holds shards can."""
         ...
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
@@ -111,100 +101,37 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Model:
-    """Which likelihood: enough to make its objective of any rows, without the scores' prior."""
+class ThreadedShards:
+    """Shards in a list, called in threads.
 
-    link: str
-    precision: float | None = None
-    """Of the reliabilities' prior; None where every annotator counts alike."""
-    crowd: Mapping[str, float] | None = None
-    """Options of a crowd mixture, where it is one."""
-
-    def problem(self, rows: Rows) -> Objective:
-        """Return the objective of these rows."""
-        if self.crowd is None and self.precision is None:
-            return thurstone(rows.pooled(), link_of(self.link), 0.0, None)
-        if self.crowd is None:
-            return thurstone(rows, link_of(self.link), 0.0, self.precision)
-        return self._mixture(rows, self.crowd)
-
-    def formulae(self, rows: Rows) -> Objective:
-        """Return it without the room that its sums take."""
-        if self.crowd is None:
-            whose = rows.pooled() if self.precision is None else rows
-            return Thurstone(whose, link_of(self.link), 0.0, self.precision)
-        return self._mixture(rows, self.crowd)
-
-    def _mixture(self, rows: Rows, options: Mapping[str, float]) -> Objective:
-        return Crowd(rows, link_of(self.link), 0.0, **{**options, "virtual": 0.0})
-
-
-class Lasting:
-    """A parameter that comes again with many questions, until one of its kind takes its place."""
-
-    @property
-    def nbytes(self) -> int:
-        """How much room its numbers take."""
-        return sum(size_of(part) for part in vars(self).values())
-
-
-def size_of(part: object) -> int:
-    """Return how much room numbers take, also within mappings and tuples; 0 for what has none.
-
-    Examples
-    --------
-    >>> size_of({"a": (np.zeros(2), None)})
-    16
-    """
-    if isinstance(part, Mapping):
-        return sum(map(size_of, part.values()))
-    if isinstance(part, tuple | list):
-        return sum(map(size_of, part))
-    return int(getattr(part, "nbytes", 0))
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a shard answers: sums, which are added up, and columns over its annotators.
-
-    Examples
-    --------
-    >>> one, two = (Parts((k,), (np.array([k]),)) for k in (1.0, 2.0))
-    >>> (one + two).sums, (one + two).columns
-    ((3.0,), (array([1., 2.]),))
+    Parameters
+    ----------
+    shards
+        What functions are called with.
+    threads
+        How many at a time.
+    on_pass
+        Called with the name of the function after each pass over the shards.
     """
 
-    sums: tuple[Any, ...]
-    columns: tuple[np.ndarray, ...]
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        threads: int = 1,
+        on_pass: Callable[[str], None] | None = None,
+    ) -> None:
+        self._shards, self._threads, self._on_pass = shards, threads, on_pass
 
-    def __add__(self, other: Parts) -> Parts:
-        return Parts(
-            tuple(one + two for one, two in zip(self.sums, other.sums, strict=True)),
-            tuple(map(np.concatenate, zip(self.columns, other.columns, strict=True))),
-        )
+    def __len__(self) -> int:
+        return len(self._shards)
 
+    def each(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Call a function with every shard and its entry of each column."""
 
-@dataclass(frozen=True, eq=False)
-class FitPoint(Lasting):
-    """A point of a fit: a shard that has forgotten its curvature there finds it again from this."""
+        def call(k: int) -> Any:
+            return self._shards[k].call(function, *(column[k] for column in columns))
 
-    fit: str
-    number: int
-    model: Model
-    scores: FloatArray
-    tolerance: float
-
-
-@dataclass(frozen=True, eq=False)
-class InformationPoint(Lasting):
-    """Where the Fisher information is taken."""
-
-    model: Model
-    scores: FloatArray
-    theta: FloatArray
-    name: str = field(default_factory=lambda: uuid4().hex)
-
-    def of(self, first: int, last: int) -> FloatArray:
-        """Return the parameters of these annotators."""
-        return self.theta[first:last] if len(self.theta) > 1 else np.ravel(self.theta)
+        answers = list(in_turn(call, range(len(self)), most=self._threads))
+        if self._on_pass is not None:
+            self._on_pass(function.__name__)
+        return answers

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,12 +13,10 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal.data.base import AnyJudgments
+from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import Categories
-from aggcal.engines.base import Engine, Parts, Shards
-from aggcal.engines.sharded.rows import ShardedRows
-from aggcal.models.general.facts import codes_of
-from aggcal.models.rows import Rows, rows_of
+from aggcal.data.row_columns import Categories, codes_of
+from aggcal.engines.base import Engine, Shard, Shards
 
 GRADE, CONTEXT = "grade", "context"
 
@@ -35,6 +34,56 @@ class RowColumns(NamedTuple):
     """Grades, and numbers of contexts and categories: ``grade``, ``context``, ``by NAME``."""
 
 
+class Piece(tuple[Any, ...]):
+    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
+
+    Pickled, that takes no room. The last entry maps names to further columns.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, columns: RowColumns) -> Piece:
+        """Leave out what is 1 throughout."""
+        return cls((*columns[:3], *(None if is_one(c) else c for c in columns[3:6]), columns[6]))
+
+    def columns(self) -> RowColumns:
+        """Return all columns."""
+        rows = len(self[0])
+        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
+        rest: list[Any] = [
+            np.broadcast_to(one, (rows,)) if column is None else column
+            for column, one in zip(self[3:6], ones, strict=True)
+        ]
+        return RowColumns(*self[:3], *rest)._replace(further=self[6])
+
+
+def is_one(column: np.ndarray) -> bool:
+    """Whether a column is 1 throughout."""
+    # A column that was sent from one worker to another is no longer known to be constant.
+    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
+
+
+def together(pieces: Sequence[Piece]) -> Piece:
+    """Put the rows of shards one after the other.
+
+    Examples
+    --------
+    >>> code = np.zeros(1, dtype=np.int32)
+    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
+    >>> two = Piece((code + 1, code, code, None, None, None, {}))
+    >>> together([one, two])[5]
+    array([2, 1])
+    """
+    whole = [piece.columns() for piece in pieces]
+    columns = (
+        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
+        for k in range(6)
+    )
+    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
+    return Piece((*columns, further))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RemoteJudgments(AnyJudgments):
     """Judgments whose rows an engine holds: in shards, or on a device beside this machine.
@@ -45,7 +94,7 @@ class RemoteJudgments(AnyJudgments):
     Examples
     --------
     >>> import aggcal
-    >>> from aggcal.engines.sharded.local import LocalEngine
+    >>> from aggcal.engines.local import LocalEngine
     >>> held = LocalEngine().distribute(aggcal.read_judgments([("ann", "a", "b")]))
     >>> held
     RemoteJudgments(2 items, 1 annotators, 1 judgments)
@@ -56,7 +105,6 @@ class RemoteJudgments(AnyJudgments):
 
     on_engine: ClassVar[bool] = True
     _: KW_ONLY
-    rows: Rows
     engine: Engine
     engine_name: str
     n_judgments: int
@@ -76,29 +124,27 @@ class RemoteJudgments(AnyJudgments):
     @classmethod
     def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
         """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
-        found: Parts = shards.total("contents")
-        (judged, wins, losses), distinct, forest, held = found.sums
-        (given,) = found.columns
+        contents = shards.each(_contents)
+        total = reduce(add, contents)
+        given = np.concatenate([each.annotators for each in contents])
         return cls(
             **about,
-            rows=ShardedRows.over(shards, len(about["item_ids"]), held),
             engine=engine,
             engine_name=engine.name,
             n_judgments=int(given.sum()),
-            n_merged=int(given.sum()) - int(distinct),
-            wins_and_losses=(wins, losses),
-            judgments_per_item=frozen(judged.astype(np.int64)),
+            n_merged=int(given.sum()) - total.distinct,
+            wins_and_losses=(total.wins, total.losses),
+            judgments_per_item=frozen(total.items),
             judgments_per_annotator=given,
-            component=forest.component,
+            component=total.forest.component,
             shards=shards,
         )
 
     @classmethod
-    def of_local(cls, judgments: Judgments, rows: Rows, engine: Engine) -> RemoteJudgments:
+    def of_local(cls, judgments: Judgments, engine: Engine) -> RemoteJudgments:
         """Hold judgments in memory whose rows an engine has, too."""
         return cls(
             **judgments.about(),
-            rows=rows,
             engine=engine,
             engine_name=engine.name,
             n_judgments=judgments.n_judgments,
@@ -116,16 +162,20 @@ class RemoteJudgments(AnyJudgments):
         """The same with all rows on this machine; None where it does not have them."""
         return self.host
 
-    @property
-    def integrates(self) -> bool:
-        """Whether annotators' parameters can be integrated out: a device does not."""
-        return self.engine.integrates
-
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
         if self.shards is None:
             return self.on_one_machine("agreement").agreement(scores)
-        return np.concatenate(self.shards.listed("agreement", scores))
+        return np.concatenate(self.shards.each(_agreement, [scores] * len(self.shards)))
+
+    def without_rows(self) -> Judgments:
+        """Return no judgments, of the same items and parted by the same columns."""
+        codes, numbers = np.empty(0, dtype=np.int32), np.empty(0)
+        further = {f"by {name}": codes for name in self.category_ids}
+        further |= {} if self.context_ids is None else {CONTEXT: codes}
+        once = np.empty(0, dtype=np.int64)
+        columns = RowColumns(codes, codes, codes, numbers, numbers, once, further)
+        return nameless(columns, self.n_items, 0)
 
     def of_annotators(self, chosen: IntArray) -> RemoteJudgments:
         """Return the judgments of the annotators at these positions, on the same engine."""
@@ -137,7 +187,77 @@ class RemoteJudgments(AnyJudgments):
         return self.engine.distribute(self.on_one_machine("turning preferences round").swapped())
 
 
-rows_of.register(RemoteJudgments, attrgetter("rows"))
+@dataclass(frozen=True, eq=False)
+class _Contents:
+    """What shards hold; that of several adds up."""
+
+    items: IntArray
+    """How many judgments each item is part of."""
+    annotators: IntArray
+    """How many judgments each annotator of the shard gave."""
+    wins: FloatArray
+    losses: FloatArray
+    distinct: int
+    """Judgments that differ."""
+    forest: Forest
+
+    def __add__(self, other: _Contents) -> _Contents:
+        return _Contents(
+            self.items + other.items,
+            self.annotators,
+            self.wins + other.wins,
+            self.losses + other.losses,
+            self.distinct + other.distinct,
+            self.forest + other.forest,
+        )
+
+
+def _contents(shard: Shard) -> _Contents:
+    judgments = shard.judgments
+    return _Contents(
+        judgments.judgments_per_item,
+        judgments.judgments_per_annotator,
+        *judgments.wins_and_losses,
+        len(judgments.count),
+        Forest.of(judgments.left, judgments.right, judgments.n_items),
+    )
+
+
+def _agreement(shard: Shard, scores: FloatArray) -> FloatArray:
+    return shard.judgments.agreement(scores)
+
+
+def _columns(shard: Shard) -> Piece:
+    """Return the rows of a shard, annotators by their number among all."""
+    rows = shard.judgments
+    codes = rows.annotator + np.int32(shard.first), rows.left, rows.right
+    numbers = rows.outcome, rows.weight, rows.count
+    return Piece.of(RowColumns(*codes, *numbers, further_columns(rows)))
+
+
+def gathered(judgments: AnyJudgments, most: int) -> Judgments | None:
+    """Return judgments with all rows on this machine, in the order of one machine.
+
+    None is returned of more than ``most`` rows in shards, and where those do not know which
+    judgments were made together, in one ranking or on one screen.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.engines.local import LocalEngine
+    >>> rows = [("ann", "a", "b"), ("bob", "b", "c"), ("cy", "c", "a")]
+    >>> held = LocalEngine(shards=2).distribute(aggcal.read_judgments(rows))
+    >>> gathered(held, 3), gathered(held, 2)
+    (Judgments(3 items, 3 annotators, 3 judgments), None)
+    """
+    if judgments.local is not None or not isinstance(judgments, RemoteJudgments):
+        return judgments.local
+    rows = judgments.n_judgments - judgments.n_merged
+    if judgments.shards is None or judgments.on_screens or rows > most:
+        return None
+    piece = together(judgments.shards.each(_columns))
+    about = {part.name: getattr(judgments, part.name) for part in fields(AnyJudgments)}
+    return named(piece.columns(), category_ids=judgments.category_ids, **about)
 
 
 def held_in_shards(judgments: Judgments) -> dict[str, Any]:

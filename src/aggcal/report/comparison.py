@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.text import brief
@@ -197,8 +198,6 @@ class Comparison:
         """
         if not self.moved or self.order.get("certified_opposite"):
             return False
-        from scipy.special import bdtr
-
         level, n = min(each.level for each in self.beliefs), len(self.items)
         rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)
         return bool(bdtr(self.moved - 1, n, rate) < level)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
@@ -75,8 +76,6 @@ def reach_of(level: float) -> float:
     >>> round(reach_of(0.95), 2)
     1.96
     """
-    from scipy.special import ndtri
-
     return float(ndtri(0.5 + 0.5 * level))
 
 

@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple, TypedDict
 
 import numpy as np
+from scipy.linalg import qr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
@@ -266,8 +267,6 @@ def _even(own: IntArray) -> Spectrum:
 
 def _groups(vectors: FloatArray) -> IntArray:
     """Assign items to as many groups as there are eigenvectors, by a pivoted QR decomposition."""
-    from scipy.linalg import qr
-
     number = vectors.shape[1]
     pivots = qr(vectors.T, mode="economic", pivoting=True)[2][:number]
     left, _, right = np.linalg.svd(vectors[pivots].T)

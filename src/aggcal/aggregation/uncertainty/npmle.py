@@ -9,14 +9,12 @@ follows them, and is too unsure where scores are normal. Half of every probabili
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.t_distribution import probability_below
 
 _POINTS, _STEPS = 201, 300
 """Points of the grid and steps of the EM algorithm: more change no probability by .01."""
@@ -27,8 +25,10 @@ _REACH, _FURTHEST = 3.0, 6.0
 it never does."""
 _LEAST_INFORMATION = 1e-3
 """Smallest part of the prior's precision that the judgments of an item are taken to add."""
-_QUANTILES = (np.arange(64) + 0.5) / 64
-"""Quantiles of an item's score at which another is compared with it."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_QUANTILES, _WEIGHTS = 0.5 * (1.0 + _NODES), 0.5 * _WEIGHTS
+"""Quantiles of an item's score at which another is compared with it, and their weights: a
+probability is off by .0001 on average, and by .001 at most."""
 _PAIRS = 4096
 """Pairs worked out at a time."""
 
@@ -113,7 +113,7 @@ class Npmle:
         """
         return self.drawn(self.sd * random.standard_normal((number, len(self.scores))))
 
-    def drawn(self, deviations: FloatArray, degrees_of_freedom: float = inf) -> FloatArray:
+    def drawn(self, deviations: FloatArray) -> FloatArray:
         """Turn deviations drawn from the normal posterior into scores, each of its own marginal.
 
         Examples
@@ -126,7 +126,7 @@ class Npmle:
         step = self.grid[1] - self.grid[0]
         edges = np.append(self.grid - 0.5 * step, self.grid[-1] + 0.5 * step)
         loose = np.flatnonzero(~self.sharp)
-        chance = probability_below(deviations.T[loose] / self.sd[loose, None], degrees_of_freedom)
+        chance = ndtr(deviations.T[loose] / self.sd[loose, None])
         for k, quantile in zip(loose.tolist(), chance, strict=True):
             found[:, k] = np.interp(quantile, self.below[k], edges)
         return found
@@ -143,18 +143,18 @@ class Npmle:
         """
         first, second, points = np.minimum(i, j), np.maximum(i, j), len(self.grid)
         normal, found = ndtri(_QUANTILES), np.empty(len(i))
+        items, which = np.unique(first, return_inverse=True)
+        # Where the first of two items is, in steps from the lowest edge, at each quantile.
+        steps = np.arange(points + 1.0)
+        of_items = np.array([np.interp(_QUANTILES, self.below[k], steps) for k in items])
         for start in range(0, len(i), _PAIRS):
             part = slice(start, start + _PAIRS)
-            items, which = np.unique(first[part], return_inverse=True)
-            # Where the first of two items is, in steps from the lowest edge, at each quantile.
-            at = np.stack(
-                [np.interp(_QUANTILES, self.below[k], np.arange(points + 1.0)) for k in items]
-            )[which]
+            at = of_items[which[part]]
             cell = np.minimum(at.astype(np.int64), points - 1)
             rows = second[part, None]
             share = at - cell
             below = (1.0 - share) * self.below[rows, cell] + share * self.below[rows, cell + 1]
             together = correlation[part, None]
             apart = np.sqrt(np.maximum(1.0 - np.square(together), 1e-9))
-            found[part] = ndtr((ndtri(below) - together * normal) / apart).mean(axis=1)
+            found[part] = ndtr((ndtri(below) - together * normal) / apart) @ _WEIGHTS
         return np.where(i > j, 1.0 - found, found)

@@ -10,6 +10,7 @@ from math import inf, isinf
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.kernels.threads import each_range, even, in_turn
@@ -100,14 +101,11 @@ def drawn_scores(
 ) -> FloatArray:
     """Draw all scores, a row a draw: half of them with the marginals of ``npmle``."""
     deviations = covariance.draws(_DRAWS, random)
+    shaped = np.empty((0, len(scores))) if npmle is None else npmle.drawn(deviations[: _DRAWS // 2])
     if not isinf(degrees_of_freedom):
         chance = random.chisquare(degrees_of_freedom, (_DRAWS, 1))
         deviations /= np.sqrt(chance / degrees_of_freedom)
-    if npmle is None:
-        return scores + deviations
-    half = _DRAWS // 2
-    shaped = npmle.drawn(deviations[:half], degrees_of_freedom)
-    return np.concatenate([shaped, scores + deviations[half:]])
+    return np.concatenate([shaped, scores + deviations[len(shaped) :]])
 
 
 def sorted_ranks(drawn: FloatArray) -> IntArray:
@@ -154,8 +152,6 @@ def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from scipy.special import ndtr
-
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]

@@ -8,7 +8,7 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import betaincinv, expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal._core.machine import one_thread
@@ -288,8 +288,6 @@ def _between(
     if bounds != (0.0, 1.0):
         critical_value = _critical_value(level, inf) * np.sqrt(variances)
         return frozen(middle - critical_value), frozen(middle + critical_value)
-    from scipy.special import betaincinv
-
     middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
     total = middle * (1.0 - middle) / variances - 1.0
     a, b = (np.maximum(total * part, _EDGE) for part in (middle, 1.0 - middle))

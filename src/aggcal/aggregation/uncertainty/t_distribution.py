@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isinf
 
 import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from aggcal._core.arrays import FloatArray
 
@@ -17,8 +18,6 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
     >>> round(quantile(0.975, float("inf")), 2), round(quantile(0.975, 2.0), 2)
     (1.96, 4.3)
     """
-    from scipy.special import ndtri, stdtrit
-
     return float(
         ndtri(probability)
         if isinf(degrees_of_freedom)
@@ -34,8 +33,6 @@ def probability_below(value: FloatArray, degrees_of_freedom: float) -> FloatArra
     >>> probability_below(np.array([0.0, np.inf]), 3.0)
     array([0.5, 1. ])
     """
-    from scipy.special import ndtr, stdtr
-
     return np.asarray(
         ndtr(value) if isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, value)
     )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray
 from aggcal.models.features.gppl import row_losses
@@ -52,8 +53,6 @@ class Trust:
         >>> Trust.at(rows, np.array([2.0, 0.0]), 0.5).weights.round(2)
         array([0.65, 0.14])
         """
-        from scipy.special import expit
-
         begins = rows.starts[:-1]
         judged = log(share) - np.add.reduceat(rows.weight * row_losses(rows, scores), begins)
         guessed = log(1.0 - share) - log(2.0) * np.add.reduceat(rows.weight, begins)

@@ -16,6 +16,7 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal.models.links import link
@@ -109,8 +110,6 @@ class Laplace:
     @cached_property
     def covariance(self) -> FloatArray:
         """(K⁻¹ + W)⁻¹, without the inverse of K."""
-        from scipy.linalg import solve_triangular
-
         half = solve_triangular(self._inner, self._root.T, lower=True)
         return np.asarray(half.T @ half)
 

@@ -10,6 +10,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import codes_of
 from aggcal.data.weights import Tally
 
 
@@ -98,12 +99,6 @@ class Facts:
     def check_control(self, control: Control) -> None:
         """Refuse judgments for which values are missing, or of which they cannot explain any."""
         control.check(self._judgments)
-
-
-def codes_of(judgments: Judgments) -> dict[str, np.ndarray]:
-    """Return the columns by which rows are parted, as the keys of `GeneralRows` name them."""
-    found = {} if judgments.context is None else {"context": judgments.context}
-    return found | {f"by {c.name}": c.code for c in judgments.categories}
 
 
 @singledispatch

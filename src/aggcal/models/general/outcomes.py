@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray
 
@@ -133,8 +134,8 @@ def adjacent_probabilities(
     behind = sum(share * small ** (top + g) for g, share in enumerate(grades.tolist(), 1))
     left = np.where(advantage >= 0.0, ahead, behind)
     right = np.where(advantage >= 0.0, behind, ahead)
-    found = np.stack([left, right, tie], axis=1)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    found = np.stack([left, right, tie])
+    return np.asarray(found / found.sum(axis=0)).T
 
 
 def grade_terms(
@@ -200,11 +201,9 @@ def rao_kupper_probabilities(advantage: FloatArray, readiness: FloatArray) -> Fl
     >>> rao_kupper_probabilities(np.zeros(1), np.zeros(1)).round(3)
     array([[0.269, 0.269, 0.462]])
     """
-    from scipy.special import expit
-
     cut = _cut(readiness)
     tie = -np.expm1(-2.0 * cut) * expit(cut - advantage) * expit(cut + advantage)
-    return np.stack([expit(advantage - cut), expit(-advantage - cut), tie], axis=1)
+    return np.stack([expit(advantage - cut), expit(-advantage - cut), tie]).T
 
 
 def typical_readiness(

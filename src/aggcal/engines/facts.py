@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from aggcal.data.control import (
 )
 from aggcal.data.judgments import Judgments
 from aggcal.data.weights import Tally
+from aggcal.engines.base import Shard
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.models.general.facts import Facts, facts_of
 
@@ -93,6 +96,14 @@ class Explained:
         )
 
 
+def _counted(shard: Shard) -> ShardFacts:
+    return ShardFacts.of(shard.judgments)
+
+
+def _explained(shard: Shard, covariates: Covariates) -> Explained:
+    return Explained.of(shard.judgments, covariates)
+
+
 class FactsAway(Facts):
     """Counts of judgments in shards, made once."""
 
@@ -100,7 +111,7 @@ class FactsAway(Facts):
         self._remote, self.n_annotators = judgments, judgments.n_annotators
         assert judgments.shards is not None  # noqa: S101  # others count their own rows
         self._shards = judgments.shards
-        found: ShardFacts = self._shards.total("term_facts")
+        found = reduce(add, self._shards.each(_counted))
         self.n_ties, self.top_grade = found.n_ties, found.top_grade
         self.in_contexts, self.cells, self.tally = found.in_contexts, found.cells, found.tally
         self.annotators_in_contexts = found.annotators_in_contexts
@@ -117,7 +128,8 @@ class FactsAway(Facts):
         judgments = self._remote
         if control.context_ids is not None and judgments.context_ids is None:
             refuse_without(control, judgments, None)
-        found: Explained = self._shards.total("explained", coded(control, judgments))
+        covariates = [coded(control, judgments)] * len(self._shards)
+        found = reduce(add, self._shards.each(_explained, covariates))
         if control.context_ids is not None:
             refuse_without(control, judgments, found.without_context)
         if len(found.lacking):

@@ -1,4 +1,4 @@
-"""Judgments in many files: read, number and shard them without all rows in one place.
+"""Judgments in files that the workers of a cluster read: numbered and cut without a common memory.
 
 Each function is one task of a cluster, and a pure one: what is lost can be made again from the
 files. Parts are read with ids numbered among their own (1), what they say of themselves is merged
@@ -9,36 +9,190 @@ annotators (5); a shard is made of its pieces of all parts (6).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, order_by, sums
 from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
-from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
-from aggcal.engines.sharded.dask_pieces import Piece, joined
-from aggcal.engines.sharded.shard import Shard
+from aggcal.data.row_columns import codes_of
+from aggcal.engines.base import Shard
+from aggcal.engines.remote import (
+    CONTEXT,
+    GRADE,
+    Piece,
+    RowColumns,
+    cuts,
+    further_columns,
+    nameless,
+)
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.encoding import is_without, without_note
 from aggcal.io.formats._base import Choices
+from aggcal.io.formats._parting import OF_A_RANKING, categories_of
+from aggcal.io.formats._steps import stated_scale
 from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.known_columns import KnownColumns
 from aggcal.io.sides import chosen_sides, no_sides
+from aggcal.io.tables.parquet import refuse_partitions
 from aggcal.io.writing.scratch import scratch_folder
-from aggcal.models.general.facts import codes_of
 
-_MOST_ASIDE = 10_000  # rows named in an error: all of them could fill the memory
+if TYPE_CHECKING:
+    from distributed import Future
 
+    from aggcal.engines.dask import Dask
+
+_BRANCHES = 8
+"""Summaries that one task merges: more make the tree flatter and each task longer."""
+_MOST_ASIDE = 10_000
+"""Rows named in an error: all of them could fill the memory."""
 
 Aside = dict[tuple[str, str, str, str, str], tuple[int, str]]
 """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
+
+
+class ShardsOfFiles:
+    """Makes shards of files; called again, it reads them again."""
+
+    def __init__(
+        self,
+        engine: Dask,
+        path: str,
+        options: dict[str, Any],
+        on_progress: Callable[[float], None] | None,
+    ) -> None:
+        self._engine, self._path = engine, path
+        self._files, self._how = _files(path), _reading(options)
+        self._on_progress = on_progress
+        self.about: dict[str, Any]
+        self._cut: IntArray | None = None
+
+    def __call__(self) -> list[Future]:
+        """Read the files on the workers, and cut their rows between annotators."""
+        engine, submit = self._engine, self._engine.submit
+        read = [submit(read_file, file, self._how) for file in self._files]
+        level = [submit(summary, file, part) for file, part in zip(self._files, read, strict=True)]
+        self._watch(level)
+        while len(level) > 1:
+            level = [
+                submit(merged, level[k : k + _BRANCHES]) for k in range(0, len(level), _BRANCHES)
+            ]
+        names = submit(numbered, level[0], self._path, self._how.criterion)
+        numbering: Numbering = names.result()
+        self.about = numbering.about
+        if self._cut is None:
+            # Made once: shards that are made again must be those that were lost.
+            number = engine.number_of_shards(int(numbering.rows.sum()))
+            self._cut = cuts(numbering.rows, number)
+        cut = self._cut
+        ours = [submit(renumbered, part, names) for part in read]
+        n, shards = len(numbering.about["item_ids"]), []
+        homes = engine.homes(len(cut) - 1)
+        for k in range(len(cut) - 1):
+            first, last = int(cut[k]), int(cut[k + 1])
+            mine = [submit(cut_out, part, first, last) for part in ours]
+            sizes = n, last - first
+            shards.append(submit(shard_of, mine, first, sizes, home=homes[k]))
+        return shards
+
+    def _watch(self, level: list[Future]) -> None:
+        """Tell how many files are read, and stop at the first that cannot be."""
+        from distributed import as_completed
+
+        for done, future in enumerate(as_completed(level), 1):
+            if future.status == "error":
+                future.result()
+            if self._on_progress is not None:
+                self._on_progress(100.0 * done / len(level))
+
+
+def _reading(options: dict[str, Any]) -> Reading:
+    """Take the options of `read_judgments` that make sense for parts of a table."""
+    given = dict(options)
+    context, by = given.pop("context", None), given.pop("by", None) or ()
+    if context is not None and context.strip().lower() in OF_A_RANKING:
+        raise OptionError(
+            f"the context '{context}' numbers rankings on one machine; name the column of another "
+            "context, or choose the engine 'local'."
+        )
+    choices = Choices(
+        given.pop("outcomes", None) or {},
+        given.pop("columns", None) or {},
+        given.pop("annotator", None),
+        blank=given.pop("blank", None) or "skip",
+        context=context,
+        by=categories_of(by, given.get("criterion"), given.pop("criteria", None)),
+        strength_scale=stated_scale(given.pop("strength_scale", None)),
+    )
+    how = partial(Reading, choices, threads=1)
+    found = how(
+        format=given.pop("format", None),
+        criterion=given.pop("criterion", None),
+        memory=given.pop("memory", None),
+    )
+    if given.pop("normalize_ids", False) or given.pop("aliases", None) is not None:
+        raise OptionError(
+            "ids are merged on one machine; write the judgments with 'aggcal convert' and "
+            "--normalize-ids or --alias first, or choose the engine 'local'."
+        )
+    # What is left belongs to formats that are not read in parts; what is not set is not missed.
+    usual = Choices({}, {})
+    for name, value in given.items():
+        if value is not None and value != getattr(usual, name, None):
+            raise OptionError(
+                f"{name} is for formats that are read on one machine; leave it out, or choose the "
+                "engine 'local'."
+            )
+    return found
+
+
+def _files(path: str) -> list[str]:
+    """Return the files that a path stands for: a file, a folder of Parquet files, or a pattern.
+
+    The path may be any that fsspec knows (``s3://...``), if what that takes is installed.
+    """
+    import fsspec
+
+    try:
+        system, inside = fsspec.core.url_to_fs(path)
+        if system.isdir(inside):
+            found = [f for f in system.find(inside) if f.endswith(".parquet")]
+            if not found:
+                raise FileError(
+                    f"{path}: is a directory without Parquet files; give the file in it."
+                )
+            # Whether the files have the column, too, is known only where they are read.
+            inner = (file.removeprefix(inside) for file in found)
+            refuse_partitions(inner, path, KnownColumns())
+        elif system.exists(inside):
+            found = [inside]
+        elif any(sign in inside for sign in "*?["):
+            found = system.glob(inside)
+            if not found:
+                raise FileError(f"{path}: no file has such a name; check the pattern.")
+        else:
+            raise FileError(f"{path}: no such file; check the path.")
+        return sorted(_url(path, system, file) for file in found)
+    except (ImportError, ValueError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
+
+
+def _url(path: str, system: Any, file: str) -> str:
+    """Write a file as the path was written: a plain path stays one."""
+    return str(system.unstrip_protocol(file)) if "://" in path else file
+
+
+# -------------------------------------------------------------------- tasks
 
 
 @dataclass(frozen=True)
@@ -52,7 +206,7 @@ class Reading:
     threads: int
 
 
-def read(path: str, how: Reading) -> Judgments | None:
+def read_file(path: str, how: Reading) -> Judgments | None:
     """Read one file (1)."""
     import fsspec
 
@@ -370,16 +524,42 @@ def _further(part: Judgments, names: Numbering) -> dict[str, np.ndarray]:
     return found
 
 
-def shard_of(
-    parts: Sequence[Piece | None],
-    index: int,
-    first: int,
-    sizes: tuple[int, int],
-    sided: bool,  # noqa: FBT001  # tasks are called by position
-) -> Shard:
+def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
+    """Return the rows of some annotators, who are then counted from 0 (5)."""
+    if part is None:
+        return None
+    begin, end = np.searchsorted(part[0], np.array([first, last], dtype=np.int32))
+    if begin == end:
+        return None
+    rest = (None if column is None else column[begin:end] for column in part[1:6])
+    further = {name: column[begin:end] for name, column in part[6].items()}
+    return Piece((part[0][begin:end] - np.int32(first), *rest, further))
+
+
+def joined(parts: Sequence[RowColumns]) -> RowColumns:
+    """Put columns one after the other, sort them by annotator and items, and merge equal rows."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(parts[0].further)
+    columns = [np.concatenate(column) for column in zip(*(p[:6] for p in parts), strict=True)]
+    further = [np.concatenate([part.further[name] for part in parts]) for name in names]
+    *codes, outcome, weight, times = columns
+    which = np.unique(outcome, return_inverse=True)[1]
+    order = order_by([*codes, which, *further])
+    keys = [column[order] for column in (*codes, outcome, *further)]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    first = np.flatnonzero(new)
+    rows = [key[first] for key in keys]
+    added = (np.add.reduceat(column[order], first) for column in (weight, times))
+    merged = Piece.of(RowColumns(*rows[:4], *added, dict(zip(names, rows[4:], strict=True))))
+    return merged.columns()
+
+
+def shard_of(parts: Sequence[Piece | None], first: int, sizes: tuple[int, int]) -> Shard:
     """Make a shard of its pieces; rows that are equal are merged (6).
 
     ``sizes`` are the numbers of all items and of its annotators.
     """
-    columns = joined([part.columns() for part in parts if part is not None], sizes[0])
-    return Shard.of(nameless(columns, *sizes), index, first, sided=sided)
+    columns = joined([part.columns() for part in parts if part is not None])
+    return Shard(nameless(columns, *sizes), first)

@@ -1,21 +1,22 @@
-"""Dask: shards pinned in the memory of a cluster's workers.
+"""Dask: shards in the memory of a cluster's workers.
 
-Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sharded.dask_tasks`);
-a shard is a future that stays where it was made. A question goes to each worker that has shards in
-one message, and the answers are added up (`aggcal.engines.sharded.dask_shards`). Every shard is a
-pure task of the files: when a worker is lost, Dask makes its shards again, and what else was lost
-on the way is sent again.
+Files are read, numbered and merged by tasks on the workers (`aggcal.engines.dask_reading`); a shard
+is a future that stays where it was made, and each call of a function with it is a task. Every shard
+of files is a pure task of them: when a worker is lost, Dask makes its shards again, and what else
+was lost on the way is sent again.
 
 Without a cluster's address everything is in this process, and nothing is gained by parts: files are
 read and summed as on one machine. Only what one machine does not read (patterns, addresses) is read
-by tasks, in shards that are asked without messages.
+by tasks, in shards that are called without a cluster's messages.
 """
 
 from __future__ import annotations
 
+import pickle
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,8 +24,11 @@ from uuid import uuid4
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Shards
+from aggcal.engines.base import Shard, Shards, ThreadedShards
+from aggcal.engines.dask_cluster import PATIENCE, check_asked, check_workers, connected
+from aggcal.engines.dask_reading import ShardsOfFiles, shard_of
 from aggcal.engines.remote import (
+    Piece,
     RemoteJudgments,
     RowColumns,
     cuts,
@@ -32,22 +36,16 @@ from aggcal.engines.remote import (
     held_in_shards,
     pieces,
 )
-from aggcal.engines.sharded import dask_tasks
-from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
-from aggcal.engines.sharded.dask_cluster import PATIENCE, check_asked, check_workers, connected
-from aggcal.engines.sharded.dask_files import ShardsOfFiles
-from aggcal.engines.sharded.dask_pieces import Piece
-from aggcal.engines.sharded.dask_shards import DaskShards, LostShardsError
-from aggcal.engines.sharded.local import ThreadedShards
 from aggcal.errors import EngineError
 from aggcal.io import read_judgments
-from aggcal.models.rows import rows_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 _TRIES = 4
 """Times that something is tried on a cluster that loses workers, before it is given up."""
+_LARGE = 1 << 20
+"""Bytes of arguments from which the scheduler is spared them."""
 _FEWEST_ROWS, _MOST_ROWS = 20_000, 50_000_000
 """Rows of a shard: fewer cost more in messages than in sums, more may not fit a worker."""
 
@@ -67,7 +65,7 @@ class Dask:
     shards
         How many shards to cut judgments into; by default by the number of threads and of rows.
     on_pass
-        Called after each pass over the shards with its number and the question.
+        Called after each pass over the shards with its number and the name of the function.
 
     Examples
     --------
@@ -81,7 +79,6 @@ class Dask:
     """
 
     name = "dask"
-    integrates = True
 
     def __init__(
         self,
@@ -96,7 +93,7 @@ class Dask:
         self._stack = ExitStack()
         self._finalizer = weakref.finalize(self, self._stack.close)
         self.passes = 0
-        """How often every shard was asked something."""
+        """How often a function was called with every shard."""
         check_asked(workers)
         self._scheduler, self._workers_wanted = scheduler, workers
         self._here = scheduler is None
@@ -155,7 +152,7 @@ class Dask:
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
         if self._whole:
-            return RemoteJudgments.of_local(judgments, rows_of(judgments), self)
+            return RemoteJudgments.of_local(judgments, self)
         about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
@@ -168,16 +165,14 @@ class Dask:
                     piece.count, further_columns(piece),
                 )  # fmt: skip
                 sent = self.client.scatter(Piece.of(columns), hash=False, workers=[homes[k]])
-                more = (judgments.n_items, piece.n_annotators), judgments.sided
-                futures.append(
-                    self.submit(dask_tasks.shard_of, [sent], k, first, *more, home=homes[k])
-                )
+                sizes = judgments.n_items, piece.n_annotators
+                futures.append(self.submit(shard_of, [sent], first, sizes, home=homes[k]))
             return futures
 
         return RemoteJudgments.of_shards(about, self._shards_of(made), self)
 
     def _shards_of(self, make: Callable[[], list[Future]]) -> Shards:
-        """Have shards made; where they are in this process they are asked as they are."""
+        """Have shards made; where they are in this process they are called as they are."""
         shards = DaskShards(self, make)
         if not self._here:
             return shards
@@ -211,11 +206,11 @@ class Dask:
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         return self.client.submit(function, *arguments, key=name, **where)
 
-    def passed(self, question: str) -> None:
+    def passed(self, function: str) -> None:
         """Count a pass, and tell of it."""
         self.passes += 1
         if self._on_pass is not None:
-            self._on_pass(self.passes, question)
+            self._on_pass(self.passes, function)
 
     def surviving(self, work: Callable[[], Answer], renew: Callable[[], None]) -> Answer:
         """Do something on the cluster; if what it needs was lost, renew it and try again."""
@@ -229,7 +224,7 @@ class Dask:
                     self.client.wait_for_workers(1, timeout=PATIENCE * 6)
                     renew()
                 return work()
-            except (CancelledError, KilledWorker, LostShardsError, TimeoutError, OSError) as error:
+            except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
                 # What is wrong with the data is said by the tasks themselves.
                 if tried == _TRIES or self.client.status != "running":
                     raise EngineError(
@@ -237,3 +232,72 @@ class Dask:
                         "see its logs: most often a worker has too little memory."
                     ) from error
         raise AssertionError  # pragma: no cover
+
+
+class DaskShards:
+    """Shards as futures.
+
+    Parameters
+    ----------
+    engine
+        Where they lie.
+    make
+        Makes them, and makes them again if Dask cannot.
+    """
+
+    def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
+        self._engine, self._make = engine, make
+        self.futures: list[Future] = []
+        engine.surviving(self._wait, self._renew)
+
+    def __len__(self) -> int:
+        return len(self.futures)
+
+    def each(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Call a function with every shard, where it lies, and its entry of each column."""
+
+        def work() -> list[Any]:
+            rows = zip(*columns, strict=True) if columns else [()] * len(self)
+            calls = [
+                self._engine.submit(_call, shard, function, self._sent(arguments))
+                for shard, arguments in zip(self.futures, rows, strict=True)
+            ]
+            return list(self._engine.client.gather(calls))
+
+        answers = self._engine.surviving(work, self._renew)
+        self._engine.passed(function.__name__)
+        return answers
+
+    def _sent(self, arguments: Sequence[Any]) -> Any:
+        """Return the arguments of a call: large ones go ahead of it, past the scheduler."""
+        packed = _Packed(arguments)
+        if len(pickle.dumps(packed, protocol=5)) < _LARGE:
+            return packed
+        return self._engine.client.scatter(packed, hash=False)
+
+    def _wait(self) -> None:
+        """Make the shards if need be, and wait for them; what is wrong with them is raised."""
+        from distributed import wait
+
+        if not self.futures:
+            self.futures = self._make()
+        wait(self.futures)
+        for shard in self.futures:
+            if shard.status != "finished":
+                shard.result()
+
+    def _renew(self) -> None:
+        """Make the shards again if Dask gave them up."""
+        if any(shard.status not in ("finished", "pending") for shard in self.futures):
+            self.futures = self._make()
+
+
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """Arguments in one piece, into which Dask does not look for futures."""
+
+    arguments: Sequence[Any]
+
+
+def _call(shard: Shard, function: Callable[..., Any], packed: _Packed) -> Any:
+    return shard.call(function, *packed.arguments)

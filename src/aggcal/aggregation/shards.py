@@ -1,0 +1,366 @@
+"""Rows, annotators and tapes that lie in shards: a tape over all rows is the sum of the shards'.
+
+An engine calls functions with its shards, wherever they are (`aggcal.engines.base.Shards`). What
+follows are the functions, and classes that answer what `Rows`, `Annotators` and `Tape` answer by
+adding up the shards' answers, or by putting those about annotators one after the other. Nothing
+else in Stage 1 knows where rows lie.
+
+A shard keeps what it was last told to lay out, and the last tape. One that has lost them, because
+its worker was lost, says so (`ForgottenError`); it is then told again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.annotators import Annotators, Point, Posterior, Prior
+from aggcal.aggregation.families import Family
+from aggcal.aggregation.native import annotators_of
+from aggcal.aggregation.rows import Numbers, Plan, Rows, rows_by_plan
+from aggcal.aggregation.tape import Mean, Tape
+from aggcal.data.base import AnyJudgments
+from aggcal.data.row_columns import codes_of
+from aggcal.engines.base import Shard, Shards
+from aggcal.engines.remote import RemoteJudgments
+
+_LAYOUTS = 3
+"""Layouts that a shard keeps: a fit without terms, one with them, and one to compare."""
+
+
+class ForgottenError(LookupError):
+    """A shard has lost what it was told before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How every shard lays out its rows, and what its annotators are like."""
+
+    plan: Plan
+    numbers: Numbers | None
+    name: str = field(default_factory=lambda: uuid4().hex)
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedRows(Rows):
+    """Rows that lie in shards: here are their numbers, and the weights of annotators."""
+
+    shards: Shards = field(kw_only=True)
+    layout: Layout = field(kw_only=True)
+    weights: FloatArray = field(kw_only=True)
+    edges: IntArray = field(kw_only=True)
+    """Of each shard, the first of its annotators; and how many there are."""
+
+    @classmethod
+    def of(cls, judgments: RemoteJudgments, plan: Plan) -> ShardedRows:
+        """Have every shard lay out its judgments."""
+        shards = judgments.shards
+        assert shards is not None  # noqa: S101  # others have their rows here
+        numbers = None
+        if plan.cells or plan.grades:
+            numbers = reduce(_united, shards.each(_numbers, [plan] * len(shards)))
+        layout = Layout(plan, numbers)
+        answers = shards.each(_lay_out, [layout] * len(shards))
+        sizes, weights, levels = zip(*answers, strict=True)
+        counts = [len(each) for each in sizes]
+        edges = np.cumsum([0, *(_mine(plan, count) for count in counts)])
+        like = rows_by_plan(judgments.without_rows(), plan, numbers)
+        return cls(
+            like.left,
+            like.right,
+            like.answers,
+            np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            like.n_items,
+            reduce(add, levels)[:, None],
+            {},
+            like.channels,
+            like.blocks,
+            shards=shards,
+            layout=layout,
+            weights=np.concatenate(weights),
+            edges=edges,
+        )
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def annotator_weights(self) -> FloatArray:  # type: ignore[override]  # it is known already
+        """Total weight of the answers of each annotator."""
+        return self.weights
+
+    def cut(self, values: FloatArray) -> list[FloatArray]:
+        """Return the part of each shard of values by annotator."""
+        return [values[first:end] for first, end in pairwise(self.edges.tolist())]
+
+    def each(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Call a function with every shard, its layout, and its own entry of each column."""
+        names = [self.layout.name] * len(self.shards)
+        try:
+            return self.shards.each(function, names, *columns)
+        except ForgottenError:
+            self.shards.each(_lay_out, [self.layout] * len(self.shards))
+            return self.shards.each(function, names, *columns)
+
+
+class ShardedAnnotators:
+    """`Annotators` of rows in shards."""
+
+    def __init__(
+        self, rows: ShardedRows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
+    ) -> None:
+        self.rows, self.family, self.bounds = rows, family, bounds
+        self.theta: FloatArray
+        self._number = len(rows.shards)
+
+    def restart(self) -> None:
+        """Forget the modes."""
+        self.rows.each(_restart)
+
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when gaps are multiplied by a factor."""
+        self.rows.each(_rescale, [factor] * self._number)
+
+    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
+        """Everybody has γ = 1 and nothing of their own."""
+        return self._tape("alike", [(unknowns, grades)] * self._number)[0]
+
+    def maximised(self, unknowns: FloatArray, prior: Prior, **options: Any) -> Tape:
+        """Each θ_u is at its mode."""
+        every = [(unknowns, part) for part in self._parts(prior)]
+        tape, answers = self._tape("maximised", every, options)
+        self.theta = np.concatenate([theta for _, theta in answers])
+        return tape
+
+    def integrated(self, point: Point) -> tuple[Tape, Posterior]:
+        """Integrate θ_u out."""
+        tape, answers = self._tape("integrated", [(part,) for part in self._parts(point)])
+        of_shards = [posterior for _, posterior in answers]
+        posterior = replace(
+            of_shards[0],
+            nodes=np.concatenate([each.nodes for each in of_shards]),
+            weights=np.concatenate([each.weights for each in of_shards]),
+            log_evidence=sum(each.log_evidence for each in of_shards),
+        )
+        return tape, posterior
+
+    def expected_grades(
+        self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
+    ) -> FloatArray:
+        """Return the weight of each strength of answer that is to be expected."""
+        same = [[each] * self._number for each in (unknowns, grades)]
+        return reduce(add, self.rows.each(_expected_grades, self._parts(posterior), *same))
+
+    def _parts(self, whole: Any) -> list[Any]:
+        return [whole.part(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
+
+    def _tape(
+        self, rule: str, arguments: Sequence[tuple[Any, ...]], options: Any = None
+    ) -> tuple[ShardedTape, list[Any]]:
+        name, family = uuid4().hex, (self.family, self.bounds)
+        same = [[each] * self._number for each in (name, family, rule)]
+        columns = *same, arguments, [options or {}] * self._number
+        answers = self.rows.each(_move, *columns)
+        value = sum(value for value, _ in answers)
+        return ShardedTape(self.rows, name, columns, value), answers
+
+
+class ShardedTape(Tape):
+    """The sum of the shards' tapes, which stay where they are."""
+
+    rows: ShardedRows
+
+    def __init__(
+        self, rows: ShardedRows, name: str, columns: Sequence[Sequence[Any]], value: float
+    ) -> None:
+        super().__init__(rows, value, {}, {}, {})
+        self._name, self._columns = name, columns
+
+    @property
+    def means(self) -> list[Mean]:  # type: ignore[override]  # shards are told
+        """Unknown prior means; the complete information of each is the first shard's."""
+        return self._means
+
+    @means.setter
+    def means(self, means: list[Mean]) -> None:
+        self._means = means
+        if means:
+            self._ask("means", *map(self._cut_mean, means))
+
+    def _cut_mean(self, mean: Mean) -> list[Mean]:
+        pulls, forces = self.rows.cut(mean.pulls), self.rows.cut(mean.force)
+        curves = [mean.curve, *([0.0] * (len(pulls) - 1))]
+        return [Mean(mean.index, *each) for each in zip(pulls, forces, curves, strict=True)]
+
+    @property
+    def gradient(self) -> FloatArray:  # type: ignore[override]  # a sum
+        """Of the value."""
+        return self._sum("gradient")
+
+    def pulled(self, values: FloatArray) -> FloatArray:
+        """Return Σ_u Σ_k values_uk g_uk."""
+        return self._sum("pulled", self.rows.cut(values))
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the observed information."""
+        return self._sum("product", self._same(vector))
+
+    def diagonals(self) -> tuple[FloatArray, FloatArray]:
+        """Return the diagonals of the complete and of the missing information."""
+        complete, missing = self._sum("diagonals")
+        return complete, missing
+
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Return the observed and the complete information as matrices."""
+        observed, complete = self._sum("dense")
+        return observed, complete
+
+    def forms(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
+        same = self._same(covariance), self._same(along)
+        squares, products = zip(*self._ask("forms", self.rows.cut(values), *same), strict=True)
+        return np.concatenate(squares), np.concatenate(products)
+
+    def _same(self, value: Any) -> list[Any]:
+        return [value] * len(self.rows.shards)
+
+    def _sum(self, question: str, *columns: Sequence[Any]) -> Any:
+        return reduce(add, self._ask(question, *columns))
+
+    def _ask(self, question: str, *columns: Sequence[Any]) -> list[Any]:
+        """Ask every shard's tape; one that has lost it makes it again."""
+        same = self._same(self._name), self._same(question)
+        try:
+            return self.rows.each(_ask, *same, *columns)
+        except ForgottenError:
+            self.rows.each(_move, *self._columns)
+            if question != "means":
+                self.means = self._means
+            return self.rows.each(_ask, *same, *columns)
+
+
+def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
+    """Lay out judgments wherever they lie.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> len(lay_out(aggcal.read_judgments([("ann", "a", "b")]), Plan()))
+    1
+    """
+    if judgments.local is None and isinstance(judgments, RemoteJudgments):
+        return ShardedRows.of(judgments, plan)
+    return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
+
+
+# -------------------------------------------------------------------- with a shard, where it lies
+
+
+def _numbers(shard: Shard, plan: Plan) -> Numbers:
+    """Return what a shard has of what all must number alike."""
+    judgments, cells, n = shard.judgments, {}, shard.judgments.n_items
+    codes = codes_of(judgments)
+    for name in plan.cells:
+        known = codes[name] >= 0
+        group = codes[name].astype(np.int64)[known] * n
+        sides = judgments.left[known], judgments.right[known]
+        cells[name] = np.unique(np.concatenate([group + side for side in sides]))
+    grade = judgments.grade
+    top = 1 if grade is None else int(np.abs(grade.astype(np.int64)).max(initial=1))
+    return Numbers(cells, top)
+
+
+def _united(one: Numbers, two: Numbers) -> Numbers:
+    cells = {name: np.union1d(codes, two.cells[name]) for name, codes in one.cells.items()}
+    return Numbers(cells, max(one.grades, two.grades))
+
+
+def _mine(plan: Plan, annotators: int) -> int:
+    return 1 if plan.alike else annotators
+
+
+def _lay_out(shard: Shard, layout: Layout) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Lay out a shard; return rows and weight of each annotator, and the weight of each grade."""
+    rows = rows_by_plan(shard.judgments, layout.plan, layout.numbers)
+    kept = shard.memory.setdefault("layouts", {})
+    kept[layout.name] = rows, {}
+    for name in list(kept)[:-_LAYOUTS]:
+        del kept[name]
+    return rows.sizes, rows.annotator_weights, rows.levels.sum(axis=1)
+
+
+def _laid_out(shard: Shard, name: str) -> tuple[Rows, dict[str, Any]]:
+    try:
+        rows, kept = shard.memory["layouts"][name]
+    except KeyError:
+        raise ForgottenError(name) from None
+    return rows, kept
+
+
+def _restart(shard: Shard, name: str) -> None:
+    _laid_out(shard, name)[1].clear()
+
+
+def _rescale(shard: Shard, name: str, factor: float) -> None:
+    kept = _laid_out(shard, name)[1]
+    if "annotators" in kept:
+        kept["annotators"].rescale(factor)
+
+
+def _move(  # noqa: PLR0917  # called by position
+    shard: Shard,
+    layout: str,
+    name: str,
+    family: tuple[Family, tuple[float, float]],
+    rule: str,
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+) -> tuple[float, Any]:
+    """Dispose of a shard's annotators at a point; return the value and what is known of them."""
+    rows, kept = _laid_out(shard, layout)
+    if "annotators" not in kept:
+        kept["annotators"] = annotators_of(rows, *family)
+    annotators: Annotators = kept["annotators"]
+    shard.memory.pop("tape", None)  # the memory of two is not needed
+    result = getattr(annotators, rule)(*arguments, **options)
+    tape, more = result if isinstance(result, tuple) else (result, None)
+    if rule == "maximised":
+        more = annotators.theta
+    shard.memory["tape"] = name, tape
+    return tape.value, more
+
+
+def _expected_grades(
+    shard: Shard,
+    layout: str,
+    posterior: Posterior,
+    unknowns: FloatArray,
+    grades: tuple[float, ...],
+) -> FloatArray:
+    annotators: Annotators = _laid_out(shard, layout)[1]["annotators"]
+    return annotators.expected_grades(unknowns, posterior, grades)
+
+
+def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -> Any:
+    """Ask a shard's tape."""
+    _laid_out(shard, layout)
+    kept, tape = shard.memory.get("tape", ("", None))
+    if kept != name:
+        raise ForgottenError(name)
+    if question == "means":
+        tape.means = list(arguments)
+        return None
+    answer = getattr(tape, question)
+    if callable(answer):
+        answer = answer(*arguments)
+    return np.stack(answer) if question in ("diagonals", "dense") else answer

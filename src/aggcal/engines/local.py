@@ -1,0 +1,58 @@
+"""Shards in this process: the shortest engine, by which the others are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aggcal.data.judgments import Judgments
+from aggcal.engines.base import Shard, ThreadedShards
+from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
+from aggcal.io import read_judgments
+
+
+class LocalEngine:
+    """Cuts judgments into shards and keeps them here.
+
+    ``engine="local"`` does without: one machine needs no cut, and its sums run in threads.
+
+    Parameters
+    ----------
+    shards
+        How many.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
+    >>> judgments = aggcal.read_judgments(rows)
+    >>> whole = aggcal.aggregate(judgments, warn=False)
+    >>> cut = aggcal.aggregate(judgments, engine=LocalEngine(shards=2), warn=False)
+    >>> bool(abs(whole.scores - cut.scores).max() < 1e-12)
+    True
+    """
+
+    name = "shards"
+
+    def __init__(self, shards: int = 2) -> None:
+        self._number = shards
+
+    def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
+        """Cut judgments into shards."""
+        cut = cuts(judgments.judgments_per_annotator, self._number)
+        shards = [Shard(piece, first) for first, piece in pieces(judgments, cut)]
+        return RemoteJudgments.of_shards(held_in_shards(judgments), ThreadedShards(shards), self)
+
+    def read(
+        self,
+        path: str,
+        /,
+        *,
+        on_progress: Callable[[float], None] | None = None,
+        **options: Any,
+    ) -> RemoteJudgments:
+        """Read and cut judgments."""
+        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
+
+    def close(self) -> None:
+        """Nothing is held."""
