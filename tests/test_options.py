@@ -257,7 +257,7 @@ def test_a_wrong_word_is_refused_before_any_work(
 
 def test_tables_that_do_not_fit_are_refused_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = aggcal.read_judgments(ROWS)
-    monkeypatch.setattr("aggcal.aggregation.thurstone.ThurstoneAggregator.fit", None)
+    monkeypatch.setattr("aggcal.aggregation.methods.LikelihoodMethod.fit", None)
     for scores, known, said in (
         ([("x", 1.0), ("y", 2.0)], {}, "no item is in both"),
         (SCORES, {"calibrator": "safe"}, "needs the standard deviation"),

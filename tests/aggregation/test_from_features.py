@@ -13,8 +13,8 @@ from scipy.optimize import check_grad, minimize
 
 import aggcal
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.newton import minimise
 from aggcal.aggregation.solve.gaussian_process import choose_kernel
-from aggcal.aggregation.solve.newton import minimise
 from aggcal.errors import FeatureError, InputError, KernelWarning, OptionError, TableError
 from aggcal.models.features.barcw import Trust
 from aggcal.models.features.covariance_functions import Geometry, Kernel

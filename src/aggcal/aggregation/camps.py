@@ -41,7 +41,7 @@ from aggcal.aggregation.families import (
     LawTerms,
 )
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
 from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments

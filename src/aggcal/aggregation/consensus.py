@@ -14,8 +14,8 @@ from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.effects import Effects, in_camps
+from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.protocols import Quantifier
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal

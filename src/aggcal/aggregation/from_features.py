@@ -10,12 +10,12 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.newton import Convergence, Progress
 from aggcal.aggregation.protocols import Curvature
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
 from aggcal.aggregation.solve.reweighting import fit_weighted
-from aggcal.aggregation.start import Progress, not_converged
+from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features

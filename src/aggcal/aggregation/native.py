@@ -314,7 +314,8 @@ def annotators_of(
     bounds
         Between which parameters are looked for.
     """
-    if library() is None or not isinstance(family, Advantage) or not family.names:
+    here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
+    if library() is None or not here or not isinstance(family, Advantage) or not family.names:
         return Annotators(rows, family, bounds)
     compiled = _law(family, family.law) is not None
     return NativeAnnotators(rows, family) if compiled else Annotators(rows, family, bounds)

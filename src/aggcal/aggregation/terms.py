@@ -29,7 +29,8 @@ from aggcal.aggregation.families import (
     Law,
     RaoKupper,
 )
-from aggcal.aggregation.rows import Plan, Rows, rows_by_plan
+from aggcal.aggregation.rows import Plan
+from aggcal.aggregation.shards import lay_out
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control, Covariates, coded, lacking, refuse_unable, refuse_without
 from aggcal.data.judgments import Judgments
@@ -576,11 +577,6 @@ def model_of(
     family = Advantage(chosen.names, chosen.law, tuple(rows.channels))
     means = tuple(name for name in chosen.names if name in MEAN_PRIORS)
     return Model(rows, family, judgments.graph.component, means, fixed=fixed)
-
-
-def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
-    """Lay out judgments wherever they lie."""
-    return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
 
 
 def position_evidence(judgments: AnyJudgments, chosen: ChosenTerms, scores: FloatArray) -> float:

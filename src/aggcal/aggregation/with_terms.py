@@ -12,12 +12,11 @@ from aggcal._core.text import brief
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
 from aggcal.aggregation.estimate import MANY_JUDGMENTS
 from aggcal.aggregation.families import RELIABILITY
-from aggcal.aggregation.protocols import Curvature
+from aggcal.aggregation.protocols import Curvature, Curved
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, GAP, SCORES
 from aggcal.aggregation.spreads import LOG_SD, centred

@@ -21,7 +21,7 @@ from aggcal.aggregation import (
     feature_choice,
 )
 from aggcal.aggregation.consensus import LEVEL
-from aggcal.aggregation.methods import Estimator, PriorChoice
+from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import Terms
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
@@ -48,7 +48,13 @@ from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
-from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
+from aggcal.registry.literals import (
+    CalibratorName,
+    EngineName,
+    Estimator,
+    MethodName,
+    UncertaintyName,
+)
 
 
 def assess(

@@ -18,15 +18,14 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.progress import listening, report
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.crowd import CrowdAggregator
+from aggcal.aggregation.methods import LikelihoodMethod
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection.candidates import MOST_SLOW, SLOW, Candidate, candidates_of
 from aggcal.aggregation.selection.comparison import Comparison, Measured, rough_note
 from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, Folds, folds_of
 from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
-from aggcal.aggregation.start import Progress
 from aggcal.aggregation.terms import DEFAULT
-from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, ended
@@ -192,7 +191,7 @@ class Auto:
             aggregator, record = chosen.make(self.seed), comparison.to_dict()
             if judgments.categories and not (chosen.terms or DEFAULT).categories:
                 record["notes"].append(_NO_CATEGORIES)
-        if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
+        if isinstance(aggregator, LikelihoodMethod):
             fit = aggregator.fit(judgments, on_iteration=on_iteration)
         else:
             fit = aggregator.fit(judgments)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.newton import Convergence, minimise
+from aggcal.aggregation.newton import Convergence, minimise
 from aggcal.models.features.covariance_functions import Geometry, Kernel
 from aggcal.models.features.gppl import Laplace, Preference
 from aggcal.models.rows import Rows

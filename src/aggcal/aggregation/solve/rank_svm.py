@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.newton import Convergence
 from aggcal.errors import OptionError
 from aggcal.models.features.rank_svm import Differences, objective
 

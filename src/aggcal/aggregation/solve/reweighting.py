@@ -8,13 +8,13 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
+from aggcal.aggregation.newton import Convergence, minimise
 from aggcal.aggregation.solve.gaussian_process import (
     KernelChoice,
     Progress,
     choose_kernel,
     fit_gaussian,
 )
-from aggcal.aggregation.solve.newton import Convergence, minimise
 from aggcal.models.features.barcw import Trust
 from aggcal.models.features.covariance_functions import Geometry, Kernel
 from aggcal.models.features.gppl import Laplace, Preference

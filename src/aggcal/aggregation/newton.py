@@ -1,4 +1,4 @@
-"""Trust-region Newton–CG to the true optimum, with a record of how it got there.
+"""Trust-region Newton–CG to the true optimum, and symmetric systems that should be definite.
 
 The solver knows a function by its value, gradient, Jacobi diagonal and curvature products;
 what they mean is the model's business. Steps are found by Steihaug's conjugate gradients in the
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
+from aggcal._core.triangles import mirrored
 
 _FORCING = 0.3  # how well a step is solved for far away: less solves what the next step undoes
 _QUADRATIC = 3.0  # and near the optimum, per unit of gradient: looser steps are cheaper, and more
@@ -28,23 +30,38 @@ _FIRST_RADIUS = 10.0
 _SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
 
 
-class _Point(Protocol):
+Progress = Callable[[int, float], None]
+"""Called with the number of the iteration and the relative gradient norm."""
+
+
+class Evaluation(Protocol):
+    """A function at a point."""
+
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """The value."""
+        ...
+
     @property
-    def gradient(self) -> FloatArray: ...
+    def gradient(self) -> FloatArray:
+        """The gradient."""
+        ...
+
     @property
-    def diagonal(self) -> FloatArray: ...
+    def diagonal(self) -> FloatArray:
+        """Of the curvature, for Jacobi's scaling."""
+        ...
+
     @property
-    def gradient_norm(self) -> float: ...
-    @property
-    def stiffness(self) -> float | None: ...
+    def gradient_norm(self) -> float:
+        """The largest element of the gradient, each relative to what it could be."""
+        ...
 
 
 class Objective(Protocol):
     """What the solver asks of a function."""
 
-    def evaluate(self, x: FloatArray, /) -> _Point:
+    def evaluate(self, x: FloatArray, /) -> Evaluation:
         """Return the value and derivatives at x, and remember the curvature there."""
         ...
 
@@ -86,7 +103,7 @@ def minimise(
     tolerance: float,
     shared_scale: bool = True,
     max_iterations: int = 500,
-    on_iteration: Callable[[int, float], None] | None = None,
+    on_iteration: Progress | None = None,
 ) -> tuple[FloatArray, Convergence]:
     """Minimise a function to a relative gradient norm of ``tolerance``.
 
@@ -158,20 +175,19 @@ def minimise(
     )
 
 
-def _size(point: _Point) -> float:
+def _size(point: Evaluation) -> float:
     """Norm of the gradient in the metric in which steps are measured."""
     return dot(point.gradient, point.gradient / point.diagonal)
 
 
 def _steihaug(
-    objective: Objective, point: _Point, scale: FloatArray | None, forcing: float, radius: float
+    objective: Objective, point: Evaluation, scale: FloatArray | None, forcing: float, radius: float
 ) -> _Step:
     """Minimise the quadratic model within the trust region by preconditioned CG."""
     diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max()) + 1e-300)
     x, stiffness = scale, 0.0
     if x is not None and x.any():
-        known = point.stiffness
-        stiffness = dot(x, objective.product(x)) if known is None else known
+        stiffness = dot(x, objective.product(x))
 
     def precondition(vector: FloatArray) -> FloatArray:
         scaled: FloatArray = vector / diagonal
@@ -218,3 +234,104 @@ def _steihaug(
         direction_square = new_size + ratio * ratio * direction_square
         size = new_size
     return _Step(step, -model, float(np.sqrt(step_square)), on_boundary=False)
+
+
+def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix, or another where it is not positive definite.
+
+    Examples
+    --------
+    >>> definite_inverse(np.diag([-1.0, 1.0]), np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    factor = upper_factor(matrix)
+    if factor is None and not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    factor = upper_factor(instead) if factor is None else factor
+    if factor is not None:
+        return inverse_of_factor(factor)
+    values, vectors = np.linalg.eigh(instead)
+    return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def inverse_of_factor(factor: FloatArray) -> FloatArray:
+    """Return (UᵀU)⁻¹ of an upper triangle U that is stored by columns, and overwrite it.
+
+    Examples
+    --------
+    >>> inverse_of_factor(np.array([[2.0, 1.0], [0.0, 1.0]], order="F"))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    # What LAPACK has by columns NumPy reads by rows: the upper triangle is a lower one.
+    return mirrored(dpotri(factor, lower=False, overwrite_c=True)[0].T)
+
+
+def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:
+    """Return U by columns with UᵀU = A, anything below it; None where A is not positive definite.
+
+    Of the matrix only the lower triangle is read, or overwritten, if it may be.
+
+    Examples
+    --------
+    >>> np.triu(upper_factor(np.array([[4.0, 2.0], [2.0, 2.0]])))
+    array([[2., 1.],
+           [0., 1.]])
+    """
+    # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
+    factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
+    # A number that is not finite spoils the pivot of its row.
+    return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
+
+
+def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Solve a symmetric system that should be positive definite: half the work of any other.
+
+    Examples
+    --------
+    >>> definite_solve(np.diag([2.0, 4.0]), np.ones(2))
+    array([0.5 , 0.25])
+    """
+    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    if failed:
+        return np.asarray(np.linalg.solve(matrix, target))
+    return np.asarray(dpotrs(factor, target, lower=True)[0])
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray],
+    target: FloatArray,
+    diagonal: FloatArray | Callable[[FloatArray], FloatArray],
+    close: float,
+) -> FloatArray:
+    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
+
+    It is preconditioned by a diagonal, or by a function that solves a similar system.
+
+    Examples
+    --------
+    >>> stiff = np.array([2.0, 4.0])
+    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
+    array([0.5 , 0.25])
+    """
+
+    def solved(vector: FloatArray) -> FloatArray:
+        return diagonal(vector) if callable(diagonal) else vector / diagonal
+
+    found, residual = np.zeros_like(target), target.copy()
+    direction = scaled = solved(residual)
+    size = first = dot(residual, scaled)
+    for _ in range(10 * len(target)):
+        if size <= close**2 * first:
+            break
+        curved = product(direction)
+        bend = dot(direction, curved)
+        if bend <= 0.0:
+            return found if found.any() else direction
+        found = found + (size / bend) * direction
+        residual = residual - (size / bend) * curved
+        scaled = solved(residual)
+        new = dot(residual, scaled)
+        direction, size = scaled + (new / size) * direction, new
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.newton import minimise
+from aggcal.aggregation.newton import minimise
 
 
 @dataclass(frozen=True)
