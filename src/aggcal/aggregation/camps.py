@@ -40,8 +40,8 @@ from aggcal.aggregation.families import (
     Law,
     LawTerms,
 )
-from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
 from aggcal.aggregation.newton import definite_inverse
+from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
 from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
 from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments
