@@ -71,7 +71,9 @@ def test_a_weighted_mean_is_one_of_scores_by_criterion(method: str) -> None:
     block, n = effects.fit.problem.model.rows.blocks["by criterion"], judgments.n_items
     each = np.zeros((n, len(effects.fit.state.unknowns)))
     each[:, :n] = np.eye(n)
-    each[block.item, np.arange(block.begin, block.end)] = np.array([0.75, 0.0, 0.25])[block.group]
+    each[block.item, np.arange(block.where.start, block.where.stop)] = np.array([0.75, 0.0, 0.25])[
+        block.group
+    ]
     each -= each.mean(axis=0)
     assert np.sqrt(np.diag(each @ effects.covariance @ each.T)) == pytest.approx(
         found.uncertainty.se, rel=1e-6

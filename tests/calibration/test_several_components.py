@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aggcal.engines.sharded.local import LocalEngine
 
 import aggcal
+from aggcal.engines.sharded.local import LocalEngine
 
 
 def _rows(sizes: tuple[int, ...], seed: int = 0, each: int = 25) -> list[tuple[str, str, str]]:

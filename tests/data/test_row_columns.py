@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from aggcal.engines.sharded.local import LocalEngine
 
 import aggcal
+from aggcal.engines.sharded.local import LocalEngine
 from aggcal.errors import OptionError
 
 LABEL = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
-from aggcal.engines.gpu.layout import _units
-from aggcal.engines.gpu.pairs import DevicePairs
 from test_sharded import by_mode
 
 import aggcal
+from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
+from aggcal.engines.gpu.layout import _units
+from aggcal.engines.gpu.pairs import DevicePairs
 from aggcal.errors import NoGpuWarning
 from aggcal.models.weighted_pairs import WeightedPairs
 from aggcal.simulation import simulate
@@ -208,7 +208,6 @@ def test_what_annotators_share_is_the_same_in_pieces(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
-
     from aggcal.models.coins import LANES
     from aggcal.models.information import information
     from aggcal.models.links import link

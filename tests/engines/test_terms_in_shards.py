@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import aggcal
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.problem import FIRST_SDS
@@ -15,11 +17,9 @@ from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.sharded.general_shard import GeneralOfShard, GeneralPoint, ShardPlan
 from aggcal.engines.sharded.local import LocalEngine
 from aggcal.engines.sharded.shard import Shard
+from aggcal.errors import FeatureError, OptionError, TermsLeftOutWarning
 from aggcal.models.general.at import Place
 from aggcal.models.general.plan import Numbers, Plan
-
-import aggcal
-from aggcal.errors import FeatureError, OptionError, TermsLeftOutWarning
 
 ITEMS, ANNOTATORS, CONTEXTS = 8, 11, 12
 

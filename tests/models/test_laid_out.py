@@ -8,11 +8,11 @@ from weakref import ref
 
 import numpy as np
 import pytest
-from aggcal.models.general.rows import general_rows
 
 from aggcal._core.arrays import constant
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
+from aggcal.models.general.rows import general_rows
 from aggcal.models.rows import Rows, rows_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")

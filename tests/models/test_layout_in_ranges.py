@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from aggcal.models.general import rows as general
 
 import aggcal
 from aggcal._core.kernels import threads
 from aggcal.models import rows as plain
+from aggcal.models.general import rows as general
 from aggcal.models.weighted_pairs import WeightedPairs
 
 
