@@ -47,7 +47,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "calibration": ["read_scores"],
         "advice.check.of_data": ["data_warnings"],
         "advice.suggest.batch": ["prepare", "aggregate"],
-        "aggregation.thurstone": ["fit_thurstone"],
+        "aggregation.methods": ["mode_rows"],
     }
     # All are imported before one is changed, or they would import what was changed.
     modules = {module: import_module(f"aggcal.{module}") for module in places}

@@ -301,7 +301,7 @@ class Annotators:
         log_shares = (0.0,) if share is None else (log(1.0 - share), log(share))
         like = point.unknowns
         nodes = np.zeros((m, each * len(signs), len(names)), like=like)
-        logs = np.full((m, each * len(signs)), -np.inf, like=like)
+        logs = np.zeros(nodes.shape[:2], like=like) - np.inf
         spread, looked = self._spread(point), list[Terms]()
         for half, sign in enumerate(signs):
             mode = self._mode(spread, prior, sign, point.close)

@@ -131,7 +131,7 @@ class Advantage:
         if AXIS in moved:
             eta = eta + theta.get(STANCE, 0.0) * moved[AXIS]
         ties = READINESS in theta or TIE in moved
-        nu = np.full(len(eta), 0.0 if ties else -np.inf, like=eta)
+        nu = np.zeros_like(eta) + (0.0 if ties else -np.inf)
         return eta, nu + theta.get(READINESS, 0.0) + moved.get(TIE, 0.0)
 
     def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
