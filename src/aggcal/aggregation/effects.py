@@ -465,7 +465,7 @@ class Effects:
         if not averaged or not tie_variance.any():
             tie_points = _ESTIMATE
         gap_sd, tie_sd = np.sqrt(gap_variance), np.sqrt(tie_variance)
-        total = np.zeros((len(gap_sd), 3))
+        total = np.zeros((3, len(gap_sd)))  # a row an answer: half the time
         for k in range(nodes.shape[1]):
             share = weights[judgments.annotator, k]
             if not share.any():
@@ -477,8 +477,8 @@ class Effects:
                 if TIE in moved:
                     there[TIE] = moved[TIE] + tie * tie_sd
                 chances = self.family.law.probabilities(*self.family.advantage(there, theta))
-                total += (share * gap_share * tie_share)[:, None] * chances
-        return total
+                total += share * gap_share * tie_share * chances.T
+        return total.T
 
     def _moved(self, judgments: Judgments) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return what moves the rows of some judgments, and the variances of gaps and readiness."""

@@ -12,12 +12,20 @@ from scipy.optimize import approx_fprime
 
 import aggcal
 from aggcal import Terms
-from aggcal.aggregation.disagreement import Camps
-from aggcal.aggregation.general.camps import FEWEST, fit_camps, fit_one, merged
-from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values, _davidson, _logistic
-from aggcal.aggregation.general.mixture_fit import fit_mixture
-from aggcal.models.general.outcomes import Answers, adjacent
-from aggcal.models.general.rows import general_rows
+from aggcal.aggregation.camps import (
+    FEWEST,
+    Camps,
+    Mixture,
+    Observed,
+    Shape,
+    Values,
+    fit_camps,
+    fit_mixture,
+    fit_one,
+    merged,
+)
+from aggcal.aggregation.families import Adjacent
+from aggcal.aggregation.rows import Plan, rows_by_plan
 
 N, M, EACH = 8, 18, 50
 SMALL = 6
@@ -63,10 +71,10 @@ def camps(kind: str, bridge: str = "camps", seed: int = 0) -> Camps:
 
 def test_two_camps_that_all_starts_miss_are_found_among_three() -> None:
     judgments, camp = study("camps")
-    rows = general_rows(judgments, ties=False, sides=False, keys=False)
+    rows = rows_by_plan(judgments, Plan())
     size = len(rows)
     nothing = np.zeros(size)
-    seen = Seen(rows, nothing, nothing, np.full(size, -np.inf), adjacent, np.ones(1))
+    seen = Observed(rows, nothing, nothing, np.full(size, -np.inf), Adjacent())
     one = fit_one(seen, np.zeros(N), 1.0)
     two, three = (fit_camps(seen, one, number) for number in (2, 3))
     missed = replace(two, evidence=one.evidence - 5.0)
@@ -137,7 +145,7 @@ def test_a_few_annotators_are_no_camps() -> None:
 
 
 def test_many_items_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggcal.aggregation.general.camps.MOST_ITEMS", N - 1)
+    monkeypatch.setattr("aggcal.aggregation.camps.MOST_ITEMS", N - 1)
     terms = Terms(position="off", bridge="camps")
     effects = aggcal.aggregate(study("clean", 1)[0], terms=terms, warn=False).effects
     assert effects is not None
@@ -214,11 +222,11 @@ def test_words_for_it_are_checked() -> None:
         Terms(bridge="camp")  # type: ignore[arg-type]
 
 
-def small() -> tuple[Seen, Shape, Values]:
+def small() -> tuple[Observed, Shape, Values]:
     judgments, _ = study("camps", annotators=SMALL)
-    rows = general_rows(judgments, ties=False, sides=False, keys=False)
+    rows = rows_by_plan(judgments, Plan())
     none, random = np.zeros(len(rows)), np.random.default_rng(1)
-    seen = Seen(rows, 0.1 + none, none, none - np.inf, adjacent, np.ones(1))
+    seen = Observed(rows, 0.1 + none, none, none - np.inf, Adjacent())
     values = Values(0.5 * random.normal(size=(3, N)), np.array([0.6, 0.4]), 1.0, 0.8, 0.4, 0.1)
     return seen, Shape.camps(2), values
 
@@ -233,9 +241,9 @@ def test_derivatives_are_those_of_the_evidence() -> None:
         theta = shape.mixing @ flat.reshape(values.parts.shape)
         by_class = []
         for scores in theta:
-            gap = scores[rows.left] - scores[rows.right] + seen.other
+            gap = scores[rows.left] - scores[rows.right] + seen.offset
             total = 0.0
-            for sign, share in ((1.0, 1.0 - values.turned), (-1.0, values.turned)):
+            for sign, share in ((1.0, 1.0 - values.reversed_share), (-1.0, values.reversed_share)):
                 eta = sign * grid[:, None] * gap
                 loss = rows.answers.weight * np.logaddexp(0.5 * eta, -0.5 * eta)
                 loss -= rows.answers.lean * eta
@@ -246,12 +254,12 @@ def test_derivatives_are_those_of_the_evidence() -> None:
 
     looked = Mixture(seen, shape).evaluate(values)
     assert looked.evidence.sum() == pytest.approx(evidence(values.parts.ravel()), abs=0.05)
-    chances = looked.chances(looked.classes)
+    chances = looked.probabilities(looked.classes)
     pulls, curve = looked.gradient(chances)
     ours = (shape.mixing.T @ pulls).ravel()
     numeric = approx_fprime(values.parts.ravel(), evidence, 1e-5)
     np.testing.assert_allclose(ours, numeric, atol=0.03 * np.abs(numeric).max())
-    whole, _ = looked.curvature(curve, chances)
+    whole, _ = looked.information(curve, chances)
     step = 1e-3
     for k in (0, N + 2, 2 * N + 5):
         ends = []
@@ -261,21 +269,6 @@ def test_derivatives_are_those_of_the_evidence() -> None:
             ends.append(approx_fprime(moved, evidence, 1e-5))
         second = -(ends[0] - ends[1]) / (2 * step)
         np.testing.assert_allclose(whole[k], second, atol=0.06 * np.abs(second).max())
-
-
-@pytest.mark.parametrize("ties", [True, False])
-def test_quick_terms_of_one_grade_are_those_of_any_number(ties: bool) -> None:
-    random = np.random.default_rng(5)
-    n = 400
-    advantage = np.concatenate([[0.0, 60.0, -60.0], 3.0 * random.normal(size=n - 3)])
-    ready = np.where(ties & (random.random(n) < 0.8), random.normal(size=n), -np.inf)
-    tied = (ready > -np.inf) * random.random(n)
-    answers = Answers(tied + random.random(n), random.random(n) - 0.5, tied)
-    wanted = adjacent(advantage, ready, answers, np.ones(1))
-    known = np.exp(ready), tied * np.where(ready > -np.inf, ready, 0.0)
-    quick = _davidson(advantage, answers, *known) if ties else _logistic(advantage, answers)
-    for name in ("loss", "pull", "curve"):
-        np.testing.assert_allclose(getattr(quick, name), getattr(wanted, name), atol=1e-12)
 
 
 def test_equal_camps_are_one_order() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation import empirical
 from aggcal.aggregation.consensus import Consensus
-from aggcal.models.general.annotators import POSITION, READINESS
+from aggcal.aggregation.families import POSITION, READINESS
 from aggcal.aggregation.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, simulate
 
@@ -71,18 +72,11 @@ def test_a_term_of_no_size_changes_nothing(
     nothing = nothing if name == POSITION else replace(nothing, position=1e-9)
     columns = study(nothing)
     if name == READINESS:
-        monkeypatch.setattr("aggcal.aggregation.general.choice.has_ties", lambda _: True)
-    base = "aggcal.aggregation.general.problem."
-    sds = {"reliability": 0.5, "position": 0.5, "readiness": 1.0, "stance": 1.0} | {name: 1e-4}
-    monkeypatch.setattr(base + "FIRST_SDS", sds)
-    priors = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
-    priors[name] = (0.0, 1e-4) if name == POSITION else (-40.0, 1e-4)
-    for place in ("problem", "first"):
-        monkeypatch.setattr(f"aggcal.aggregation.general.{place}.MEAN_PRIORS", priors)
-    held = "aggcal.aggregation.general.fit.estimable"
-    from aggcal.aggregation.general.spreads import estimable
-
-    monkeypatch.setattr(held, lambda layout: [n for n in estimable(layout) if n != name])
+        monkeypatch.setattr("aggcal.aggregation.terms.has_ties", lambda _: True)
+    prior = (0.0, 1e-4) if name == POSITION else (-40.0, 1e-4)
+    monkeypatch.setitem(empirical.FIRST_SDS, name, 1e-4)
+    monkeypatch.setitem(empirical.MEAN_PRIORS, name, prior)
+    monkeypatch.setattr(empirical, "_KNOWN", empirical._KNOWN | {name})
     one, two = fitted(columns, larger), fitted(columns, smaller)
     assert one.effects is not None
     np.testing.assert_allclose(one.scores, two.scores, atol=2e-3)

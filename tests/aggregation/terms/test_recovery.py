@@ -9,17 +9,15 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.effects import AnnotatorEffect
-from aggcal.aggregation.general.choice import Chosen, position_evidence
-from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.effects import AnnotatorEffect, Effects
+from aggcal.aggregation.terms import PLAIN, ChosenTerms, Terms, position_evidence
 from aggcal.data.control import Control
-from aggcal.aggregation.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 
-def fitted(made: Simulation, terms: Terms, **reading: Any) -> tuple[Consensus, GeneralEffects]:
+def fitted(made: Simulation, terms: Terms, **reading: Any) -> tuple[Consensus, Effects]:
     found = aggcal.aggregate(aggcal.read_judgments(made.shown, **reading), terms=terms, warn=False)
-    assert isinstance(found.effects, GeneralEffects)
+    assert found.effects is not None
     assert found.convergence is not None
     assert found.convergence.converged
     return found, found.effects
@@ -129,7 +127,7 @@ def evidence(terms: SimulatedTerms, each: int, annotators: int, seed: int) -> fl
     made = simulate(items=8, annotators=annotators, judgments=n, terms=terms, seed=seed)
     judgments = aggcal.read_judgments(made.shown)
     scores = aggcal.aggregate(judgments, terms=PLAIN, warn=False).scores
-    return position_evidence(judgments, Chosen("davidson"), scores)[0]
+    return position_evidence(judgments, ChosenTerms("davidson"), scores)
 
 
 def test_a_study_without_positions_seldom_gets_them() -> None:
