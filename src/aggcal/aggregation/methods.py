@@ -409,6 +409,7 @@ class HRA(LikelihoodMethod):
         return typical_reliability(mode.theta, modes.rows.annotator_weights)
 
     def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
+        """Return the prior of the reliabilities (without one, next to none)."""
         weak = VANISHING[-1] ** -0.5
         sd = weak if consensus.prior is None else consensus.prior.reliability_sd
         mean = 1.0 if consensus.prior is None else 1.0 / consensus.unit
@@ -502,6 +503,7 @@ class AlikeMethod(LikelihoodMethod):
         return _no_prior(judgments, mode, heterogeneous=False)
 
     def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+        """Return none: nobody has a parameter."""
         return None
 
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
@@ -655,6 +657,7 @@ class CrowdBT(LikelihoodMethod):
         return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)
 
     def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+        """Return the prior of η."""
         return self._honesty(annotators)
 
     def _reported(self, theta: FloatArray) -> FloatArray:
