@@ -6,13 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from aggcal.models.general.outcomes import adjacent_probabilities
 
 from aggcal._core.tables import as_text
+from aggcal.aggregation.terms import Terms
 from aggcal.assessment import Assessment, assess
 from aggcal.data.control import Control
 from aggcal.io.judgments import read_judgments
-from aggcal.models.general.outcomes import adjacent_probabilities
-from aggcal.aggregation.terms import Terms
 
 NAMES = [f"Plan {k:02d}" for k in range(14)]
 WORDS = np.linspace(60.0, 400.0, len(NAMES))[np.random.default_rng(2).permutation(len(NAMES))]

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from aggcal.aggregation.general.choice import Chosen, position_evidence
 
 import aggcal
 from aggcal._core.kernels import threads
-from aggcal.aggregation.general.choice import Chosen, position_evidence
+from aggcal.aggregation.terms import PLAIN
 from aggcal.data.warnings import weight_warnings
 from aggcal.data.weights import Tally, heavy
-from aggcal.aggregation.terms import PLAIN
 
 ROWS, ITEMS, PEOPLE = 400, 8, 6
 

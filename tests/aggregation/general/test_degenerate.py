@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
-from aggcal.errors import ConvergenceWarning
 from aggcal.aggregation.terms import Terms
+from aggcal.errors import ConvergenceWarning
 from aggcal.simulation import SimulatedTerms, simulate
 
 Rows = list[tuple[str, ...]]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.models.general.annotators import POSITION, READINESS
 
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.models.general.annotators import POSITION, READINESS
 from aggcal.aggregation.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, simulate
 

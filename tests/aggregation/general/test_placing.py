@@ -11,8 +11,8 @@ import pytest
 import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
-from aggcal.errors import TooLittleDataError
 from aggcal.aggregation.terms import Terms
+from aggcal.errors import TooLittleDataError
 from aggcal.simulation import SimulatedTerms, simulate
 
 TERMS = SimulatedTerms(ties="davidson", position=0.8, position_sd=0.4)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.aggregation.general.choice import Chosen, position_evidence
+from aggcal.aggregation.general.found import GeneralEffects
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import AnnotatorEffect
-from aggcal.aggregation.general.choice import Chosen, position_evidence
-from aggcal.aggregation.general.found import GeneralEffects
-from aggcal.data.control import Control
 from aggcal.aggregation.terms import PLAIN, Terms
+from aggcal.data.control import Control
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 

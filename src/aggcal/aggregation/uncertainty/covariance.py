@@ -11,7 +11,7 @@ from scipy.linalg.lapack import spotrf, spotrs
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
 from aggcal._core.kernels.threads import each_range
 from aggcal.aggregation.newton import definite_inverse
-from aggcal.aggregation.solve.prior_sd import about_mean, centred
+from aggcal.aggregation.spreads import about_mean, centred
 
 ALWAYS_DENSE, MOST_DENSE = 400, 3000
 """Up to so many items a covariance is a matrix in any case, and up to so many where scores hang

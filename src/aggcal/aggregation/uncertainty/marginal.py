@@ -14,7 +14,7 @@ from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.progress import named
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
-from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
+from aggcal.aggregation.spreads import LOG_SD, centred
 from aggcal.aggregation.uncertainty.covariance import (
     ALWAYS_DENSE,
     MOST_DENSE,

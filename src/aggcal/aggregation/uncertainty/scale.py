@@ -22,7 +22,7 @@ from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem, State
-from aggcal.aggregation.solve.prior_sd import LOG_SD
+from aggcal.aggregation.spreads import LOG_SD
 from aggcal.models.beliefs import Beliefs
 from aggcal.models.information import information as information_of
 from aggcal.models.marginal import CLOSE
