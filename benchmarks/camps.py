@@ -19,15 +19,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
 import numpy as np
+from aggcal.aggregation.general.by_camp import fit_by_camp
+from aggcal.aggregation.general.camps import Decision, find_camps
+from aggcal.aggregation.general.fit import fit_general
+from aggcal.aggregation.general.found import GeneralEffects
 from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.camps import Camps
-from aggcal.aggregation.general.by_camp import fit_by_camp
-from aggcal.aggregation.general.camps import Decision, find_camps
-from aggcal.aggregation.general.fit import fit_general
-from aggcal.aggregation.general.found import GeneralEffects
 
 KINDS = ("clean", "own", "axis", "two", "three", "quarter", "weak")
 ITEMS = (4, 6, 10, 20, 40)

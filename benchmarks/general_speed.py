@@ -23,20 +23,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-import aggcal
-from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.problem import Problem
-from aggcal.aggregation.methods import HRA
-from aggcal.aggregation.solve.fit import rough_start
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.methods import HRA
+from aggcal.aggregation.modes import Modes, mode_rows
 from aggcal.aggregation.terms import PLAIN
 from aggcal.models.links import link
-from aggcal.models.rows import rows_of
 
 _RESULTS = Path(__file__).with_name("results") / "general-speed.md"
 _MILLION = 1_000_000
@@ -105,7 +104,7 @@ def measure(judgments: int, *, zipf: bool) -> str:
     after, first = least(lambda: general(data, plain.scores, plain), repeats)
 
     def from_rough() -> GeneralFit:
-        rough = rough_start(rows_of(data), link("logistic"), 1.0)
+        rough = Modes(mode_rows(data), link("logistic"), 1e-3).rough(1.0)
         return general(data, rough, None)
 
     anew, second = least(from_rough, repeats)
