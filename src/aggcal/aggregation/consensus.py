@@ -21,9 +21,9 @@ from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
 from aggcal.aggregation.uncertainty.claims import claims_of
 from aggcal.data.base import AnyJudgments
+from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName

@@ -7,6 +7,7 @@ for each annotator, and of the second half of the nodes only for those who may b
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import log
@@ -40,6 +41,10 @@ _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
+_PIECE = 2048
+"""Rows of annotators who are alike that are summed in one go: they stay in the cache."""
+_HELD = 1e-12
+"""Standard deviation of a reliability that is known: next to none."""
 _MANY_ROWS, _NEAR = 10_000, 1e-9
 """From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
 that is felt, and its rounding shows in the seventh digit."""
@@ -293,15 +298,49 @@ class NativeAnnotators(Annotators):
         if law is None or self.family.names != (RELIABILITY,) or self.family.channels != (GAP,):
             return super().maximised(unknowns, prior, close)
         assert isinstance(prior, Normal)  # noqa: S101  # as the family says
-        rows, m, n = self.rows, self.rows.n_annotators, len(self.rows)
         if 1.0 not in self._modes:
             self._modes[1.0] = prior.first(self.family.names, 1.0)
+        return self._at_modes(self.rows, unknowns, prior, law[0], self._modes[1.0], close)
+
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
+        law = _law(self.family)
+        if law is None or self.family.names or not isinstance(self.family.law, Wins):
+            return super().alike(unknowns, grades, reliabilities)
+        # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
+        # the same, rows may be cut anywhere.
+        rows = self._pieces if reliabilities is None else self.rows
+        means = np.ones(rows.n_annotators) if reliabilities is None else reliabilities
+        held = Normal(means[:, None], np.array([_HELD]))
+        return self._at_modes(rows, unknowns, held, law[0], np.array(held.means), np.inf)
+
+    @cached_property
+    def _pieces(self) -> Rows:
+        n = len(self.rows)
+        return replace(self.rows, starts=np.append(np.arange(0, n, _PIECE), n))
+
+    def _at_modes(  # noqa: PLR0917
+        self,
+        rows: Rows,
+        unknowns: FloatArray,
+        prior: Normal,
+        law: int,
+        modes: FloatArray,
+        close: float,
+    ) -> Tape:
+        """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
+        m, n = rows.n_annotators, len(rows)
         theta, inverse, forces = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
         pulls, curve = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
         value = _call(
             "maximise", cores(), m, rows.starts, self._table.table, _doubles(unknowns),
-            *self._answers, law[0], _doubles(prior.means), _doubles(prior.sds), close,
-            self._modes[1.0], theta, inverse, forces, pulls, curve,
+            *self._answers, law, _doubles(prior.means), _doubles(prior.sds), close,
+            modes, theta, inverse, forces, pulls, curve,
         )  # fmt: skip
         self.theta = theta
         curves = {(GAP, GAP): curve}
@@ -345,7 +384,7 @@ class NativeAnnotators(Annotators):
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:
     """Return the number of a law, and the weights of ties and further grades; None if unknown."""
-    if not isinstance(family, Advantage) or not family.names:
+    if not isinstance(family, Advantage):
         return None
     law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)

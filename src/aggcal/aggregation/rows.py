@@ -38,6 +38,9 @@ SCORES, CONTROL, CONTEXT_READINESS, COMMON_POSITION = (
 _DIFFERENCE = np.array([1.0, -1.0])
 _TIE = 0.5
 """The outcome of a tie."""
+_WORTH_MERGING = 4
+"""Pairs of items for each row, beyond which few rows are of one pair: merging them takes longer
+than it saves."""
 
 
 class Answers(NamedTuple):
@@ -318,6 +321,10 @@ def rows_by_plan(judgments: Judgments, plan: Plan, numbers: Numbers | None = Non
 def _wins(judgments: Judgments) -> Rows:
     """Lay out judgments as weighted wins of their left items; ties are half a win each way."""
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
+    if judgments.decided_for_left:  # they are sorted by annotator, and no two rows are equal
+        answers = Answers(weight, 0.5 * weight, np.zeros(len(weight)))
+        columns = judgments.left, judgments.right, answers, judgments.starts
+        return Rows(*columns, judgments.n_items, weight[None])
     ahead, behind = outcome > 0.0, outcome < 1.0
 
     def both(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
@@ -341,6 +348,8 @@ def pooled(rows: Rows) -> Rows:
     array([2.])
     """
     nobody, keys = np.zeros(len(rows), dtype=np.int64), rows.keys
+    if not keys and rows.n_items**2 > _WORTH_MERGING * len(rows):
+        return replace(rows, starts=np.array([0, len(rows)]))
     if "context" in keys:
         keys = keys | {"own": np.where(keys["context"] < 0, rows.owner, -1)}
     codes = nobody, rows.left, rows.right
@@ -433,7 +442,7 @@ def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:
     n, every = rows.n_items, np.arange(rows.n_items)
     none = np.full(n, -1)
     blocks, size = {SCORES: Block(slice(0, n), every, none)}, n
-    columns, factors = [rows.left, rows.right], [np.full(len(rows), sign) for sign in _DIFFERENCE]
+    columns, factors = list[Any](), list[Any]()
     for name in plan.cells:
         group = rows.keys[name].astype(np.int64)
         known = group >= 0
@@ -454,13 +463,13 @@ def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:
         factors += list(values.T)
         blocks[name] = Block(slice(size, size + width), np.full(width, -1), np.arange(width))
         size += width
-    gap_only = len(columns) == len(_DIFFERENCE)
     first_axis, first_context = size, size + (n if plan.axis else 0)
     size = first_context + plan.contexts
-    if gap_only:
-        gap = Channel.difference(rows.left, rows.right, size)
-    else:
-        gap = Channel(np.stack(columns, axis=1).astype(np.int32), np.stack(factors, axis=1), size)
+    gap = Channel.difference(rows.left, rows.right, size)
+    if columns:
+        table = np.column_stack([gap.columns, *columns]).astype(np.int32)
+        signs = np.broadcast_to(_DIFFERENCE, gap.columns.shape)
+        gap = Channel(table, np.column_stack([signs, *factors]), size)
     channels = {GAP: gap}
     if plan.axis:
         blocks[AXIS] = Block(slice(first_axis, first_context), every, none)

@@ -17,6 +17,13 @@
 #include <thread>
 #include <vector>
 
+// Inlined whatever its size: a loop that calls a function does not vectorise.
+#ifdef _MSC_VER
+#define ALWAYS __forceinline
+#else
+#define ALWAYS inline __attribute__((always_inline))
+#endif
+
 namespace {
 
 constexpr int BLOCK = 256;   // rows worked on at once: what they need stays in the first cache
@@ -57,7 +64,7 @@ template <> struct Format<float> {
 };
 
 // e^-a for a >= 0: a power of two times a polynomial, in pairs so that no term waits for the last.
-template <class Real> inline Real exp_minus(Real a) {
+template <class Real> ALWAYS Real exp_minus(Real a) {
     using F = Format<Real>;
     typename F::Bits bits, base;
     const Real magic = F::magic;
@@ -82,7 +89,7 @@ template <class Real> inline Real exp_minus(Real a) {
 }
 
 // log x of an x that is neither tiny nor infinite, as 2 atanh of a number below 0.172.
-template <class Real> inline Real log_of(Real x) {
+template <class Real> ALWAYS Real log_of(Real x) {
     using F = Format<Real>;
     typename F::Bits bits;
     Real mantissa;
@@ -266,7 +273,7 @@ struct Channel {
     const double *factors;  // null: 1 and -1
     int64_t width, stride;  // stride: from one row's factors to the next, or 0
 
-    double gather(int64_t row, const double *x) const {
+    ALWAYS double gather(int64_t row, const double *x) const {
         const int32_t *column = columns + width * row;
         if (!factors) return x[column[0]] - x[column[1]];
         const double *factor = factors + stride * row;
@@ -275,7 +282,7 @@ struct Channel {
         return sum;
     }
     // Call with each unknown of a row and its factor.
-    template <class Work> void each(int64_t row, Work work) const {
+    template <class Work> ALWAYS void each(int64_t row, Work work) const {
         const int32_t *column = columns + width * row;
         if (!factors) {
             work(column[0], 1.0), work(column[1], -1.0);
