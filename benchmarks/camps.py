@@ -23,7 +23,7 @@ from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.disagreement import Camps
+from aggcal.aggregation.camps import Camps
 from aggcal.aggregation.general.by_camp import fit_by_camp
 from aggcal.aggregation.general.camps import Decision, find_camps
 from aggcal.aggregation.general.fit import fit_general

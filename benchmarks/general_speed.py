@@ -28,13 +28,13 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.methods import HRA
 from aggcal.aggregation.solve.fit import rough_start
-from aggcal.aggregation.thurstone import HRA
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
-from aggcal.models.general.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of
 

@@ -29,12 +29,12 @@ from scipy.special import expit, log_expit, ndtr
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation.marginal import QuantifyMarginal
-from aggcal.aggregation.methods import Estimator
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.models.rows import rows_of
+from aggcal.registry.literals import Estimator
 
 HEAD = """\
 Fits that end in a worse optimum than the best of {starts} random starts, in {studies} small

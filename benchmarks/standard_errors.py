@@ -30,11 +30,11 @@ import numpy as np
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.methods import Estimator
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
 from aggcal.registry import LOCAL
+from aggcal.registry.literals import Estimator
 from aggcal.simulation import Simulation, simulate
 
 LEVEL = 0.9

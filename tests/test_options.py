@@ -47,7 +47,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "calibration": ["read_scores"],
         "advice.check.of_data": ["data_warnings"],
         "advice.suggest.batch": ["prepare", "aggregate"],
-        "aggregation.thurstone": ["fit_thurstone"],
+        "aggregation.methods": ["mode_rows"],
     }
     # All are imported before one is changed, or they would import what was changed.
     modules = {module: import_module(f"aggcal.{module}") for module in places}
@@ -257,7 +257,7 @@ def test_a_wrong_word_is_refused_before_any_work(
 
 def test_tables_that_do_not_fit_are_refused_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = aggcal.read_judgments(ROWS)
-    monkeypatch.setattr("aggcal.aggregation.thurstone.ThurstoneAggregator.fit", None)
+    monkeypatch.setattr("aggcal.aggregation.methods.LikelihoodMethod.fit", None)
     for scores, known, said in (
         ([("x", 1.0), ("y", 2.0)], {}, "no item is in both"),
         (SCORES, {"calibrator": "safe"}, "needs the standard deviation"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core import triangles
-from aggcal.aggregation.solve.linear import inverse_of_factor
+from aggcal.aggregation.newton import inverse_of_factor
 
 SIZES = (1, 2, 63, 64, 65, 200, 301)
 

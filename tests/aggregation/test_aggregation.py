@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
-from aggcal.aggregation.methods import Estimator
 from aggcal.errors import (
     AggcalWarning,
     NoMaximumWarning,
@@ -23,6 +22,7 @@ from aggcal.errors import (
 from aggcal.models.links import link
 from aggcal.models.priors import default_prior
 from aggcal.registry import METHODS
+from aggcal.registry.literals import Estimator
 from aggcal.simulation import Simulation, simulate
 
 NAMES = tuple(name for name, method in METHODS.items() if not method.from_features)

@@ -196,3 +196,22 @@ def test_single_precision_is_near(names: tuple[str, ...]) -> None:
     close(of_one.log_evidence, of_two.log_evidence, 1e-6)
     close(of_one.weights, of_two.weights, 1e-3)
     close(one.gradient, two.gradient, 1e-3)
+
+
+@pytest.mark.parametrize("family", LINKS, ids=lambda family: family.law.link.name)
+def test_joint_modes(family: Advantage) -> None:
+    rows = won(rows_of())
+    unknowns = np.random.default_rng(1).normal(size=rows.size)
+    prior = Normal(np.ones((rows.n_annotators, 1)), np.array([0.5]))
+    annotators, reference = native.annotators_of(rows, family), Annotators(rows, family)
+    for scores in (unknowns, 1.1 * unknowns):  # the second time from the modes of the first
+        tape, twin = annotators.maximised(scores, prior), reference.maximised(scores, prior)
+        assert isinstance(tape, native.NativeTape)
+        close(annotators.theta, reference.theta, 1e-10)
+        close(tape.value, twin.value, 1e-12)
+        close(tape.gradient, twin.gradient, 1e-12)
+        close(tape.product(unknowns), twin.product(unknowns), 1e-6)
+        for one, two in zip(tape.diagonals(), twin.diagonals(), strict=True):
+            close(one, two, 1e-6)
+        for one, two in zip(tape.dense(), twin.dense(), strict=True):
+            close(one, two, 1e-6)

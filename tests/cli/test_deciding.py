@@ -96,7 +96,7 @@ def test_wishes_are_refused_before_the_fit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("aggcal.aggregation.thurstone.ThurstoneAggregator.fit", None)
+    monkeypatch.setattr("aggcal.aggregation.methods.LikelihoodMethod.fit", None)
     try:
         code = main(["aggregate", "j.csv", "-o", "never", *words])
     except SystemExit as left:

@@ -114,6 +114,25 @@ def elementwise(
     return found
 
 
+def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Add up the last axis from each start to the next; each has at least one entry.
+
+    Examples
+    --------
+    >>> segment_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]))
+    array([3., 4.])
+    """
+    if isinstance(values, np.ndarray):
+        return np.asarray(np.add.reduceat(values, starts[:-1], axis=-1))
+    # A GPU has no such function; sums of all up to each end would lose digits.
+    n = len(starts) - 1
+    owner = np.repeat(np.arange(n), np.diff(starts))
+    owner = np.asarray(owner, like=values)
+    rows = values.reshape(-1, values.shape[-1])
+    added = np.stack([np.bincount(owner, row, n) for row in rows])
+    return added.reshape(*values.shape[:-1], n)
+
+
 def starts_of(code: CodeArray | IntArray, n_codes: int) -> IntArray:
     """Return where the rows of each code begin, where codes only rise; last, where they all end.
 
@@ -134,6 +153,8 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     >>> sums(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
     array([1., 0., 5., 0.])
     """
+    if not isinstance(index, np.ndarray):  # of a GPU
+        return np.bincount(index, values, length)
     total = np.zeros(length)
     if len(index) and values.strides == (0,):
         _count(index, total)

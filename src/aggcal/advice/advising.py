@@ -14,7 +14,7 @@ from aggcal.advice.check.sample import MANY
 from aggcal.advice.influence import EXACT, Influence, influence_of
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.methods import Progress
+from aggcal.aggregation.newton import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores

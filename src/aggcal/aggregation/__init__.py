@@ -1,13 +1,14 @@
 """Stage 1: aggregate judgments into a consensus.
 
 - `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
-- `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where
-  they begin; `marginal` and `no_prior` are ways of fitting that several share; `adapted` calls any.
+- `methods` (hra-*, btl, tcv, crowd-*) and `features` are the methods; the former are fitted by
+  `modes` or with the annotators integrated out; `start` says where they begin; `adapted` calls any.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
 - `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
 - `consensus`: the result.
 
-To add a method, copy ``crowd.py`` or ``from_features.py``, and add an entry to `aggcal.registry`.
+To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry to
+`aggcal.registry`.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from typing import Any, cast
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.methods import Estimator, PriorChoice, Progress, Start
+from aggcal.aggregation.methods import PriorChoice
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import refuse_auto
+from aggcal.aggregation.start import Start, refuse_auto
+from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, check_choice
 from aggcal.io import read_features
-from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.priors import Prior
 from aggcal.registry import (
     AUTO,
@@ -43,7 +45,7 @@ from aggcal.registry import (
     UNCERTAINTIES,
     limits,
 )
-from aggcal.registry.literals import EngineName, MethodName
+from aggcal.registry.literals import EngineName, Estimator, MethodName
 
 FEWEST_DRAWS = 10
 """Of a bootstrap: with so few a standard error is itself off by about a quarter."""

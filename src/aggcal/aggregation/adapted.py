@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.methods import Progress, Start
+from aggcal.aggregation.methods import LikelihoodMethod
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import start_scores
-from aggcal.aggregation.thurstone import ThurstoneAggregator
+from aggcal.aggregation.start import Start, start_scores
 from aggcal.data.base import AnyJudgments
 
-FullAggregator: TypeAlias = "ThurstoneAggregator | CrowdAggregator | Adapted"
+FullAggregator: TypeAlias = "LikelihoodMethod | Adapted"
 """Fits judgments wherever they are, from a start, and says how far it is."""
 
 
@@ -59,11 +58,11 @@ def adapted(aggregator: Any) -> FullAggregator:
 
 def by_rows(aggregator: Any) -> bool:
     """Whether a method is fitted by sums over rows, wherever those are."""
-    return isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
+    return isinstance(aggregator, LikelihoodMethod)
 
 
 def _says_how_far(aggregator: Any) -> bool:
-    from aggcal.aggregation.from_features import BARCW, GPPL
+    from aggcal.aggregation.features import BARCW, GPPL
     from aggcal.aggregation.selection import Auto
 
     return isinstance(aggregator, GPPL | BARCW | Auto)

@@ -73,7 +73,7 @@ class Normal:
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:
         """Return where to look for modes: reversed, one would know next to nothing."""
-        theta = np.array(self.means)
+        theta = self.means.copy()
         if RELIABILITY in names:
             k = names.index(RELIABILITY)
             # The scale constraint may put means where nobody who has judged much is.
@@ -161,7 +161,8 @@ class Posterior:
 
     def of(self, name: str) -> FloatArray:
         """Return the nodes of a parameter, annotators by nodes."""
-        return np.asarray(self.nodes[:, :, self.names.index(name)])
+        nodes: FloatArray = self.nodes[:, :, self.names.index(name)]
+        return nodes
 
     def part(self, annotators: slice) -> Posterior:
         """Return that of some annotators."""
@@ -177,11 +178,13 @@ class Posterior:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Return the posterior mean of what is given at nodes."""
-        return np.asarray((self.weights * values).sum(axis=1))
+        mean: FloatArray = (self.weights * values).sum(axis=1)
+        return mean
 
     def deviation(self, values: FloatArray) -> FloatArray:
         """Return values less their posterior mean."""
-        return np.asarray(values - self.mean(values)[:, None])
+        deviation: FloatArray = values - self.mean(values)[:, None]
+        return deviation
 
     def variance(self, values: FloatArray) -> FloatArray:
         """Return the posterior variance of what is given at nodes."""
@@ -193,7 +196,8 @@ class Posterior:
         if self.halves == 1:
             return np.zeros(len(self.weights))
         half = self.weights.shape[1] // 2
-        return np.asarray(self.weights[:, half:].sum(axis=1))
+        probability: FloatArray = self.weights[:, half:].sum(axis=1)
+        return probability
 
 
 def cubature(parameters: int) -> tuple[FloatArray, FloatArray]:
@@ -249,12 +253,19 @@ class Annotators:
         return cubature(len(self.family.names))
 
     # ---------------------------------------------------------------- rules
-    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
-        """Everybody has γ = 1 and nothing of their own."""
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
         self._weigh(grades)
-        terms = self.family.terms(self._moved(unknowns), {}, self.rows.answers)
-        none = {name: np.empty((0, len(self.rows))) for name in self.family.channels}
-        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, none)
+        known = {} if reliabilities is None else {RELIABILITY: self.rows.per_row(reliabilities)}
+        terms = self.family.terms(self._moved(unknowns), known, self.rows.answers)
+        nobody = np.empty((0, len(self.rows)), like=terms.loss)
+        pulls = dict.fromkeys(self.family.channels, nobody)
+        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, pulls)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -288,8 +299,9 @@ class Annotators:
         share, each, m = point.reversed_share, len(points), rows.n_annotators
         signs = (1.0,) if share is None else (1.0, -1.0)
         log_shares = (0.0,) if share is None else (log(1.0 - share), log(share))
-        nodes = np.zeros((m, each * len(signs), len(names)))
-        logs = np.full((m, each * len(signs)), -np.inf)
+        like = point.unknowns
+        nodes = np.zeros((m, each * len(signs), len(names)), like=like)
+        logs = np.zeros(nodes.shape[:2], like=like) - np.inf
         spread, looked = self._spread(point), list[Terms]()
         for half, sign in enumerate(signs):
             mode = self._mode(spread, prior, sign, point.close)
@@ -297,7 +309,7 @@ class Annotators:
             width = prior.log_constant - 0.5 * np.linalg.slogdet(mode.bend)[1]
             for t, (off, weight) in enumerate(zip(points, point_weights, strict=True)):
                 k = half * each + t
-                theta = np.clip(mode.theta + root @ off, *self.bounds)
+                theta = np.clip(mode.theta + root @ np.asarray(off, like=root), *self.bounds)
                 terms = self._terms(spread, theta, sign)
                 logs[:, k] = log_shares[half] - rows.by_annotator(terms.loss)
                 logs[:, k] -= prior.terms(theta)[0]
@@ -321,7 +333,7 @@ class Annotators:
         force = {name: -(by_row * pulls[name]).sum(axis=0) for name in channels}
         pairs = [pair for pair in looked[0].bend if not {*pair} & {*names}]
         curve = {
-            pair: np.asarray(sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True)))
+            pair: sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True))
             for pair in pairs
         }
         return Tape(rows, -evidence, force, curve, pulls, weights), posterior
@@ -380,7 +392,7 @@ class Annotators:
         value, slope, curvature = prior.terms(theta)
         turn = {name: sign if name == RELIABILITY else 1.0 for name in names}
         slopes = [turn[name] * rows.by_annotator(terms.slope[name]) for name in names]
-        bend = np.zeros((rows.n_annotators, len(names), len(names)))
+        bend = np.zeros((rows.n_annotators, len(names), len(names)), like=theta)
         for i, one in enumerate(names):
             for j, two in enumerate(names[i:], i):
                 both = turn[one] * turn[two] * rows.by_annotator(terms.bend[one, two])

@@ -14,16 +14,16 @@ from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.effects import Effects, in_camps
+from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.protocols import Quantifier
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
 from aggcal.aggregation.uncertainty.claims import claims_of
 from aggcal.data.base import AnyJudgments
+from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
@@ -405,7 +405,7 @@ class Consensus:
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
             "position_evidence": self.position_evidence,
-            "terms": None if self.effects is None else self.effects.to_dict(),
+            "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
         }
 

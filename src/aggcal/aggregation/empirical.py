@@ -37,7 +37,8 @@ from aggcal.aggregation.families import (
     Family,
     typical_readiness,
 )
-from aggcal.aggregation.native import annotators_of
+from aggcal.aggregation.modes import another_order
+from aggcal.aggregation.newton import Convergence, conjugate_gradients, definite_inverse
 from aggcal.aggregation.rows import (
     AXIS,
     COMMON_POSITION,
@@ -46,9 +47,7 @@ from aggcal.aggregation.rows import (
     SCORES,
     Rows,
 )
-from aggcal.aggregation.solve.fit import another_order
-from aggcal.aggregation.solve.linear import conjugate_gradients, definite_inverse
-from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.shards import annotators_of
 from aggcal.aggregation.spreads import (
     FIRST_RELIABILITY_SD,
     LEAST_SD,

@@ -14,12 +14,13 @@ from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved, known_forces
+from aggcal.aggregation.families import information_roots, win_terms
 from aggcal.aggregation.last import Last
-from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.modes import mode_rows
+from aggcal.aggregation.protocols import Aggregator, Curvature, Curved
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.resampling import bootstrap, n_contexts
-from aggcal.aggregation.solve.placing import place_item
+from aggcal.aggregation.rows import GAP
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
@@ -177,12 +178,12 @@ class Quantify:
         own: object = self.aggregator
         if not isinstance(own, Curved):
             return None
-        problem = own.problem(rows_of(self.judgments), consensus)
         theta = own.parameters(consensus.reliabilities)
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
         by_row = theta[judgments.annotator] if own.heterogeneous else np.ones(len(gap))
-        left = np.clip(np.exp(-problem.row_terms(gap, by_row).loss), _SURE, 1.0 - _SURE)
-        by_gap, by_reliability = problem.row_information(gap, by_row)
+        left = np.exp(-win_terms(own.family, gap, by_row).loss)
+        left = np.clip(left, _SURE, 1.0 - _SURE)
+        by_gap, *by_parameter = information_roots(own.family, gap, by_row)
         # Ties count as half a win for each side: they are as frequent for every question.
         tie = judgments.outcome == _TIE
         share = float(judgments.count @ tie) / judgments.n_judgments
@@ -204,7 +205,7 @@ class Quantify:
         side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # a reversed annotator has mean -1
         return replace(
             answers,
-            by_reliability=(smaller * by_reliability)[row],
+            by_reliability=(smaller * by_parameter[0])[row],
             excess=theta - side * mean,
             prior_precision=sd**-2,
         )
@@ -395,7 +396,22 @@ class Quantify:
 
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        return known_forces(self.aggregator, self.judgments, consensus)
+        own: object = self.aggregator
+        if not isinstance(own, Curved) or self.judgments.local is None:
+            return None
+        rows, theta = mode_rows(self.judgments.local), own.parameters(consensus.reliabilities)
+        by_row = rows.per_row(theta) if own.heterogeneous else np.ones(len(rows))
+        gap = rows.channels[GAP].gather(consensus.scores)
+        terms, weight = win_terms(own.family, gap, by_row), rows.answers.weight
+        return RowForces(
+            rows.owner,
+            rows.left,
+            rows.right,
+            -weight * terms.slope[GAP],
+            weight * np.maximum(terms.bend[GAP, GAP], 0.0),
+            own.penalty(consensus.scores, consensus)[2],
+            rows.n_annotators,
+        )
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
         """Place items that were judged later, with all that was fitted held fixed."""
@@ -422,23 +438,22 @@ class Quantify:
         """Return scores of new items and their standard deviations, the others' scores fixed."""
         own = self.aggregator
         assert isinstance(own, Curved)  # noqa: S101  # others cannot place
-        problem = own.problem(rows_of(judgments), consensus)
+        rows = mode_rows(judgments)
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
         theta = own.parameters(np.where(np.isnan(known), np.median(consensus.reliabilities), known))
-        owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
-        rows, theta = problem.rows, theta[owner]
-        found, sd = np.empty(len(new)), np.empty(len(new))
+        theta = rows.per_row(theta) if own.heterogeneous else np.ones(len(rows))
+        scores, sd = np.empty(len(new)), np.empty(len(new))
         for k, item in enumerate(new.tolist()):
-            won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
-            lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
+            won = (rows.left == item) & np.isfinite(fixed[rows.right])
+            lost = (rows.right == item) & np.isfinite(fixed[rows.left])
             if not (won | lost).any():
                 refuse_apart(judgments, item)
             mine = won | lost
             sign = np.where(won, 1.0, -1.0)[mine]
-            other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
-            weight = rows.weight[mine]
-            found[k], sd[k] = place_item(problem, sign, other, theta[mine], weight)
-        return found, sd
+            other = np.where(won, fixed[rows.right], fixed[rows.left])[mine]
+            answers = sign, other, theta[mine], rows.answers.weight[mine]
+            scores[k], sd[k] = _score_against(own, consensus, *answers)
+        return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
@@ -462,12 +477,11 @@ class Quantify:
             pairs = where[left[both]], where[right[both]]
             variance_of_gap[both] = covariance.gap_variance(*pairs)
         nodes, weights = self._nodes(own, consensus, judgments)
-        problem = own.problem(rows_of(self.judgments), consensus)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
         for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
             at = gap + point * np.sqrt(variance_of_gap)
             for k in range(nodes.shape[1]):
-                loss = problem.row_terms(at, nodes[judgments.annotator, k]).loss
+                loss = win_terms(own.family, at, nodes[judgments.annotator, k]).loss
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
         return total
 
@@ -491,6 +505,28 @@ class Quantify:
         if len(nodes) != len(found):
             nodes = np.ones(len(found))
         return nodes[:, None], np.ones((len(found), 1))
+
+
+def _score_against(own: Curved, consensus: Consensus, *answers: FloatArray) -> tuple[float, float]:
+    """Return the most probable score of one item against others, and its standard deviation.
+
+    Of each answer: 1 if the item won and −1 if it lost, the score of the other one, the parameter
+    of the annotator, and the weight.
+    """
+    from scipy.optimize import minimize_scalar
+
+    sign, other, theta, weight = answers
+
+    def loss(score: float) -> float:
+        terms = win_terms(own.family, sign * (score - other), theta)
+        return float(weight @ terms.loss) + own.penalty(np.array([score]), consensus)[0]
+
+    bound = 10.0 * link_of(own.link).sd + float(np.abs(other).max())
+    best = float(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x)
+    root = information_roots(own.family, sign * (best - other), theta)[0]
+    precision = float(weight @ np.square(root))
+    precision += float(own.penalty(np.array([best]), consensus)[2][0])
+    return best, max(precision, 1e-300) ** -0.5
 
 
 def converged(consensus: Consensus) -> bool:

@@ -30,7 +30,7 @@ HONESTY = "honesty"
 """Parameters of annotators."""
 _NEVER = -1e300
 """A readiness below this is none: the answers are left and right only."""
-_LARGEST_READINESS = 600.0
+_LARGEST_READINESS, _LARGEST_LOG = 600.0, 600.0
 _WIDEST, _NARROWEST = 5.0, 30.0
 """Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
 and minus the smallest, beyond which none is."""
@@ -131,8 +131,8 @@ class Advantage:
         if AXIS in moved:
             eta = eta + theta.get(STANCE, 0.0) * moved[AXIS]
         ties = READINESS in theta or TIE in moved
-        nu = np.full(len(eta), 0.0 if ties else -np.inf)
-        return np.asarray(eta), nu + theta.get(READINESS, 0.0) + moved.get(TIE, 0.0)
+        nu = np.zeros_like(eta) + (0.0 if ties else -np.inf)
+        return eta, nu + theta.get(READINESS, 0.0) + moved.get(TIE, 0.0)
 
     def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
         """Return the loss of rows and its derivatives: the chain rule through η and ν."""
@@ -206,7 +206,7 @@ class Wins:
     def terms(self, eta: FloatArray, nu: FloatArray, answers: Answers) -> LawTerms:  # noqa: ARG002
         """Return the loss of rows and its derivatives."""
         weight, (loss, pull, curve) = answers.weight, self.link.terms(eta)
-        none = np.zeros(len(eta))
+        none = np.zeros_like(eta)
         return LawTerms(weight * loss, -weight * pull, weight * curve, none, none, none)
 
     def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:  # noqa: ARG002
@@ -263,7 +263,8 @@ class Adjacent:
         left = np.where(eta >= 0.0, ahead, behind)
         right = np.where(eta >= 0.0, behind, ahead)
         weights = np.stack([left, right, tie], axis=1)
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        chances: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        return chances
 
     def levels(self, eta: FloatArray, nu: FloatArray) -> list[FloatArray]:
         """Return the probability of each grade, for either side."""
@@ -340,12 +341,12 @@ class RaoKupper:
         cut_bend = weight * sum(p * d * d for p, d in zip(chances, in_cut, strict=True))
         cross = weight * sum(p * d * e for p, d, e in zip(chances, in_eta, in_cut, strict=True))
         return LawTerms(
-            np.asarray(loss),
-            np.asarray(slope),
-            np.asarray(bend),
-            np.asarray(cut * cut_slope),
-            np.asarray(cut * cut * cut_bend),
-            np.asarray(cut * cross),
+            loss,
+            slope,
+            bend,
+            cut * cut_slope,
+            cut * cut * cut_bend,
+            cut * cross,
         )
 
     def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:
@@ -355,8 +356,36 @@ class RaoKupper:
         return np.stack([expit(eta - cut), expit(-eta - cut), tie], axis=1)
 
 
+def win_terms(family: Family, gap: FloatArray, theta: FloatArray) -> Terms:
+    """Return the terms of single wins at gaps, of annotators with these parameters.
+
+    Where the family has no parameters of annotators, theirs do not matter.
+    """
+    one = np.ones(len(gap))
+    known = dict.fromkeys(family.names, theta)
+    return family.terms({GAP: gap}, known, Answers(one, 0.5 * one, np.zeros(len(gap))))
+
+
+def information_roots(family: Family, gap: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Return roots of an answer's Fisher information in the gap, and in the parameter, if any.
+
+    The information is the outer product of the two with themselves.
+
+    Examples
+    --------
+    >>> family = Advantage((RELIABILITY,), Adjacent())
+    >>> information_roots(family, np.zeros(1), np.full(1, 2.0))
+    [array([1.]), array([0.])]
+    """
+    won, lost = win_terms(family, gap, theta), win_terms(family, -gap, theta)
+    # The derivatives of P over the root of P (1 − P), each part exact in its tail.
+    root_odds = np.exp(np.minimum(0.5 * (lost.loss - won.loss), _LARGEST_LOG))
+    return [-won.slope[name] * root_odds for name in (GAP, *family.names)]
+
+
 def _threshold(nu: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.clip(nu, -_NARROWEST, _WIDEST)))
+    threshold: FloatArray = np.exp(np.clip(nu, -_NARROWEST, _WIDEST))
+    return threshold
 
 
 @lru_cache(maxsize=32)  # the same study is begun with several times

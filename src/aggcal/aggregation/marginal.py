@@ -15,8 +15,7 @@ from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.protocols import Aggregator, Curvature, Curved
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged

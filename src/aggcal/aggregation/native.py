@@ -7,6 +7,7 @@ for each annotator, and of the second half of the nodes only for those who may b
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import log
@@ -17,7 +18,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray
 from aggcal._core.kernels import library
 from aggcal._core.machine import cores
-from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior
+from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior, Prior
 from aggcal.aggregation.families import (
     POSITION,
     READINESS,
@@ -26,7 +27,6 @@ from aggcal.aggregation.families import (
     Adjacent,
     Advantage,
     Family,
-    Law,
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
@@ -35,10 +35,16 @@ from aggcal.aggregation.tape import Mean, Tape
 _PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
 _CHANNELS = (GAP, AXIS, TIE)
 _PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
+_VALUED = ("integrate", "maximise")
+"""Kernels that return a number."""
 _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
+_PIECE = 2048
+"""Rows of annotators who are alike that are summed in one go: they stay in the cache."""
+_HELD = 1e-12
+"""Standard deviation of a reliability that is known: next to none."""
 _MANY_ROWS, _NEAR = 10_000, 1e-9
 """From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
 that is felt, and its rounding shows in the seventh digit."""
@@ -47,7 +53,7 @@ that is felt, and its rounding shows in the seventh digit."""
 def _call(name: str, *arguments: Any) -> float:
     """Call a kernel with integers, numbers, arrays in one piece, lists of arrays, and None."""
     kernel = getattr(library(), f"stage1_{name}")
-    kernel.restype = ctypes.c_double if name == "integrate" else None
+    kernel.restype = ctypes.c_double if name in _VALUED else None
     return kernel(*map(_converted, arguments))  # type: ignore[no-any-return]
 
 
@@ -90,29 +96,46 @@ class _Channels:
 
 
 class NativeTape(Tape):
-    """A tape of annotators who were integrated out, whose sums over rows are compiled."""
+    """A tape whose sums over rows are compiled.
 
-    weights: FloatArray
+    Parameters
+    ----------
+    rows, value, curve
+        As of a tape.
+    blocks
+        Where the pulls of each annotator begin.
+    pulls
+        Through each channel, of each annotator nodes by rows; of the second half of the nodes only
+        where the block has room for it.
+    weights
+        Probabilities of the nodes, annotators by nodes; or, where ``forces`` are given, inverse
+        curvatures in the one parameter, which was maximised.
+    forces
+        Slope of the value by row; where annotators are integrated out, it follows from the pulls.
+    """
 
     def __init__(  # noqa: PLR0917  # as many as a tape has
         self,
         rows: Rows,
         value: float,
-        curve: dict[tuple[str, str], FloatArray],
+        curve: dict[tuple[str, str], SingleArray],
         blocks: IntArray,
-        block_pulls: dict[str, SingleArray],
+        pulls: dict[str, SingleArray],
         weights: FloatArray,
+        forces: FloatArray | None = None,
     ) -> None:
-        self.rows, self.value, self.curve, self.weights = rows, value, curve, weights
-        self.inverse_root, self.means = None, list[Mean]()
-        self._blocks, self._block_pulls = blocks, block_pulls
+        self.rows, self.value, self.curve, self.means = rows, value, curve, []  # type: ignore[assignment]
+        self.weights = weights if forces is None else None
+        self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
+        self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
+        self._forces = forces
 
     @cached_property
     def pulls(self) -> dict[str, FloatArray]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
         rows, tables = self.rows, {}
         for name, block in self._block_pulls.items():
-            table = np.zeros((self.weights.shape[1], len(rows)), dtype=np.float32)
+            table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
             for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
                 part = block[self._blocks[u] : self._blocks[u + 1]].reshape(-1, end - begin)
                 table[: len(part), begin:end] = part
@@ -122,7 +145,9 @@ class NativeTape(Tape):
     @cached_property
     def force(self) -> dict[str, FloatArray]:  # type: ignore[override]
         """Slope of the value in each channel, by row."""
-        return {name: -self._flow(name, self.weights) for name in self._block_pulls}
+        if self._forces is not None:
+            return {GAP: self._forces}
+        return {name: -self._flow(name, self._mixing) for name in self._block_pulls}
 
     @cached_property
     def _channels(self) -> dict[str, Channel]:
@@ -140,9 +165,16 @@ class NativeTape(Tape):
         """Return what the kernels take first: the responses through one channel, or all."""
         channels = self._all if name is None else self._tables[name]
         pulls = list(self._block_pulls.values()) if name is None else [self._block_pulls[name]]
-        m, nodes = self.weights.shape
-        starts = self.rows.starts
-        return cores(), m, nodes, starts, self._blocks, len(pulls), channels.table, pulls
+        (m, nodes), starts = self._mixing.shape, self.rows.starts
+        tables = starts, self._blocks, len(pulls), channels.table, pulls, self._mixing
+        return cores(), m, nodes, *tables, int(self._forces is None)
+
+    def _curves(self) -> list[SingleArray]:
+        return [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
+
+    def _by_index(self) -> list[Mean]:
+        """Return the unknown means in the order of the last unknowns, which they are."""
+        return sorted(self.means, key=lambda mean: mean.index)
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk pulls_k of each row, through a channel."""
@@ -156,7 +188,7 @@ class NativeTape(Tape):
         toward = None if values is None else _doubles(values)
         for name in self._channels:
             curve = self._curve(name, name)
-            rest = curve, self.weights, toward, self.size, total
+            rest = self._forces, curve, toward, self.size, total
             _call("sums", *self._responses(name), *rest)
         gradient, pulled, complete, missing = np.ascontiguousarray(total.T)
         for mean in self.means:
@@ -191,22 +223,35 @@ class NativeTape(Tape):
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
-        total, responses = np.zeros(self.size), np.zeros_like(self.weights)
+        total, responses = np.zeros(self.size), np.zeros_like(self._mixing)
         for mean in self.means:
             responses += mean.pulls * vector[mean.index]
-        curves = [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
-        rest = curves, self.weights, _doubles(vector), responses, self.size, total
+        rest = self._curves(), _doubles(vector), responses, self.size, total
         _call("product", *self._responses(), *rest)
         for mean in self.means:
             complete = mean.curve * vector[mean.index]
             total[mean.index] = complete + float((responses * mean.pulls).sum())
         return total
 
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Return the observed and the complete information as matrices."""
+        both = np.zeros((2, self.size, self.size))
+        means = self._by_index()
+        extra = np.stack([mean.pulls for mean in means], axis=2) if means else None
+        rest = self._curves(), self.size, len(means), extra, both
+        _call("dense", *self._responses(), *rest)
+        complete, missing = both
+        for mean in means:
+            complete[mean.index, mean.index] = mean.curve
+        missing += missing.T
+        np.fill_diagonal(missing, 0.5 * missing.diagonal())
+        return complete - missing, complete
+
     def forms(
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
-        m, means = len(self.weights), sorted(self.means, key=lambda mean: mean.index)
+        m, means = self.rows.n_annotators, self._by_index()
         extra = np.zeros((m, len(means)))
         for k, mean in enumerate(means):
             extra[:, k] = (values * mean.pulls).sum(axis=1)
@@ -218,7 +263,7 @@ class NativeTape(Tape):
 
 
 class NativeAnnotators(Annotators):
-    """`Annotators` who are integrated out by compiled kernels."""
+    """`Annotators` who are integrated out, and maximised over, by compiled kernels."""
 
     family: Advantage
 
@@ -247,15 +292,66 @@ class NativeAnnotators(Annotators):
     def _answers(self) -> tuple[FloatArray, ...]:
         return tuple(_doubles(part) for part in self.rows.answers)
 
-    def _law(self, point: Point) -> tuple[int, FloatArray]:
-        law = self.family.law if point.grades is None else Adjacent(point.grades)
-        number = _law(self.family, law)
-        assert number is not None  # noqa: S101  # `annotators_of` has asked
-        return number
+    def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
+        """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
+        law = _law(self.family)
+        if law is None or self.family.names != (RELIABILITY,) or self.family.channels != (GAP,):
+            return super().maximised(unknowns, prior, close)
+        assert isinstance(prior, Normal)  # noqa: S101  # as the family says
+        if 1.0 not in self._modes:
+            self._modes[1.0] = prior.first(self.family.names, 1.0)
+        return self._at_modes(self.rows, unknowns, prior, law[0], self._modes[1.0], close)
+
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
+        law = _law(self.family)
+        if law is None or self.family.names or not isinstance(self.family.law, Wins):
+            return super().alike(unknowns, grades, reliabilities)
+        # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
+        # the same, rows may be cut anywhere.
+        rows = self._pieces if reliabilities is None else self.rows
+        means = np.ones(rows.n_annotators) if reliabilities is None else reliabilities
+        held = Normal(means[:, None], np.array([_HELD]))
+        return self._at_modes(rows, unknowns, held, law[0], np.array(held.means), np.inf)
+
+    @cached_property
+    def _pieces(self) -> Rows:
+        n = len(self.rows)
+        return replace(self.rows, starts=np.append(np.arange(0, n, _PIECE), n))
+
+    def _at_modes(  # noqa: PLR0917
+        self,
+        rows: Rows,
+        unknowns: FloatArray,
+        prior: Normal,
+        law: int,
+        modes: FloatArray,
+        close: float,
+    ) -> Tape:
+        """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
+        m, n = rows.n_annotators, len(rows)
+        theta, inverse, forces = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
+        pulls, curve = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
+        value = _call(
+            "maximise", cores(), m, rows.starts, self._table.table, _doubles(unknowns),
+            *self._answers, law, _doubles(prior.means), _doubles(prior.sds), close,
+            modes, theta, inverse, forces, pulls, curve,
+        )  # fmt: skip
+        self.theta = theta
+        curves = {(GAP, GAP): curve}
+        return NativeTape(rows, value, curves, rows.starts, {GAP: pulls}, inverse, forces)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
-        rows, names, prior = self.rows, self.family.names, point.prior
+        self._weigh(point.grades)
+        rows, names, prior, law = self.rows, self.family.names, point.prior, _law(self.family)
+        if law is None:
+            return super().integrated(point)
         assert isinstance(prior, Normal)  # noqa: S101  # as the family says
         share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
         halves, each = 1 if share is None else 2, len(self.rule[1])
@@ -269,7 +365,6 @@ class NativeAnnotators(Annotators):
             looked[point.upright] = each
         blocks = np.concatenate([[0], np.cumsum(looked * rows.sizes)])
         pulls = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
-        law, weights_of_grades = self._law(point)
         curve = {pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*pulls}}
         log_shares = np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)])
         floats = n >= _MANY_ROWS and point.close >= _NEAR
@@ -277,7 +372,7 @@ class NativeAnnotators(Annotators):
             "integrate", cores(), m, rows.starts, blocks, self._table.table,
             _doubles(point.unknowns), _doubles(point.covariance),
             0 if point.covariance.ndim == 1 else len(point.covariance),
-            float(point.largest_gap_sd), *self._answers, law, weights_of_grades,
+            float(point.largest_gap_sd), *self._answers, *law,
             np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
             p, halves, _doubles(prior.means), _doubles(prior.sds), log_shares, upright,
             float(point.close), int(floats), self._starts, nodes, weights,
@@ -287,8 +382,11 @@ class NativeAnnotators(Annotators):
         return NativeTape(rows, -evidence, curve, blocks, pulls, weights), posterior
 
 
-def _law(family: Advantage, law: Law) -> tuple[int, FloatArray] | None:
+def _law(family: Family) -> tuple[int, FloatArray] | None:
     """Return the number of a law, and the weights of ties and further grades; None if unknown."""
+    if not isinstance(family, Advantage):
+        return None
+    law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
     if isinstance(law, Wins):
         simple = family.channels == (GAP,) and not ties
@@ -314,7 +412,7 @@ def annotators_of(
     bounds
         Between which parameters are looked for.
     """
-    if library() is None or not isinstance(family, Advantage) or not family.names:
+    here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
+    if library() is None or not here or _law(family) is None:
         return Annotators(rows, family, bounds)
-    compiled = _law(family, family.law) is not None
-    return NativeAnnotators(rows, family) if compiled else Annotators(rows, family, bounds)
+    return NativeAnnotators(rows, family)  # type: ignore[arg-type]  # which `_law` has seen

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal.aggregation.families import Family
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.scale import Scale
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
+from aggcal.models.objective import Objective
+from aggcal.models.rows import Rows
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
+    from aggcal.aggregation.start import Start
 
 
 @runtime_checkable
@@ -24,6 +28,57 @@ class Aggregator(Protocol):
 
     def fit(self, judgments: Judgments, /) -> Consensus:
         """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """An aggregator that knows the curvature of its fit."""
+
+    @property
+    def link(self) -> str:
+        """Name of the link."""
+        ...
+
+    @property
+    def heterogeneous(self) -> bool:
+        """Whether annotators have a parameter each."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which it lies."""
+        ...
+
+    @property
+    def family(self) -> Family:
+        """The likelihood of wins."""
+        ...
+
+    def penalty(
+        self, scores: FloatArray, consensus: Consensus, /
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return what the scores' prior adds to the objective, and its two derivatives."""
+        ...
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective that a fit of these rows has, with the priors of a consensus."""
+        ...
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Turn reported reliabilities into the parameters of the problem's annotators."""
+        ...
+
+    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
+        """Return mean and standard deviation of the prior of that parameter."""
+        ...
+
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
+        """Return what of each annotator's parameter makes up the unit; None where there is none."""
+        ...
+
+    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments in the same way, from an earlier consensus."""
         ...
 
 

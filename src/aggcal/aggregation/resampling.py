@@ -10,10 +10,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.terms import counts_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.models.general.facts import facts_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 _FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary
@@ -62,7 +62,7 @@ def bootstrap(
 
 def n_contexts(judgments: AnyJudgments) -> int:
     """Return how many contexts there are; 0 where none are known."""
-    return facts_of(judgments.local or judgments).n_contexts
+    return counts_of(judgments).contexts
 
 
 def _drawn_contexts(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, segment_sums, sums
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
@@ -38,6 +38,9 @@ SCORES, CONTROL, CONTEXT_READINESS, COMMON_POSITION = (
 _DIFFERENCE = np.array([1.0, -1.0])
 _TIE = 0.5
 """The outcome of a tie."""
+_WORTH_MERGING = 4
+"""Pairs of items for each row, beyond which few rows are of one pair: merging them takes longer
+than it saves."""
 
 
 class Answers(NamedTuple):
@@ -84,8 +87,10 @@ class Channel:
     def gather(self, unknowns: FloatArray) -> FloatArray:
         """Return Z x."""
         if self.is_difference:
-            return np.asarray(unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]])
-        return np.asarray((self.factors * unknowns[self.columns]).sum(axis=1))
+            moved: FloatArray = unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]]
+        else:
+            moved = (self.factors * unknowns[self.columns]).sum(axis=1)
+        return moved
 
     def scatter(self, flow: FloatArray) -> FloatArray:
         """Return Z' f."""
@@ -96,7 +101,7 @@ class Channel:
         return self._add(np.square(self.factors), flow)
 
     def _add(self, factors: FloatArray, flow: FloatArray) -> FloatArray:
-        total = np.zeros(self.size)
+        total = np.zeros(self.size, like=flow)
         for k in range(self.columns.shape[1]):
             total += sums(self.columns[:, k], factors[..., k] * flow, self.size)
         return total
@@ -105,8 +110,9 @@ class Channel:
         """Return the variances of Z x, from the covariance of x or the diagonal of that."""
         columns, factors = self.columns, self.factors
         if covariance.ndim == 1:
-            return np.asarray((np.square(factors) * covariance[columns]).sum(axis=1))
-        total = np.zeros(len(columns))
+            independent: FloatArray = (np.square(factors) * covariance[columns]).sum(axis=1)
+            return independent
+        total = np.zeros(len(columns), like=covariance)
         for a in range(columns.shape[1]):
             for b in range(columns.shape[1]):
                 both = factors[..., a] * factors[..., b]
@@ -116,17 +122,26 @@ class Channel:
     @cached_property
     def matrix(self) -> Any:
         """Z as a sparse matrix."""
-        from scipy import sparse
-
         n, width = self.columns.shape
         values = np.broadcast_to(self.factors, self.columns.shape).ravel()
-        edges = np.arange(0, n * width + 1, width)
-        return sparse.csr_array((values, self.columns.ravel(), edges), shape=(n, self.size))
+        edges = np.asarray(np.arange(0, n * width + 1, width), like=self.columns)
+        columns = self.columns.ravel()
+        sparse = sparse_of(columns)
+        return sparse.csr_matrix((values, columns, edges), shape=(n, self.size))
 
     def of(self, rows: Any) -> Channel:
         """Return the map to some of the rows."""
         factors = self.factors if self.factors.ndim == 1 else self.factors[rows]
         return Channel(self.columns[rows], factors, self.size)
+
+
+def sparse_of(array: FloatArray | CodeArray) -> Any:
+    """Return what makes sparse matrices of such arrays: SciPy, or CuPy for those of a GPU."""
+    if isinstance(array, np.ndarray):
+        from scipy import sparse
+    else:
+        from cupyx.scipy import sparse
+    return sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +206,21 @@ class Rows:
         return np.asarray(self.levels.sum(axis=1))
 
     @cached_property
+    def item_weights(self) -> FloatArray:
+        """Total weight of the answers about each item."""
+        return self._by_item(self.answers.weight, self.answers.weight)
+
+    @cached_property
+    def item_wins(self) -> FloatArray:
+        """The same of those that it won; graded ones count by their grades."""
+        weight, lean = self.answers.weight, self.answers.lean
+        return self._by_item(0.5 * weight + lean, 0.5 * weight - lean)
+
+    def _by_item(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        n = self.n_items
+        return np.asarray(sums(self.left, left, n) + sums(self.right, right, n))
+
+    @cached_property
     def tied_share(self) -> float:
         """The share of ties among the answers, by weight."""
         decided = float(self.grade_weights.sum()) / float(self.annotator_weights.sum())
@@ -198,11 +228,12 @@ class Rows:
 
     def per_row(self, values: FloatArray) -> FloatArray:
         """Give each row what is its annotator's; annotators are the first axis."""
-        return np.repeat(values, self.sizes, axis=0)
+        by_row: FloatArray = values[self.owner]
+        return by_row
 
     def by_annotator(self, values: FloatArray) -> FloatArray:
         """Add up what rows have; rows are the last axis."""
-        return np.asarray(np.add.reduceat(values, self.starts[:-1], axis=-1))
+        return segment_sums(values, self.starts)
 
     def of(self, kept: np.ndarray) -> Rows:
         """Return the rows of a mask; annotators of whom none is kept are left out."""
@@ -245,6 +276,8 @@ class Plan:
     """What is controlled for."""
     alike: bool = False
     """Whether annotators are: rows are pooled, and sides have one effect for all."""
+    wins: bool = False
+    """Whether rows are wins of their left items; ties are then half a win each way."""
     answers: bool = False
     """Whether rows weigh as many answers as they are, for claims that weights must not strengthen
     (see `aggcal.data.weights.answers`)."""
@@ -270,24 +303,28 @@ def rows_by_plan(judgments: Judgments, plan: Plan, numbers: Numbers | None = Non
     >>> rows = rows_by_plan(both, Plan(ties=True))
     >>> rows.answers.weight, rows.answers.lean, rows.answers.tied, rows.size
     (array([2.]), array([0.5]), array([1.]), 2)
-    """
-    if plan.answers:
-        judgments = replace(judgments, weight=number_of_answers(judgments))
-    rows = _questions(judgments, plan, 1 if numbers is None else numbers.grades)
-    return _with_channels(rows, plan, numbers)
 
-
-def win_rows(judgments: Judgments) -> Rows:
-    """Lay out judgments as weighted wins of their left items; ties are half a win each way.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = win_rows(aggcal.read_judgments([("ann", "a", "b", 0.75)]))
+    >>> rows = rows_by_plan(aggcal.read_judgments([("ann", "a", "b", 0.75)]), Plan(wins=True))
     >>> rows.left, rows.answers.weight
     (array([0, 1], dtype=int32), array([0.75, 0.25]))
     """
+    if plan.answers:
+        judgments = replace(judgments, weight=number_of_answers(judgments))
+    if plan.wins:
+        rows = _wins(judgments)
+        rows = pooled(rows) if plan.alike else rows
+    else:
+        rows = _questions(judgments, plan, 1 if numbers is None else numbers.grades)
+    return _with_channels(rows, plan, numbers)
+
+
+def _wins(judgments: Judgments) -> Rows:
+    """Lay out judgments as weighted wins of their left items; ties are half a win each way."""
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
+    if judgments.decided_for_left:  # they are sorted by annotator, and no two rows are equal
+        answers = Answers(weight, 0.5 * weight, np.zeros(len(weight)))
+        columns = judgments.left, judgments.right, answers, judgments.starts
+        return Rows(*columns, judgments.n_items, weight[None])
     ahead, behind = outcome > 0.0, outcome < 1.0
 
     def both(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
@@ -297,7 +334,7 @@ def win_rows(judgments: Judgments) -> Rows:
     codes = both(annotator, annotator), both(left, right), both(right, left)
     won = both(weight * outcome, weight * (1.0 - outcome))
     answers = Answers(won, 0.5 * won, np.zeros(len(won)))
-    return _with_channels(_merged(codes, answers, won[None], judgments.n_items, {}), Plan(), None)
+    return _merged(codes, answers, won[None], judgments.n_items, {})
 
 
 def pooled(rows: Rows) -> Rows:
@@ -307,10 +344,12 @@ def pooled(rows: Rows) -> Rows:
     --------
     >>> import aggcal
     >>> two = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> pooled(win_rows(two)).answers.weight
+    >>> pooled(rows_by_plan(two, Plan(wins=True))).answers.weight
     array([2.])
     """
     nobody, keys = np.zeros(len(rows), dtype=np.int64), rows.keys
+    if not keys and rows.n_items**2 > _WORTH_MERGING * len(rows):
+        return replace(rows, starts=np.array([0, len(rows)]))
     if "context" in keys:
         keys = keys | {"own": np.where(keys["context"] < 0, rows.owner, -1)}
     codes = nobody, rows.left, rows.right
@@ -403,7 +442,7 @@ def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:
     n, every = rows.n_items, np.arange(rows.n_items)
     none = np.full(n, -1)
     blocks, size = {SCORES: Block(slice(0, n), every, none)}, n
-    columns, factors = [rows.left, rows.right], [np.full(len(rows), sign) for sign in _DIFFERENCE]
+    columns, factors = list[Any](), list[Any]()
     for name in plan.cells:
         group = rows.keys[name].astype(np.int64)
         known = group >= 0
@@ -424,13 +463,13 @@ def _with_channels(rows: Rows, plan: Plan, numbers: Numbers | None) -> Rows:
         factors += list(values.T)
         blocks[name] = Block(slice(size, size + width), np.full(width, -1), np.arange(width))
         size += width
-    gap_only = len(columns) == len(_DIFFERENCE)
     first_axis, first_context = size, size + (n if plan.axis else 0)
     size = first_context + plan.contexts
-    if gap_only:
-        gap = Channel.difference(rows.left, rows.right, size)
-    else:
-        gap = Channel(np.stack(columns, axis=1).astype(np.int32), np.stack(factors, axis=1), size)
+    gap = Channel.difference(rows.left, rows.right, size)
+    if columns:
+        table = np.column_stack([gap.columns, *columns]).astype(np.int32)
+        signs = np.broadcast_to(_DIFFERENCE, gap.columns.shape)
+        gap = Channel(table, np.column_stack([signs, *factors]), size)
     channels = {GAP: gap}
     if plan.axis:
         blocks[AXIS] = Block(slice(first_axis, first_context), every, none)

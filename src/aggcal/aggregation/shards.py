@@ -22,12 +22,13 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation import native
 from aggcal.aggregation.annotators import Annotators, Point, Posterior, Prior
 from aggcal.aggregation.families import Family
-from aggcal.aggregation.native import annotators_of
-from aggcal.aggregation.rows import Numbers, Plan, Rows, rows_by_plan
+from aggcal.aggregation.rows import Numbers, Plan, Rows, pooled, rows_by_plan
 from aggcal.aggregation.tape import Mean, Tape
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
 from aggcal.engines.base import Shard, Shards
 from aggcal.engines.remote import RemoteJudgments
@@ -58,21 +59,23 @@ class ShardedRows(Rows):
     weights: FloatArray = field(kw_only=True)
     edges: IntArray = field(kw_only=True)
     """Of each shard, the first of its annotators; and how many there are."""
+    of_items: tuple[FloatArray, FloatArray] = field(kw_only=True)
+    """Total weight of the answers about each item, and of those that it won."""
+    bare: Judgments = field(kw_only=True)
+    """No judgments, of the same items and parted by the same columns."""
 
     @classmethod
-    def of(cls, judgments: RemoteJudgments, plan: Plan) -> ShardedRows:
+    def of(cls, shards: Shards, bare: Judgments, plan: Plan) -> ShardedRows:
         """Have every shard lay out its judgments."""
-        shards = judgments.shards
-        assert shards is not None  # noqa: S101  # others have their rows here
         numbers = None
         if plan.cells or plan.grades:
             numbers = reduce(_united, shards.each(_numbers, [plan] * len(shards)))
         layout = Layout(plan, numbers)
         answers = shards.each(_lay_out, [layout] * len(shards))
-        sizes, weights, levels = zip(*answers, strict=True)
+        sizes, weights, levels, item_weights, item_wins = zip(*answers, strict=True)
         counts = [len(each) for each in sizes]
         edges = np.cumsum([0, *(_mine(plan, count) for count in counts)])
-        like = rows_by_plan(judgments.without_rows(), plan, numbers)
+        like = rows_by_plan(bare, plan, numbers)
         return cls(
             like.left,
             like.right,
@@ -87,6 +90,8 @@ class ShardedRows(Rows):
             layout=layout,
             weights=np.concatenate(weights),
             edges=edges,
+            of_items=(reduce(add, item_weights), reduce(add, item_wins)),
+            bare=bare,
         )
 
     def __len__(self) -> int:
@@ -96,6 +101,16 @@ class ShardedRows(Rows):
     def annotator_weights(self) -> FloatArray:  # type: ignore[override]  # it is known already
         """Total weight of the answers of each annotator."""
         return self.weights
+
+    @property
+    def item_weights(self) -> FloatArray:  # type: ignore[override]  # it is known already
+        """Total weight of the answers about each item."""
+        return self.of_items[0]
+
+    @property
+    def item_wins(self) -> FloatArray:  # type: ignore[override]  # it is known already
+        """The same of those that it won."""
+        return self.of_items[1]
 
     def cut(self, values: FloatArray) -> list[FloatArray]:
         """Return the part of each shard of values by annotator."""
@@ -111,14 +126,15 @@ class ShardedRows(Rows):
             return self.shards.each(function, names, *columns)
 
 
-class ShardedAnnotators:
+class ShardedAnnotators(Annotators):
     """`Annotators` of rows in shards."""
+
+    rows: ShardedRows
 
     def __init__(
         self, rows: ShardedRows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> None:
-        self.rows, self.family, self.bounds = rows, family, bounds
-        self.theta: FloatArray
+        super().__init__(rows, family, bounds)
         self._number = len(rows.shards)
 
     def restart(self) -> None:
@@ -129,9 +145,16 @@ class ShardedAnnotators:
         """Look for the modes where they are when gaps are multiplied by a factor."""
         self.rows.each(_rescale, [factor] * self._number)
 
-    def alike(self, unknowns: FloatArray, grades: tuple[float, ...] | None = None) -> Tape:
-        """Everybody has γ = 1 and nothing of their own."""
-        return self._tape("alike", [(unknowns, grades)] * self._number)[0]
+    def alike(
+        self,
+        unknowns: FloatArray,
+        grades: tuple[float, ...] | None = None,
+        reliabilities: FloatArray | None = None,
+    ) -> Tape:
+        """Everybody has γ = 1 (or a known one) and nothing of their own."""
+        none = [None] * self._number
+        parts = none if reliabilities is None else self.rows.cut(reliabilities)
+        return self._tape("alike", [(unknowns, grades, part) for part in parts])[0]
 
     def maximised(self, unknowns: FloatArray, prior: Prior, **options: Any) -> Tape:
         """Each θ_u is at its mode."""
@@ -258,9 +281,25 @@ def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
     >>> len(lay_out(aggcal.read_judgments([("ann", "a", "b")]), Plan()))
     1
     """
-    if judgments.local is None and isinstance(judgments, RemoteJudgments):
-        return ShardedRows.of(judgments, plan)
+    if isinstance(judgments, RemoteJudgments) and judgments.shards is not None:
+        return ShardedRows.of(judgments.shards, judgments.without_rows(), plan)
     return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
+
+
+def pooled_rows(rows: Rows) -> Rows:
+    """Forget who judged, wherever rows lie: each shard pools its own."""
+    if not isinstance(rows, ShardedRows):
+        return pooled(rows)
+    return ShardedRows.of(rows.shards, rows.bare, replace(rows.layout.plan, alike=True))
+
+
+def annotators_of(
+    rows: Rows, family: Family, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> Annotators:
+    """Return what disposes of the annotators of rows, wherever these lie."""
+    if isinstance(rows, ShardedRows):
+        return ShardedAnnotators(rows, family, bounds)
+    return native.annotators_of(rows, family, bounds)
 
 
 # -------------------------------------------------------------------- with a shard, where it lies
@@ -289,14 +328,15 @@ def _mine(plan: Plan, annotators: int) -> int:
     return 1 if plan.alike else annotators
 
 
-def _lay_out(shard: Shard, layout: Layout) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Lay out a shard; return rows and weight of each annotator, and the weight of each grade."""
+def _lay_out(shard: Shard, layout: Layout) -> tuple[IntArray | FloatArray, ...]:
+    """Lay out a shard; return rows and weights of annotators, weights of grades and items."""
     rows = rows_by_plan(shard.judgments, layout.plan, layout.numbers)
     kept = shard.memory.setdefault("layouts", {})
-    kept[layout.name] = rows, {}
+    kept[layout.name] = shard.place(rows), {}
     for name in list(kept)[:-_LAYOUTS]:
         del kept[name]
-    return rows.sizes, rows.annotator_weights, rows.levels.sum(axis=1)
+    levels = rows.levels.sum(axis=1)
+    return rows.sizes, rows.annotator_weights, levels, rows.item_weights, rows.item_wins
 
 
 def _laid_out(shard: Shard, name: str) -> tuple[Rows, dict[str, Any]]:
@@ -329,15 +369,15 @@ def _move(  # noqa: PLR0917  # called by position
     """Dispose of a shard's annotators at a point; return the value and what is known of them."""
     rows, kept = _laid_out(shard, layout)
     if "annotators" not in kept:
-        kept["annotators"] = annotators_of(rows, *family)
+        kept["annotators"] = native.annotators_of(rows, *family)
     annotators: Annotators = kept["annotators"]
     shard.memory.pop("tape", None)  # the memory of two is not needed
-    result = getattr(annotators, rule)(*arguments, **options)
+    result = getattr(annotators, rule)(*shard.inward(arguments), **options)
     tape, more = result if isinstance(result, tuple) else (result, None)
     if rule == "maximised":
         more = annotators.theta
     shard.memory["tape"] = name, tape
-    return tape.value, more
+    return tape.value, shard.outward(more)
 
 
 def _expected_grades(
@@ -348,7 +388,8 @@ def _expected_grades(
     grades: tuple[float, ...],
 ) -> FloatArray:
     annotators: Annotators = _laid_out(shard, layout)[1]["annotators"]
-    return annotators.expected_grades(unknowns, posterior, grades)
+    unknowns, posterior = shard.inward((unknowns, posterior))
+    return shard.outward(annotators.expected_grades(unknowns, posterior, grades))
 
 
 def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -> Any:
@@ -357,10 +398,12 @@ def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -
     kept, tape = shard.memory.get("tape", ("", None))
     if kept != name:
         raise ForgottenError(name)
+    arguments = shard.inward(arguments)
     if question == "means":
         tape.means = list(arguments)
         return None
     answer = getattr(tape, question)
     if callable(answer):
         answer = answer(*arguments)
+    answer = shard.outward(answer)
     return np.stack(answer) if question in ("diagonals", "dense") else answer

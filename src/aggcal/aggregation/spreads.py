@@ -1,8 +1,8 @@
 r"""Standard deviations of what items, contexts and annotators differ in.
 
-They are estimated as a fit goes on. Each function takes a posterior under the standard deviations so far, and returns a better one: the
-update of expectation and maximisation (EM), or MacKay's, which goes to the same end in fewer
-steps,
+They are estimated as a fit goes on. Each function takes a posterior under the standard deviations
+so far, and returns a better one: the update of expectation and maximisation (EM), or MacKay's,
+which goes to the same end in fewer steps,
 
     σ² ← (Σ x² + prior) / (degrees of freedom − Σ Var x / σ² + prior).
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -10,19 +9,22 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.newton import Convergence
+from aggcal.aggregation.rows import Rows
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import (
     AggcalWarning,
     ConvergenceWarning,
     DividedWarning,
+    FewJudgmentsWarning,
+    NoMaximumWarning,
     OptionError,
+    count,
     some,
 )
 from aggcal.registry import DASK, GPU, LOCAL
 
-Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
 _CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
@@ -31,6 +33,9 @@ _MANY_AGAINST, _CLEARLY, _SEVERAL = 0.3, 0.1, 2
 which the mode is not trusted: with two fifths reversed, 2 to 8% of its orders were upside down in
 small studies and no other warning was given. People who guess, or fewer reversed, do not reach it.
 """
+_ENOUGH_EACH = 30
+"""Judgments of a typical annotator from which standard errors without a prior are usable."""
+_CONTRADICT = "Use a prior (the default), or collect judgments that contradict these."
 
 
 def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
@@ -61,16 +66,6 @@ def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
             f"{judgments.n_items} items, in the order of judgments.item_ids."
         )
     return array
-
-
-def start_reliabilities(start: Start, judgments: AnyJudgments, method: str) -> FloatArray | None:
-    """Return the annotators' parameters of an earlier consensus, NaN for those it does not know.
-
-    Another method's mean something else: then there are none.
-    """
-    if not isinstance(start, Consensus) or start.method != method:
-        return None
-    return aligned(start.reliabilities, start.annotator_ids, judgments.annotator_ids)
 
 
 def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
@@ -166,3 +161,63 @@ def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
     """
     found = float(np.abs(reliabilities) @ given / given.sum())
     return found if found > 0.0 else 1.0
+
+
+def no_prior_warnings(
+    judgments: AnyJudgments, rows: Rows, scores: FloatArray, *, heterogeneous: bool
+) -> list[AggcalWarning]:
+    """Say for whom there is no maximum of the likelihood of rows, which are wins.
+
+    And, of annotators who have reliabilities, where standard errors are far too small.
+    """
+    graph, said = judgments.graph, list[AggcalWarning]()
+    outside = list(graph.item_ids[graph.strong > 0])
+    if outside:
+        said.append(_no_score(outside))
+    if not heterogeneous:
+        return said
+    gap = scores[rows.left] - scores[rows.right]
+    begins = rows.starts[:-1]
+    one_sided = np.minimum.reduceat(gap, begins) > 0.0
+    one_sided |= np.maximum.reduceat(gap, begins) < 0.0
+    if one_sided.any():
+        who = list(judgments.annotator_ids[one_sided])
+        said.append(_infinite(who))
+    typical = float(np.median(judgments.judgments_per_annotator))
+    if typical < _ENOUGH_EACH:
+        said.append(
+            FewJudgmentsWarning(
+                f"Half of the annotators gave {typical:g} judgments or fewer, and no prior "
+                "limits their reliabilities. Standard errors are then several times too small.",
+                "Use a prior (the default).",
+                title=f"Half of the annotators gave {typical:g} judgments or fewer",
+                why="No prior limits their reliabilities, so standard errors are several times "
+                "too small.",
+            )
+        )
+    return said
+
+
+def _no_score(outside: list[str]) -> NoMaximumWarning:
+    """Warn of items whose scores run away."""
+    chain = "chain of wins and losses connects them to the other items in both directions"
+    return NoMaximumWarning(
+        f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+        _CONTRADICT,
+        title=f"{count(len(outside), 'item has', 'items have')} no maximum-likelihood score",
+        why=f"No {chain}: {some(outside)}.",
+        items=outside,
+    )
+
+
+def _infinite(who: list[str]) -> NoMaximumWarning:
+    """Warn of annotators whose reliabilities run away."""
+    does = f"never (or always) {'contradicts' if len(who) == 1 else 'contradict'} the consensus"
+    has = count(len(who), "annotator has", "annotators have")
+    return NoMaximumWarning(
+        f"The maximum-likelihood reliability is infinite for {some(who)}, who {does}.",
+        _CONTRADICT,
+        title=f"{has} an infinite maximum-likelihood reliability",
+        why=f"{some(who)} {does}.",
+        annotators=who,
+    )

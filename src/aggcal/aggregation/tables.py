@@ -15,8 +15,8 @@ from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 
 if TYPE_CHECKING:
+    from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.disagreement import Camps
 
 
 def item_columns(consensus: Consensus) -> Columns:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.rows import Channel, Rows
+from aggcal.aggregation.rows import Channel, Rows, sparse_of
 
 _TABLE = 1 << 23
 """Numbers in a table of annotators by unknowns that is made at once: 64 MB."""
@@ -82,7 +82,8 @@ class Tape:
         """Multiply responses, annotators by responses, by M."""
         if self.weights is not None:
             mean = (self.weights * responses).sum(axis=1, keepdims=True)
-            return np.asarray(self.weights * (responses - mean))
+            mixed: FloatArray = self.weights * (responses - mean)
+            return mixed
         inner = np.einsum("ukl,ul->uk", self.inverse_root, responses)
         return np.einsum("ukl,uk->ul", self.inverse_root, inner)
 
@@ -96,10 +97,13 @@ class Tape:
         elif self.inverse_root is not None:
             yield from self.inverse_root.transpose(1, 0, 2)
 
+    def _zeros(self, shape: int | tuple[int, ...]) -> FloatArray:
+        return np.zeros(shape, like=next(iter(self.force.values())))
+
     @cached_property
     def gradient(self) -> FloatArray:
         """Of the value."""
-        total = np.zeros(self.size)
+        total = self._zeros(self.size)
         for name, channel in self._channels.items():
             total[: channel.size] += channel.scatter(self.force[name])
         for mean in self.means:
@@ -108,11 +112,12 @@ class Tape:
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk pulls_k of each row, through a channel."""
-        return np.asarray((self.rows.per_row(values).T * self.pulls[name]).sum(axis=0))
+        flow: FloatArray = (self.rows.per_row(values).T * self.pulls[name]).sum(axis=0)
+        return flow
 
     def pulled(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk."""
-        total = np.zeros(self.size)
+        total = self._zeros(self.size)
         for name, channel in self._channels.items():
             total[: channel.size] += channel.scatter(self._flow(name, values))
         for mean in self.means:
@@ -122,7 +127,7 @@ class Tape:
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
         moved = {name: channel.gather(vector) for name, channel in self._channels.items()}
-        mixed, total = None, np.zeros(self.size)
+        mixed, total = None, self._zeros(self.size)
         if self._has_responses:
             responses = sum(
                 self.rows.by_annotator(self.pulls[name] * change).T
@@ -130,13 +135,13 @@ class Tape:
             )
             for mean in self.means:
                 responses = responses + mean.pulls * vector[mean.index]
-            mixed = self._mix(np.asarray(responses))
+            mixed = self._mix(responses)
         by_row = None if mixed is None else self.rows.per_row(mixed).T
         for name, channel in self._channels.items():
             flow = sum(self._curve(name, other) * change for other, change in moved.items())
             if by_row is not None:
                 flow = flow - (by_row * self.pulls[name]).sum(axis=0)
-            total[: channel.size] += channel.scatter(np.asarray(flow))
+            total[: channel.size] += channel.scatter(flow)
         for mean in self.means:
             missing = float((mixed * mean.pulls).sum())
             total[mean.index] += mean.curve * vector[mean.index] - missing
@@ -148,7 +153,7 @@ class Tape:
         The latter as if no annotator met an unknown twice: nearly right where one is a small part
         of what anyone judged, and exact for the means.
         """
-        complete, missing = np.zeros(self.size), np.zeros(self.size)
+        complete, missing = self._zeros(self.size), self._zeros(self.size)
         for name, channel in self._channels.items():
             part = slice(0, channel.size)
             complete[part] += channel.scatter_squares(self._curve(name, name))
@@ -163,7 +168,7 @@ class Tape:
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
-        complete = np.zeros((self.size, self.size))
+        complete = self._zeros((self.size, self.size))
         for one, channel in self._channels.items():
             for two, other in self._channels.items():
                 flow = self._curve(one, two)
@@ -182,19 +187,20 @@ class Tape:
 
     def responses(self, values: FloatArray) -> Any:
         """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
-        from scipy import sparse
-
-        rows = self.rows
+        sparse = sparse_of(values)
+        rows, by_row = self.rows, self.rows.per_row(values).T
         shape, total = (rows.n_annotators, len(rows)), None
+        every, starts = (
+            np.asarray(each, like=values) for each in (np.arange(len(rows)), rows.starts)
+        )
         for name, channel in self._channels.items():
-            flow = self._flow(name, values)
-            part = sparse.csr_array((flow, np.arange(len(rows)), rows.starts), shape=shape)
-            part = part @ channel.matrix
+            flow = (by_row * self.pulls[name]).sum(axis=0)
+            part = sparse.csr_matrix((flow, every, starts), shape=shape) @ channel.matrix
             total = part if total is None else total + part
         if self.means:
             of_means = [(values * mean.pulls).sum(axis=1) for mean in self.means]
-            total = sparse.hstack([total, sparse.csr_array(np.stack(of_means, axis=1))])
-        return sparse.csr_array(total)
+            total = sparse.hstack([total, sparse.csr_matrix(np.stack(of_means, axis=1))])
+        return sparse.csr_matrix(total)
 
     def forms(
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
@@ -208,7 +214,7 @@ class Tape:
             squared = responses.power(2) @ covariance
         else:
             squared = np.ravel(responses.multiply(responses @ covariance).sum(axis=1))
-        return np.asarray(squared), responses @ along
+        return squared, responses @ along
 
     def _curve(self, one: str, two: str) -> FloatArray:
         return self.curve[(one, two) if (one, two) in self.curve else (two, one)]
@@ -216,7 +222,7 @@ class Tape:
 
 def _weighted_product(one: Channel, flow: FloatArray, two: Channel) -> FloatArray:
     """Return Z1' diag(flow) Z2 as a matrix."""
-    size, total = one.size * two.size, np.zeros(one.size * two.size)
+    size, total = one.size * two.size, np.zeros(one.size * two.size, like=flow)
     for a in range(one.columns.shape[1]):
         for b in range(two.columns.shape[1]):
             place = one.columns[:, a].astype(np.int64) * two.size + two.columns[:, b]

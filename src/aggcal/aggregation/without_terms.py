@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.fit import doubtful, first_voice, rough_start
+from aggcal.aggregation.modes import doubtful
+from aggcal.aggregation.newton import Progress
+from aggcal.aggregation.solve.fit import first_voice, rough_start
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
-from aggcal.aggregation.start import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.models.links import Link
@@ -55,7 +56,7 @@ class WithoutTerms:
         def starts(best: MarginalFit | None) -> list[FloatArray]:
             if best is None:
                 return [rough_start(rows, link, precision) if self.start is None else self.start]
-            if self.trusted or not doubtful(best.scores, best.beliefs.reliability, rows):
+            if self.trusted or not doubtful(best.scores, best.beliefs.reliability, rows.given):
                 return []
             # Many are reversed: perhaps it is the others who are.
             return [-best.scores, first_voice(rows, link, precision)]

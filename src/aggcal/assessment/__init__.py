@@ -21,8 +21,9 @@ from aggcal.aggregation import (
     feature_choice,
 )
 from aggcal.aggregation.consensus import LEVEL
-from aggcal.aggregation.methods import Estimator, PriorChoice
+from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.terms import Terms
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
 from aggcal.assessment.titles import checked_titles
@@ -46,9 +47,14 @@ from aggcal.data.scores import Scores
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
-from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LOCAL, ROBUST, limits
-from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
+from aggcal.registry.literals import (
+    CalibratorName,
+    EngineName,
+    Estimator,
+    MethodName,
+    UncertaintyName,
+)
 
 
 def assess(

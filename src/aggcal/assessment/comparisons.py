@@ -14,7 +14,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.protocols import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.data.base import AnyJudgments

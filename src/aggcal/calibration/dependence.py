@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrs
 from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.solve.linear import upper_factor
+from aggcal.aggregation.newton import upper_factor
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.calibration.draws import DRAWS, NULL, Knowledge, axes_of, means_pushed

@@ -164,7 +164,7 @@ def _criteria(consensus: Consensus) -> list[str]:
     column = next((c for c in getattr(effects, "categories", ()) if c.name == CRITERION), None)
     if effects is None or column is None:
         return []
-    weights = effects.to_dict()["criteria_weights"]
+    weights = effects.criteria_weights
     said = f"{count(len(column.ids), 'criterion', 'criteria')}: "
     if weights is None:
         said += "items are ordered by what they have in common (--criteria-weights sums them up)"

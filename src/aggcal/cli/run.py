@@ -15,10 +15,10 @@ from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import PriorChoice
+    from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment
     from aggcal.assessment.decisions import Wishes
     from aggcal.data.control import Control
-    from aggcal.models.general.terms import Terms
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
 
 def terms_from(options: argparse.Namespace, control: Control | None = None) -> Terms | None:
     """Return the terms, with what is held equal once it was read; None where all are automatic."""
-    from aggcal.models.general.terms import DEFAULT, Terms
+    from aggcal.aggregation.terms import DEFAULT, Terms
 
     given = TERMS.given(options) | {"control": control}
     found = Terms(context=given.pop("context_effects"), **given)

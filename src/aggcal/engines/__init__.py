@@ -39,7 +39,7 @@ def named(name: str) -> Engine | None:
 
         return Dask()
     if name == GPU:
-        from aggcal.engines.gpu.engine import GpuEngine, missing
+        from aggcal.engines.gpu import GpuEngine, missing
 
         reason = missing()
         if reason is None:

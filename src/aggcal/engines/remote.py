@@ -141,8 +141,10 @@ class RemoteJudgments(AnyJudgments):
         )
 
     @classmethod
-    def of_local(cls, judgments: Judgments, engine: Engine) -> RemoteJudgments:
-        """Hold judgments in memory whose rows an engine has, too."""
+    def of_local(
+        cls, judgments: Judgments, engine: Engine, shards: Shards | None = None
+    ) -> RemoteJudgments:
+        """Hold judgments in memory whose rows an engine has, too, in shards if need be."""
         return cls(
             **judgments.about(),
             engine=engine,
@@ -155,6 +157,7 @@ class RemoteJudgments(AnyJudgments):
             component=judgments.component,
             category_ids=judgments.category_ids,
             host=judgments,
+            shards=shards,
         )
 
     @property

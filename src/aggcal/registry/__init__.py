@@ -106,7 +106,7 @@ CONTEXT_USES: tuple[ContextUse, ...] = get_args(ContextUse)
 
 HRA_G = MethodInfo(
     "hra-g",
-    f"{_STAGE_1}.thurstone:HRA",
+    f"{_STAGE_1}.methods:HRA",
     "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
     "answers are clearer when two items differ more; each annotator has a reliability (a "
     "Bradley-Terry model with reliabilities)",
@@ -117,7 +117,7 @@ HRA_G = MethodInfo(
 )
 HRA_E = MethodInfo(
     "hra-e",
-    f"{_STAGE_1}.thurstone:HRA",
+    f"{_STAGE_1}.methods:HRA",
     "the same with the difference of two Laplace noises: robust to gross errors",
     "as hra-g, but more robust to gross errors",
     _INTEGRATED,
@@ -127,7 +127,7 @@ HRA_E = MethodInfo(
 )
 HRA_N = MethodInfo(
     "hra-n",
-    f"{_STAGE_1}.thurstone:HRA",
+    f"{_STAGE_1}.methods:HRA",
     "the same with the normal link: heterogeneous Thurstone",
     "as hra-g, with normally distributed errors (a Thurstone model with reliabilities)",
     _INTEGRATED,
@@ -137,7 +137,7 @@ HRA_N = MethodInfo(
 )
 CROWD_BT = MethodInfo(
     "crowd-bt",
-    f"{_STAGE_1}.crowd:CrowdBT",
+    f"{_STAGE_1}.methods:CrowdBT",
     "CrowdBT: logistic link, a probability per annotator of reporting the opposite",
     "answers are clearer when two items differ more; each annotator has a probability of "
     "reporting the opposite of what they see",
@@ -146,7 +146,7 @@ CROWD_BT = MethodInfo(
 )
 CROWD_TCV = MethodInfo(
     "crowd-tcv",
-    f"{_STAGE_1}.crowd:CrowdTCV",
+    f"{_STAGE_1}.methods:CrowdTCV",
     "CrowdTCV: the same with the normal link",
     "as crowd-bt, with normally distributed errors",
     _INTEGRATED,
@@ -154,7 +154,7 @@ CROWD_TCV = MethodInfo(
 )
 BTL = MethodInfo(
     "btl",
-    f"{_STAGE_1}.homogeneous:BTL",
+    f"{_STAGE_1}.methods:BTL",
     "Bradley-Terry-Luce: logistic link, all annotators equally reliable",
     "answers are clearer when two items differ more; all annotators are equally reliable "
     "(a Bradley-Terry model)",
@@ -163,7 +163,7 @@ BTL = MethodInfo(
 )
 TCV = MethodInfo(
     "tcv",
-    f"{_STAGE_1}.homogeneous:TCV",
+    f"{_STAGE_1}.methods:TCV",
     "Thurstone's case V: normal link, all annotators equally reliable",
     "as btl, with normally distributed errors (a Thurstone model)",
     _FITTED,
@@ -171,21 +171,21 @@ TCV = MethodInfo(
 )
 GPPL = MethodInfo(
     "gppl",
-    f"{_STAGE_1}.from_features:GPPL",
+    f"{_STAGE_1}.features:GPPL",
     "Gaussian-process preference learning: normal link, scores smooth in the items' features",
     "items with similar features have similar scores; all annotators are equally reliable",
     ("features",),
 )
 RANK_SVM = MethodInfo(
     "rank-svm",
-    f"{_STAGE_1}.from_features:RankSVM",
+    f"{_STAGE_1}.features:RankSVM",
     "ranking SVM: scores linear in the items' features (needs scikit-learn)",
     "scores are a weighted sum of the items' features; all annotators are equally reliable",
     ("features",),
 )
 BARCW = MethodInfo(
     "barcw",
-    f"{_STAGE_1}.from_features:BARCW",
+    f"{_STAGE_1}.features:BARCW",
     "BARCW: as gppl, with annotators who may answer at random (no reference code is public)",
     "as gppl, and an annotator may answer at random",
     ("features",),

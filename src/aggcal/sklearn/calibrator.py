@@ -18,12 +18,12 @@ from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.terms import Terms
 from aggcal.calibration import Calibration, Calibrator, calibrate
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.prediction import Placed, predict
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
-from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD
 from aggcal.registry.literals import CalibratorName, Estimator, MethodName
 from aggcal.sklearn.tables import columns_of, consensus_of, numbers, seed_of

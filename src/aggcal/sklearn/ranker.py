@@ -19,10 +19,10 @@ from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.terms import Terms
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.io import read_judgments
-from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import Estimator, MethodName
 from aggcal.sklearn.tables import columns_of, consensus_of

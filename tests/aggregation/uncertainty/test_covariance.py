@@ -9,10 +9,10 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.methods import Estimator
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import ALWAYS_DENSE, DenseCovariance
 from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
+from aggcal.registry.literals import Estimator
 
 
 def by_model(judgments: aggcal.Judgments, estimator: Estimator) -> Uncertainty | None:

@@ -17,6 +17,13 @@
 #include <thread>
 #include <vector>
 
+// Inlined whatever its size: a loop that calls a function does not vectorise.
+#ifdef _MSC_VER
+#define ALWAYS __forceinline
+#else
+#define ALWAYS inline __attribute__((always_inline))
+#endif
+
 namespace {
 
 constexpr int BLOCK = 256;   // rows worked on at once: what they need stays in the first cache
@@ -57,7 +64,7 @@ template <> struct Format<float> {
 };
 
 // e^-a for a >= 0: a power of two times a polynomial, in pairs so that no term waits for the last.
-template <class Real> inline Real exp_minus(Real a) {
+template <class Real> ALWAYS Real exp_minus(Real a) {
     using F = Format<Real>;
     typename F::Bits bits, base;
     const Real magic = F::magic;
@@ -82,7 +89,7 @@ template <class Real> inline Real exp_minus(Real a) {
 }
 
 // log x of an x that is neither tiny nor infinite, as 2 atanh of a number below 0.172.
-template <class Real> inline Real log_of(Real x) {
+template <class Real> ALWAYS Real log_of(Real x) {
     using F = Format<Real>;
     typename F::Bits bits;
     Real mantissa;
@@ -139,7 +146,7 @@ inline double laplace_link(double x, double &slope, double &bend) {
 // Rows as the law reads them, and where its terms of each row go.
 template <class Real> struct Sample {
     const Real *gap, *variance, *weight, *lean, *tied, *axis, *offset;
-    float *slope, *bend, *tie_slope, *tie_bend, *cross;
+    Real *slope, *bend, *tie_slope, *tie_bend, *cross;
     int64_t n;
 };
 // A place in the parameters: eta = gamma (gap) + position + stance (axis); ties weigh tie = e^nu.
@@ -165,8 +172,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
     const Real *__restrict gap = s.gap + from, *__restrict variance = s.variance + from, *__restrict weight = s.weight + from;
     const Real *__restrict lean = s.lean + from, *__restrict tied = s.tied + from, *__restrict axis = s.axis + from;
     const Real *__restrict offset = s.offset + from;
-    float *__restrict slope = s.slope + from, *__restrict bend = s.bend + from, *__restrict tie_slope = s.tie_slope + from;
-    float *__restrict tie_bend = s.tie_bend + from, *__restrict cross = s.cross + from;
+    Real *__restrict slope = s.slope + from, *__restrict bend = s.bend + from, *__restrict tie_slope = s.tie_slope + from;
+    Real *__restrict tie_bend = s.tie_bend + from, *__restrict cross = s.cross + from;
     const Real gamma = Real(spot.gamma), position = Real(spot.position), stance = Real(spot.stance), ties = Real(spot.tie);
     const Real second_grade = Real(spot.grades[0]), third_grade = Real(spot.grades[1]);
     const Real half = Real(0.5), one = Real(1), two = Real(2), three = Real(3);
@@ -233,10 +240,10 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
         }
         p -= lean[r];
         losses[r] = w * loss;
-        slope[r] = float(p);
-        bend[r] = float(b);
+        slope[r] = p;
+        bend[r] = b;
         const Real ts = has_ties(LAW) ? w * t_slope - tied[r] : Real(0), tb = w * t_bend, tc = w * t_cross;
-        if (RICH && has_ties(LAW)) tie_slope[r] = float(ts), tie_bend[r] = float(tb), cross[r] = float(tc);
+        if (RICH && has_ties(LAW)) tie_slope[r] = ts, tie_bend[r] = tb, cross[r] = tc;
         if (SUMS) {
             const Real once = g * b + push * w * k3, ready = g * tc + push * w * t_second;
             g0 += g * p + push * b, g1 += p, g2 += ts, g3 += a * p;
@@ -266,7 +273,7 @@ struct Channel {
     const double *factors;  // null: 1 and -1
     int64_t width, stride;  // stride: from one row's factors to the next, or 0
 
-    double gather(int64_t row, const double *x) const {
+    ALWAYS double gather(int64_t row, const double *x) const {
         const int32_t *column = columns + width * row;
         if (!factors) return x[column[0]] - x[column[1]];
         const double *factor = factors + stride * row;
@@ -275,7 +282,7 @@ struct Channel {
         return sum;
     }
     // Call with each unknown of a row and its factor.
-    template <class Work> void each(int64_t row, Work work) const {
+    template <class Work> ALWAYS void each(int64_t row, Work work) const {
         const int32_t *column = columns + width * row;
         if (!factors) {
             work(column[0], 1.0), work(column[1], -1.0);
@@ -394,7 +401,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     double sign = 1, cut = 0, widest = 0;
     double lean_gap = 0, lean_sum = 0, lean_axis = 0, tied_sum = 0, tied_offset = 0;
     std::vector<Real> columns[COLUMNS], expanded[COLUMNS];
-    std::vector<float> terms[TERMS], bends;
+    std::vector<Real> terms[TERMS];
+    std::vector<float> bends;
     std::vector<int64_t> wide;
     Sample<Real> sample;
 
@@ -411,7 +419,9 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         const double *weight = job.weight + first, *lean = job.lean + first, *tied = job.tied + first, *x = job.unknowns;
         const double largest = job.largest_sd * job.largest_sd;
         Real *__restrict gap = columns[GAPS].data(), *__restrict variance = columns[VARIANCE].data();
-        if (gaps.factors || job.covariance_size) {
+        if (!job.covariance) {
+            for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x)), variance[r] = 0;
+        } else if (gaps.factors || job.covariance_size) {
             for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x));
             for (int64_t r = 0; r < n; r++) variance[r] = Real(gaps.variance(first + r, job.covariance, job.covariance_size));
         } else {
@@ -532,9 +542,9 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     }
 
     // Find the mode by damped Newton steps from theta; `ahead` is where another step would lead.
-    double find_mode(double *theta, double *ahead, double (*factor)[MOST], double (*bend)[MOST]) {
+    double find_mode(double *theta, double *ahead, double *gradient, double (*factor)[MOST], double (*bend)[MOST]) {
         const int64_t p = job.parameters;
-        double gradient[MOST], step[MOST], trial[MOST], value = look<true>(theta, gradient, bend);
+        double step[MOST], trial[MOST], value = look<true>(theta, gradient, bend);
         for (int count = 0;; count++) {
             for (int tries = 0; !cholesky(p, bend, factor) && tries < STEPS; tries++) {
                 if (cut > 0) {  // far from where they were taken, cumulants may curve the wrong way
@@ -571,7 +581,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     void keep(int64_t k, const Spot &spot) {
         const int64_t behind = int64_t(wide.size());
         for (int term = 0; term < (STORED > 1 ? int(TERMS) : 2); term++) {
-            float *of = terms[term].data();
+            Real *of = terms[term].data();
             for (int64_t t = 0; t < POINTS - 1; t++)
                 for (int64_t w = 0; w < behind; w++) of[wide[w]] += of[n + t * behind + w];
         }
@@ -579,9 +589,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         for (int c = 0; c < CHANNELS; c++) {
             if (!job.channels[c].columns) continue;
             float *__restrict pull = job.pulls[c] + job.blocks[u] + k * n;
-            const float *__restrict slope = terms[c == TIE ? TIE_SLOPE : SLOPE].data();
-            const float by = -float(factor[c]);
-            for (int64_t r = 0; r < n; r++) pull[r] = by * slope[r];
+            const Real *__restrict slope = terms[c == TIE ? TIE_SLOPE : SLOPE].data(), by = -Real(factor[c]);
+            for (int64_t r = 0; r < n; r++) pull[r] = float(by * slope[r]);
         }
         const int stored[] = {BEND, TIE_BEND, CROSS};
         for (int s = 0; s < STORED; s++)
@@ -591,13 +600,13 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     // Look at the nodes of a half: log weights, but for a constant.
     void look_at_half(int64_t half, double log_precision, double *log_weights) {
         const int64_t p = job.parameters, each = job.each(), strength = job.role[RELIABILITY];
-        double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], factor[MOST][MOST], bend[MOST][MOST];
+        double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], gradient[MOST], factor[MOST][MOST], bend[MOST][MOST];
         sign = half ? -1.0 : 1.0;
         std::copy(mode, mode + p, theta);
         const double gamma = strength < 0 ? 1.0 : std::fabs(theta[strength]);
         cut = gamma > 0 ? SMOOTH / gamma : HUGE_VAL;
         expand();
-        double value = find_mode(theta, mode, factor, bend), width = log_precision;
+        double value = find_mode(theta, mode, gradient, factor, bend), width = log_precision;
         // Were they reversed, their strength would clearly be negative: they are not.
         if (half && theta[strength] < -CLEARLY / std::sqrt(bend[strength][strength])) return;
         for (int i = 0; i < p; i++) width -= std::log(factor[i][i]);
@@ -654,6 +663,27 @@ public:
         }
         return most + std::log(total);
     }
+
+    // Maximises over the reliability, the only parameter; returns minus the log density. What is
+    // left of the gradient there enters the force to first order.
+    double maximise(int64_t annotator, double *ahead, double *theta, double *inverse, double *force) {
+        double gradient[MOST], factor[MOST][MOST], bend[MOST][MOST], next[MOST];
+        u = annotator;
+        load();
+        expand();
+        theta[u] = ahead[u];
+        const double value = find_mode(theta + u, next, gradient, factor, bend), gamma = theta[u];
+        const double rest = gradient[0] / bend[0][0];
+        ahead[u] = next[0], inverse[u] = 1 / bend[0][0];
+        float *pull = job.pulls[GAP] + job.starts[u], *curve = job.curves[0] + job.starts[u];
+        for (int64_t r = 0; r < n; r++) {
+            const double slope = terms[SLOPE][r], curvature = gamma * terms[BEND][r];
+            const double cross = curvature * columns[GAPS][r] + slope;
+            force[job.starts[u] + r] = gamma * slope - rest * cross;
+            curve[r] = float(gamma * curvature), pull[r] = float(cross);
+        }
+        return value;
+    }
 };
 
 template <Law LAW, bool RICH, class Real> double integrate(int64_t threads, int64_t m, const Integral &job) {
@@ -666,8 +696,19 @@ template <Law LAW, bool RICH, class Real> double integrate(int64_t threads, int6
     return evidence;
 }
 
+template <Law LAW>
+double maximise(int64_t threads, int64_t m, const Integral &job, double *theta, double *inverse, double *force) {
+    double value = 0;
+    add_up(job.starts[m] < 10000 ? 1 : threads, cuts(m, job.starts, 2500, 64), 1, &value, [&](int64_t begin, int64_t end, double *sum) {
+        Annotator<LAW, false, double> one(job);
+        for (int64_t u = begin; u < end; u++) *sum += one.maximise(u, job.modes, theta, inverse, force);
+    });
+    return value;
+}
+
 // ---------------------------------------------------------------- sums over what is left of rows
-// Responses of annotators through channels. Of an annotator as many nodes are stored as fit into
+// Responses of annotators through channels; M, which mixes those of one annotator, is diag p - p p'
+// for nodes of weights p, and diag p where `centred` is 0. Of an annotator as many nodes are stored as fit into
 // the block: those of a second half that was not looked at have no weight.
 struct Responses {
     int64_t m, nodes;
@@ -675,6 +716,8 @@ struct Responses {
     int64_t channels;
     const Channel *channel;
     const float *const *pulls;
+    const double *weights;
+    int64_t centred;
 
     int64_t rows(int64_t u) const { return starts[u + 1] - starts[u]; }
     int64_t stored(int64_t u) const { return (blocks[u + 1] - blocks[u]) / std::max<int64_t>(rows(u), 1); }
@@ -719,6 +762,23 @@ extern "C" double stage1_integrate(
     }
 }
 
+// The reliability of every annotator at its mode, and what a tape of that has.
+extern "C" double stage1_maximise(
+    int64_t threads, int64_t m, const int64_t *starts, const void *channels, const double *unknowns, const double *weight,
+    const double *lean, const double *tied, int64_t law, const double *means, const double *sds, double close, double *modes,
+    double *theta, double *inverse, double *force, float *pull, float *curve) {
+    const int64_t role[MOST] = {0, -1, -1, -1};
+    const double grades[3] = {0, 0, 0};
+    float *const pulls[CHANNELS] = {pull, nullptr, nullptr}, *const curves[PAIRS] = {curve, nullptr, nullptr, nullptr, nullptr, nullptr};
+    const Integral job = {starts, starts, static_cast<const Channel *>(channels), unknowns, nullptr, 0, HUGE_VAL, weight, lean, tied,
+                          grades, role, 1, 1, means, sds, nullptr, nullptr, close, modes, nullptr, nullptr, pulls, curves};
+    switch (law) {
+    case LOGISTIC: return maximise<LOGISTIC>(threads, m, job, theta, inverse, force);
+    case NORMAL: return maximise<NORMAL>(threads, m, job, theta, inverse, force);
+    default: return maximise<LAPLACE>(threads, m, job, theta, inverse, force);
+    }
+}
+
 // out[i] += x[columns] times factors.
 extern "C" void stage1_gather(int64_t n, const void *channel, const double *x, double *out) {
     const Channel *of = static_cast<const Channel *>(channel);
@@ -727,8 +787,9 @@ extern "C" void stage1_gather(int64_t n, const void *channel, const double *x, d
 
 #define RESPONSES                                                                                    \
     int64_t threads, int64_t m, int64_t nodes, const int64_t *starts, const int64_t *blocks,         \
-        int64_t channels, const void *channel, const float *const *pulls
-#define AS_RESPONSES {m, nodes, starts, blocks, channels, static_cast<const Channel *>(channel), pulls}
+        int64_t channels, const void *channel, const float *const *pulls, const double *weights,     \
+        int64_t centred
+#define AS_RESPONSES {m, nodes, starts, blocks, channels, static_cast<const Channel *>(channel), pulls, weights, centred}
 
 // out[r] = the sum over nodes of values times pulls, through the first channel.
 extern "C" void stage1_flow(RESPONSES, const double *values, double *out) {
@@ -741,8 +802,9 @@ extern "C" void stage1_flow(RESPONSES, const double *values, double *out) {
 }
 
 // Adds to out, unknowns by four, through the first channel: the gradient, the sum of values times
-// responses (null: none), and the diagonals of the complete and of the missing information.
-extern "C" void stage1_sums(RESPONSES, const float *curve, const double *weights, const double *values, int64_t size, double *out) {
+// responses (null: none), and the diagonals of the complete and of the missing information. force is
+// null where it is minus the mean of the pulls.
+extern "C" void stage1_sums(RESPONSES, const double *force, const float *curve, const double *values, int64_t size, double *out) {
     const Responses of = AS_RESPONSES;
     add_up(threads, cuts_of_sums(of), 4 * size, out, [&](int64_t begin, int64_t end, double *sums) {
         for (int64_t u = begin; u < end; u++)
@@ -761,8 +823,8 @@ extern "C" void stage1_sums(RESPONSES, const float *curve, const double *weights
                 if (values) of.add_flow(0, u, values + u * nodes, from, n, toward);
                 const int64_t first = starts[u] + from;
                 for (int64_t r = 0; r < n; r++) {
-                    flow[r][0] = -mean[r], flow[r][1] = toward[r];
-                    flow[r][2] = double(curve[first + r]), flow[r][3] = square[r] - mean[r] * mean[r];
+                    flow[r][0] = force ? force[first + r] : -mean[r], flow[r][1] = toward[r];
+                    flow[r][2] = double(curve[first + r]), flow[r][3] = square[r] - double(centred) * mean[r] * mean[r];
                 }
                 for (int64_t r = 0; r < n; r++)
                     of.channel->each(first + r, [&](int32_t i, double f) {
@@ -776,7 +838,7 @@ extern "C" void stage1_sums(RESPONSES, const float *curve, const double *weights
 
 // out += observed information times v. responses (annotators by nodes): what else moves them, and
 // afterwards M times what does. curves: of each pair of channels.
-extern "C" void stage1_product(RESPONSES, const float *const *curves, const double *weights, const double *v, double *responses,
+extern "C" void stage1_product(RESPONSES, const float *const *curves, const double *v, double *responses,
                                int64_t size, double *out) {
     const Responses of = AS_RESPONSES;
     add_up(threads, cuts_of_sums(of), size, out, [&](int64_t begin, int64_t end, double *sums) {
@@ -800,7 +862,7 @@ extern "C" void stage1_product(RESPONSES, const float *const *curves, const doub
                     }
                 }
             }
-            for (int64_t k = 0; k < nodes; k++) mean += weights[u * nodes + k] * response[k];
+            for (int64_t k = 0; centred && k < nodes; k++) mean += weights[u * nodes + k] * response[k];
             for (int64_t k = 0; k < nodes; k++) response[k] = weights[u * nodes + k] * (mean - response[k]);
             for (int64_t c = 0; c < channels; c++) {
                 std::fill(flow.begin(), flow.end(), 0.0f);
@@ -856,5 +918,76 @@ extern "C" void stage1_forms(RESPONSES, const double *values, const double *cova
                 }
                 square[u] = form, along[u] = product;
             }
+    });
+}
+
+// Adds to complete, unknowns by unknowns, the complete information, and to missing the missing one:
+// each pair of unknowns on one side of the diagonal only. extra: what means of parameters, the last
+// unknowns, have of the responses, annotators by nodes by means.
+extern "C" void stage1_dense(RESPONSES, const float *const *curves, int64_t size, int64_t means,
+                             const double *extra, double *complete_and_missing) {
+    const Responses of = AS_RESPONSES;
+    const auto edges = cuts(m, starts, std::max<int64_t>(1 << 16, size * size), 16);
+    add_up(threads, edges, 2 * size * size, complete_and_missing, [&](int64_t begin, int64_t end, double *complete) {
+        double *missing = complete + size * size;
+        std::vector<double> table, products(size);
+        std::vector<int32_t> entries, slot(size, -1);
+        for (int64_t u = begin; u < end; u++) {
+            const int64_t n = of.rows(u), first = starts[u];
+            for (int64_t c = 0; c < channels; c++)
+                for (int64_t d = 0; d < channels; d++)
+                    for (int64_t r = first; r < first + n; r++)
+                        of.channel[c].each(r, [&](int32_t i, double f) {
+                            double *row = complete + i * size;
+                            const double curve = f * double(curves[c * channels + d][r]);
+                            of.channel[d].each(r, [&](int32_t j, double g) { row[j] += g * curve; });
+                        });
+            // The responses as a table of nodes by the unknowns that the annotator met, or by all
+            // where these are most: then what follows goes through memory as it comes.
+            entries.clear();
+            const auto meet = [&](int32_t i, double) {
+                if (slot[i] < 0) slot[i] = int32_t(entries.size()), entries.push_back(i);
+            };
+            for (int64_t c = 0; c < channels; c++)
+                for (int64_t r = first; r < first + n; r++) of.channel[c].each(r, meet);
+            for (int64_t j = size - means; j < size; j++) meet(int32_t(j), 1.0);
+            const bool all = 2 * int64_t(entries.size()) > size;
+            if (all) entries.resize(size);
+            for (int64_t i = 0; all && i < size; i++) slot[i] = entries[i] = int32_t(i);
+            const int64_t width = int64_t(entries.size()), stored = of.stored(u);
+            table.assign((stored + 1) * width, 0.0);
+            double *mean = table.data() + stored * width;
+            for (int64_t k = 0; k < stored; k++) {
+                const double p = weights[u * nodes + k];
+                double *response = table.data() + k * width;
+                if (p == 0) continue;
+                for (int64_t c = 0; c < channels; c++) {
+                    const float *pull = pulls[c] + blocks[u] + k * n;
+                    for (int64_t r = 0; r < n; r++)
+                        of.channel[c].each(first + r, [&](int32_t i, double f) { response[slot[i]] += f * double(pull[r]); });
+                }
+                for (int64_t j = 0; j < means; j++) response[slot[size - means + j]] = extra[(u * nodes + k) * means + j];
+                for (int64_t s = 0; centred && s < width; s++) mean[s] += p * response[s];
+            }
+            for (int64_t k = 0; k < stored; k++) {
+                const double root = std::sqrt(weights[u * nodes + k]);
+                double *response = table.data() + k * width;
+                for (int64_t s = 0; s < width; s++) response[s] = root * (response[s] - mean[s]);
+            }
+            for (int64_t s = 0; s < width; s++) {
+                double *__restrict product = products.data(), *row = missing + entries[s] * size;
+                std::fill(product, product + s + 1, 0.0);
+                for (int64_t k = 0; k < stored; k++) {
+                    const double *__restrict response = table.data() + k * width, value = response[s];
+                    if (value == 0) continue;
+                    for (int64_t t = 0; t <= s; t++) product[t] += value * response[t];
+                }
+                if (all)
+                    for (int64_t t = 0; t <= s; t++) row[t] += product[t];
+                else
+                    for (int64_t t = 0; t <= s; t++) row[entries[t]] += product[t];
+            }
+            for (const int32_t i : entries) slot[i] = -1;
+        }
     });
 }

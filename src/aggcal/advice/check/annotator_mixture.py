@@ -289,14 +289,15 @@ def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatA
     # Of the kinds that may be, the likeliest is 1: with another on top all of them may be 0.
     top = np.where(open_, kinds, -np.inf).max(axis=2, keepdims=True)
     likely = np.where(open_, np.exp(np.minimum(kinds - top, 0.0)), 0.0)
+    likely = np.ascontiguousarray(likely.swapaxes(1, 2))  # rows a kind: products take half the time
     shares = np.tile(np.where(open_, _BEGIN, 0.0), (len(kinds), 1))
     beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
     for _ in range(_ROUNDS):
-        part = likely.swapaxes(1, 2) @ (1.0 / (likely @ shares[:, :, None]))
+        part = likely @ (1.0 / (shares[:, None] @ likely)).swapaxes(1, 2)
         new = shares * part[:, :, 0] + beforehand
         new /= new.sum(axis=1, keepdims=True)
         moves, shares = float(np.abs(new - shares).max()), new
         if moves < _SETTLED:
             break
-    fit = (np.log(likely @ shares[:, :, None]) + top).sum(axis=(1, 2))
+    fit = (np.log(shares[:, None] @ likely) + top.swapaxes(1, 2)).sum(axis=(1, 2))
     return shares, fit + _HONEST_BEFOREHAND * np.log(shares[:, _HONEST])

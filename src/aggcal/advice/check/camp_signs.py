@@ -19,7 +19,7 @@ from aggcal.advice.check.random_signs import (
     sign_of,
     strengths_and_agreements,
 )
-from aggcal.aggregation.solve.linear import definite_solve
+from aggcal.aggregation.newton import definite_solve
 from aggcal.models.links import LOGISTIC
 
 FEWEST = 2  # annotators of the smallest camp: one alone is an odd one out

@@ -15,10 +15,10 @@ from aggcal.advice.check.camp_signs import FEWEST, LARGE, first_sign
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.tastes import Plane, for_two_groups
 from aggcal.aggregation.methods import BTL, HRA
+from aggcal.aggregation.terms import PLAIN
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.metrics import spearman
-from aggcal.models.general.terms import PLAIN
 
 _GAIN = 0.3  # standard errors by which camps must predict better: a higher one misses camps
 _GAIN_ALIKE = 1.5

@@ -17,9 +17,8 @@ from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import TIE, Answers
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.crowd import CrowdAggregator
-from aggcal.aggregation.methods import HRA, Progress
-from aggcal.aggregation.thurstone import ThurstoneAggregator
+from aggcal.aggregation.methods import HRA, AlikeMethod, CrowdBT
+from aggcal.aggregation.newton import Progress
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.models.links import LOGISTIC, link
@@ -151,7 +150,7 @@ class Fitted:
         fit = _with_slopes(aggregator, judgments, consensus)
         scores = stretch * fit.scores
         slopes = fit.reliabilities
-        if isinstance(aggregator, CrowdAggregator):
+        if isinstance(aggregator, CrowdBT):
             # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
             slopes = 2.0 * slopes - 1.0
         sd = 1.0 if fit.prior is None else fit.prior.score_sd
@@ -185,7 +184,7 @@ def _with_slopes(own: object, judgments: Judgments, consensus: Consensus) -> Con
     took all to be alike, honest people seemed to repeat themselves, and without a prior they seemed
     to guess, in up to a quarter of studies.
     """
-    if not isinstance(own, ThurstoneAggregator):
+    if not isinstance(own, HRA | AlikeMethod):
         return consensus
     alike, flat = not isinstance(own, HRA), consensus.prior is None
     if consensus.estimator != MARGINAL and not (alike or flat):

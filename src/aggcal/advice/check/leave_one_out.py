@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dtrtrs
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.progress import report
-from aggcal.aggregation.solve.linear import definite_inverse, inverse_of_factor, upper_factor
+from aggcal.aggregation.newton import definite_inverse, inverse_of_factor, upper_factor
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import laplacian_of

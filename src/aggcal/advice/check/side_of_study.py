@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.row_sums import Shifted
-from aggcal.aggregation.solve.linear import definite_solve
+from aggcal.aggregation.newton import definite_solve
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
 

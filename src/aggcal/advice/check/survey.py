@@ -44,7 +44,7 @@ from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.methods import Progress
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
 from aggcal.data.judgments import Judgments

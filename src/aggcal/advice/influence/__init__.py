@@ -19,8 +19,8 @@ from aggcal.advice.influence.one_step import OneStep, matched
 from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.protocols import Curved
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare

@@ -34,7 +34,7 @@ from aggcal._core.machine import one_thread
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
-from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
+from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.models.links import LOGISTIC, Link
 
 MOST_EXACT = 1500
@@ -79,10 +79,10 @@ class Answering(NamedTuple):
             return np.asarray(self.link.terms(x)[1] * self.link.terms(-x)[1])
         ready = np.full(len(x), self.readiness)
         if self.thresholds:
-            left, right, tie = rao_kupper_probabilities(x, ready).T
+            left, right, tie = RaoKupper().probabilities(x, ready).T
             found = left * (1.0 - left) ** 2 + right * (1.0 - right) ** 2
             return np.asarray(found + tie * (right - left) ** 2)
-        left, right, _ = adjacent_probabilities(x, ready, np.ones(1)).T
+        left, right, _ = Adjacent().probabilities(x, ready).T
         return np.asarray(0.25 * (left + right - (left - right) ** 2))
 
     def slope(self, x: FloatArray, outcome: float) -> float:
@@ -102,7 +102,7 @@ class Answering(NamedTuple):
         if self.readiness is None or self.thresholds:
             won, lost = float(self.link.terms(x)[1][0]), float(self.link.terms(-x)[1][0])
             return outcome * won - (1.0 - outcome) * lost
-        left, right, _ = adjacent_probabilities(x, np.full(1, self.readiness), np.ones(1))[0]
+        left, right, _ = Adjacent().probabilities(x, np.full(1, self.readiness))[0]
         return float((outcome - 0.5) - 0.5 * (left - right))
 
 

@@ -15,11 +15,10 @@ from math import inf, log
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
+from aggcal.aggregation.newton import Convergence, conjugate_gradients
 from aggcal.aggregation.solve.course import INNER, SETTLING, Course
-from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_fits import MarginalFit, best_of
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import (
     RELIABILITY_RANGE,
     moved,

@@ -8,9 +8,9 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
-from aggcal.aggregation.solve.fit import another_order
+from aggcal.aggregation.modes import another_order
+from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.solve.marginal_problem import State
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import moved
 from aggcal.models.beliefs import Beliefs, Population
 

@@ -20,7 +20,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.text import brief
 from aggcal._core.triangles import add_squares
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.beliefs import Population
 from aggcal.models.crowd import Crowd

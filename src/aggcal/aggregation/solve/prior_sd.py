@@ -6,21 +6,15 @@ items were told apart; where answers never clash, or tell nothing, it keeps σ f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import exp, log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, dot, sums
-from aggcal.aggregation.solve.fit import Fit
 
 LOG_SD = 1.0
 """Standard deviation of log σ beforehand: spreads of a third and of three times the default are
 within reach of five items."""
-_MOST_DENSE = 300
-"""Up to so many items the variances are exact; beyond, they are taken from the diagonal."""
-_ROUNDS = 30  # at most: more may settle a slow estimate, and take longer
-_CLOSE = 1e-4  # relative change that counts as settled: smaller takes more fits
 _LARGEST_STEP = 3.0
 """Factor by which σ² moves at most in a round."""
 _LITTLE = 0.1
@@ -29,31 +23,6 @@ where they determine next to nothing; below, the end of EM's, each of which goes
 _HALVINGS = 30
 """Of the interval in which EM's updates end: more than its rounding."""
 _SMALLEST, _LARGEST = 1e-3, 1e3  # of the usual spread: beyond, rounding decides
-
-
-def estimate_sd(
-    refit: Callable[[float, Fit | None], Fit], component: IntArray, unit: float
-) -> tuple[float, Fit]:
-    """Return the spread σ of the scores of a model without reliabilities, and the fit under it.
-
-    Parameters
-    ----------
-    refit
-        Fits under a spread, from an earlier fit.
-    component
-        Connected component of each item: the mean of each is a convention.
-    unit
-        The default spread, to begin with.
-    """
-    free = len(component) - int(component.max()) - 1
-    sigma, fit = unit, refit(unit, None)
-    for _ in range(_ROUNDS):
-        new = next_sd(sigma, fit.scores, _variances(fit, component), free, unit)
-        change, sigma = abs(log(new / sigma)), new
-        fit = refit(sigma, fit)
-        if change < _CLOSE:
-            break
-    return sigma, fit
 
 
 def next_sd(
@@ -151,13 +120,3 @@ def centred(covariance: FloatArray, component: IntArray) -> FloatArray:
     return np.asarray(
         covariance - rows[component] - rows[component].T + both[np.ix_(component, component)]
     )
-
-
-def _variances(fit: Fit, component: IntArray) -> FloatArray:
-    """Return the scores' variances about the mean of their component."""
-    problem = fit.problem
-    if len(component) > _MOST_DENSE:
-        return np.asarray(1.0 / problem.diagonal)
-    problem.evaluate(problem.to_device(fit.scores))
-    inverse: FloatArray = np.linalg.inv(problem.curvature()[0]).astype(np.float64)
-    return np.diag(centred(inverse, component))

@@ -10,7 +10,7 @@ from scipy.linalg.lapack import spotrf, spotrs
 
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, frozen
 from aggcal._core.kernels.threads import each_range
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.solve.prior_sd import about_mean, centred
 
 ALWAYS_DENSE, MOST_DENSE = 400, 3000

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal.aggregation.solve.linear import conjugate_gradients, inverse_of_factor, upper_factor
+from aggcal.aggregation.newton import conjugate_gradients, inverse_of_factor, upper_factor
 from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
     ALWAYS_DENSE,

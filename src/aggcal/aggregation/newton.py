@@ -1,0 +1,337 @@
+"""Trust-region Newton–CG to the true optimum, and symmetric systems that should be definite.
+
+The solver knows a function by its value, gradient, Jacobi diagonal and curvature products;
+what they mean is the model's business. Steps are found by Steihaug's conjugate gradients in the
+Jacobi norm, corrected along the current point itself: for models whose scale is shared between
+two groups of parameters that is the direction that Jacobi scaling leaves nearly singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.text import brief
+from aggcal._core.triangles import mirrored
+
+_FORCING = 0.3  # how well a step is solved for far away: less solves what the next step undoes
+_QUADRATIC = 3.0  # and near the optimum, per unit of gradient: looser steps are cheaper, and more
+_EXACT = 1e-6  # the same when a loose step has failed
+_ACCEPTED = 1e-4  # gain over prediction from which a step is taken
+_POOR, _GOOD = 0.25, 0.75  # below, the radius shrinks; above the second, it grows (textbook values)
+_NOISE = 1e-13  # gains below this share of the value are rounding
+_FIRST_RADIUS = 10.0
+"""In preconditioned units: larger risks a wasted step, smaller takes more of them."""
+_SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
+
+
+Progress = Callable[[int, float], None]
+"""Called with the number of the iteration and the relative gradient norm."""
+
+
+class Evaluation(Protocol):
+    """A function at a point."""
+
+    @property
+    def value(self) -> float:
+        """The value."""
+        ...
+
+    @property
+    def gradient(self) -> FloatArray:
+        """The gradient."""
+        ...
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Of the curvature, for Jacobi's scaling."""
+        ...
+
+    @property
+    def gradient_norm(self) -> float:
+        """The largest element of the gradient, each relative to what it could be."""
+        ...
+
+
+class Objective(Protocol):
+    """What the solver asks of a function."""
+
+    def evaluate(self, x: FloatArray, /) -> Evaluation:
+        """Return the value and derivatives at x, and remember the curvature there."""
+        ...
+
+    def product(self, vector: FloatArray, /) -> FloatArray:
+        """Multiply a vector by the curvature at the last point evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the optimum was reached.
+
+    ``gradient_norm`` is the largest element of the gradient, each over the size it would have if
+    every judgment pulled the same way: it does not depend on units or on the amount of data.
+    """
+
+    converged: bool
+    iterations: int
+    gradient_norm: float
+    tolerance: float
+    objectives: tuple[float, ...]
+    gradient_norms: tuple[float, ...]
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True)
+class _Step:
+    vector: FloatArray
+    predicted: float
+    length: float
+    on_boundary: bool
+
+
+def minimise(
+    objective: Objective,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    shared_scale: bool = True,
+    max_iterations: int = 500,
+    on_iteration: Progress | None = None,
+) -> tuple[FloatArray, Convergence]:
+    """Minimise a function to a relative gradient norm of ``tolerance``.
+
+    Parameters
+    ----------
+    objective
+        The function to minimise.
+    start
+        The point to begin at.
+    tolerance
+        Stop when the relative gradient norm is at most this.
+    shared_scale
+        Whether parameters that are not in x may take over its scale; where they cannot, the
+        correction along x is a product wasted at every step.
+    max_iterations
+        Give up after so many steps; the record then says that it did not converge.
+    on_iteration
+        Called with the number of the iteration and the relative gradient norm.
+
+    Returns
+    -------
+    tuple
+        The minimiser and the `Convergence` record.
+    """
+    x = start.astype(np.float64, copy=True)
+    point = objective.evaluate(x)
+    values, norms = [point.value], [point.gradient_norm]
+    radius = _FIRST_RADIUS * float(np.sqrt(point.diagonal.sum()))
+    iteration, exact = 0, False
+    while point.gradient_norm > tolerance and iteration < max_iterations:
+        iteration += 1
+        if on_iteration is not None:
+            on_iteration(iteration, point.gradient_norm)
+        norm = point.gradient_norm
+        forcing = _EXACT if exact else min(_FORCING, max(_QUADRATIC * norm, 0.5 * tolerance / norm))
+        step = _steihaug(objective, point, x if shared_scale else None, forcing, radius)
+        trial = objective.evaluate(x + step.vector)
+        gain = point.value - trial.value
+        # Close to the optimum the gain drowns in rounding: then the gradient decides.
+        drowned = max(abs(gain), step.predicted) <= _NOISE * max(1.0, abs(point.value))
+        ratio = gain / step.predicted if step.predicted > 0.0 else -1.0
+        if drowned:
+            accepted = _size(trial) < _size(point) or trial.gradient_norm < point.gradient_norm
+        else:
+            accepted = bool(np.isfinite(trial.value)) and ratio > _ACCEPTED
+        if accepted:
+            exact = False
+            x, point = x + step.vector, trial
+            if not drowned and ratio < _POOR:
+                radius = _POOR * min(step.length, radius)
+            elif ratio > _GOOD and step.on_boundary:
+                radius *= 3.0
+        else:
+            radius = _POOR * min(step.length, radius)
+            point = objective.evaluate(x)
+            if (drowned and exact) or radius < _SMALLEST_RADIUS:
+                break
+            # Perhaps the step was only solved for too loosely: once more, exactly.
+            exact = drowned
+        values.append(point.value)
+        norms.append(point.gradient_norm)
+    return x, Convergence(
+        point.gradient_norm <= tolerance,
+        iteration,
+        point.gradient_norm,
+        tolerance,
+        tuple(values),
+        tuple(norms),
+    )
+
+
+def _size(point: Evaluation) -> float:
+    """Norm of the gradient in the metric in which steps are measured."""
+    return dot(point.gradient, point.gradient / point.diagonal)
+
+
+def _steihaug(
+    objective: Objective, point: Evaluation, scale: FloatArray | None, forcing: float, radius: float
+) -> _Step:
+    """Minimise the quadratic model within the trust region by preconditioned CG."""
+    diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max()) + 1e-300)
+    x, stiffness = scale, 0.0
+    if x is not None and x.any():
+        stiffness = dot(x, objective.product(x))
+
+    def precondition(vector: FloatArray) -> FloatArray:
+        scaled: FloatArray = vector / diagonal
+        if x is not None and stiffness > 0.0:
+            scaled = scaled + x * (dot(x, vector) / stiffness)
+        return scaled
+
+    residual = -point.gradient
+    step = np.zeros_like(residual)
+    direction = precondition(residual)
+    size = first = dot(residual, direction)
+    if not size > 0.0:
+        return _Step(step, 0.0, 0.0, on_boundary=False)
+    # Norms in the preconditioner's metric follow from recurrences.
+    step_square, step_dot, direction_square = 0.0, 0.0, size
+    model = 0.0
+    for _ in range(max(100, 20 * len(step))):
+        curved = objective.product(direction)
+        curvature = dot(direction, curved)
+        convex = curvature > 1e-15 * direction_square
+        length = size / curvature if convex else np.inf
+        reached = (
+            step_square + 2.0 * length * step_dot + length * length * direction_square
+            if convex
+            else np.inf
+        )
+        if reached >= radius * radius:
+            room = direction_square * (radius * radius - step_square)
+            length = (np.sqrt(max(step_dot * step_dot + room, 0.0)) - step_dot) / direction_square
+            step += length * direction
+            model += -length * size + 0.5 * length * length * curvature
+            return _Step(step, -model, radius, on_boundary=True)
+        step += length * direction
+        residual = residual - length * curved
+        model -= 0.5 * length * size
+        step_square = reached
+        scaled = precondition(residual)
+        new_size = dot(residual, scaled)
+        if new_size <= forcing * forcing * first:
+            break
+        ratio = new_size / size
+        direction = scaled + ratio * direction
+        step_dot = ratio * (step_dot + length * direction_square)
+        direction_square = new_size + ratio * ratio * direction_square
+        size = new_size
+    return _Step(step, -model, float(np.sqrt(step_square)), on_boundary=False)
+
+
+def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix, or another where it is not positive definite.
+
+    Examples
+    --------
+    >>> definite_inverse(np.diag([-1.0, 1.0]), np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    factor = upper_factor(matrix)
+    if factor is None and not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    factor = upper_factor(instead) if factor is None else factor
+    if factor is not None:
+        return inverse_of_factor(factor)
+    values, vectors = np.linalg.eigh(instead)
+    return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def inverse_of_factor(factor: FloatArray) -> FloatArray:
+    """Return (UᵀU)⁻¹ of an upper triangle U that is stored by columns, and overwrite it.
+
+    Examples
+    --------
+    >>> inverse_of_factor(np.array([[2.0, 1.0], [0.0, 1.0]], order="F"))
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    # What LAPACK has by columns NumPy reads by rows: the upper triangle is a lower one.
+    return mirrored(dpotri(factor, lower=False, overwrite_c=True)[0].T)
+
+
+def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:
+    """Return U by columns with UᵀU = A, anything below it; None where A is not positive definite.
+
+    Of the matrix only the lower triangle is read, or overwritten, if it may be.
+
+    Examples
+    --------
+    >>> np.triu(upper_factor(np.array([[4.0, 2.0], [2.0, 2.0]])))
+    array([[2., 1.],
+           [0., 1.]])
+    """
+    # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
+    factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
+    # A number that is not finite spoils the pivot of its row.
+    return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
+
+
+def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Solve a symmetric system that should be positive definite: half the work of any other.
+
+    Examples
+    --------
+    >>> definite_solve(np.diag([2.0, 4.0]), np.ones(2))
+    array([0.5 , 0.25])
+    """
+    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    if failed:
+        return np.asarray(np.linalg.solve(matrix, target))
+    return np.asarray(dpotrs(factor, target, lower=True)[0])
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray],
+    target: FloatArray,
+    diagonal: FloatArray | Callable[[FloatArray], FloatArray],
+    close: float,
+) -> FloatArray:
+    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
+
+    It is preconditioned by a diagonal, or by a function that solves a similar system.
+
+    Examples
+    --------
+    >>> stiff = np.array([2.0, 4.0])
+    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
+    array([0.5 , 0.25])
+    """
+
+    def solved(vector: FloatArray) -> FloatArray:
+        return diagonal(vector) if callable(diagonal) else vector / diagonal
+
+    found, residual = np.zeros_like(target), target.copy()
+    direction = scaled = solved(residual)
+    size = first = dot(residual, scaled)
+    for _ in range(10 * len(target)):
+        if size <= close**2 * first:
+            break
+        curved = product(direction)
+        bend = dot(direction, curved)
+        if bend <= 0.0:
+            return found if found.any() else direction
+        found = found + (size / bend) * direction
+        residual = residual - (size / bend) * curved
+        scaled = solved(residual)
+        new = dot(residual, scaled)
+        direction, size = scaled + (new / size) * direction, new
+    return found
