@@ -13,13 +13,18 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
+from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
-from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
-from aggcal.aggregation.uncertainty.claims import claims_of
+from aggcal.aggregation.uncertainty import (
+    Uncertainty,
+    no_majority,
+    reversed_annotators,
+    reversed_warnings,
+)
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
@@ -178,7 +183,7 @@ class Consensus:
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
         ids, border = self.reversed_ids, self.random_reliability
-        return reversal.reversed_warnings(ids, len(self.annotator_ids), border)
+        return reversed_warnings(ids, len(self.annotator_ids), border)
 
     @property
     def quantifiable(self) -> bool:
@@ -357,8 +362,8 @@ class Consensus:
         (camps, two annotators). See ``Assessment.verdicts``.
         """
         ids, camps = self.annotator_ids, in_camps(self.effects)
-        known = None if camps or reversal.not_to_tell(len(ids), self.warnings) else self.uncertainty
-        return reversal.reversed_annotators(ids, known, self.random_reliability)
+        known = None if camps or no_majority(len(ids), self.warnings) else self.uncertainty
+        return reversed_annotators(ids, known, self.random_reliability)
 
     @property
     def n_judgments(self) -> int:

@@ -177,6 +177,8 @@ class Model:
     """Prior of the honesty of a mixture."""
     penalty: Penalty | None = None
     """What is added to minus the log prior of the scores: its value, slope and curvature."""
+    located: bool = False
+    """Whether the mean of the scores is held at 0, as no prior may do it."""
 
     @property
     def size(self) -> int:
@@ -226,6 +228,8 @@ class Model:
         if CONTEXT_READINESS in self.rows.blocks and READINESS in self.means:
             where = self.rows.blocks[CONTEXT_READINESS].where
             pin[where] = sqrt(_PINNED * self.rows.n_annotators) / (where.stop - where.start)
+        if self.located:  # about as stiffly as rows hold a score
+            pin[: self.rows.n_items] = sqrt(self.rows.annotator_weights.sum()) / self.rows.n_items
         return pin
 
     def first_state(
