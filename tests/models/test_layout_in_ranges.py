@@ -11,7 +11,6 @@ import aggcal
 from aggcal._core.kernels import threads
 from aggcal.models import rows as plain
 from aggcal.models.general import rows as general
-from aggcal.models.weighted_pairs import WeightedPairs
 
 
 @pytest.fixture(scope="module")
@@ -83,19 +82,3 @@ def test_rows_of_the_general_model(
         ends = [len(judgments.weight) * k // number for k in range(number + 1)]
         monkeypatch.setattr(threads, "even", lambda _, ends=ends: ends)
         assert _bytes(lay_out(judgments)) == _bytes(whole)
-
-
-@pytest.mark.parametrize("kernels", [True, False])
-def test_pairs_are_multiplied_as_a_matrix_is(
-    monkeypatch: pytest.MonkeyPatch, kernels: bool
-) -> None:
-    if not kernels:
-        monkeypatch.setattr("aggcal.models.weighted_pairs.library", lambda: None)
-    random = np.random.default_rng(2)
-    left = random.integers(0, 30, 5_000, dtype=np.int32)
-    right = ((left + random.integers(1, 30, 5_000)) % 30).astype(np.int32)
-    weight = random.uniform(0.5, 2.0, 5_000).astype(np.float32).astype(np.float64)
-    matrix, vector = np.zeros((30, 30)), random.normal(size=30)
-    np.add.at(matrix, (left, right), weight)
-    found = WeightedPairs.of(left, right, weight, 30).neighbours(vector)
-    assert found == pytest.approx((matrix + matrix.T) @ vector, rel=1e-9, abs=1e-8)
