@@ -11,7 +11,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import library
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.aggregation.spreads import centred, next_sd
 from aggcal.aggregation.start import not_converged
 from aggcal.models.beliefs import Beliefs, Population
 from aggcal.models.links import link
