@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal.aggregation.newton import definite_inverse
-from aggcal.aggregation.solve.prior_sd import about_mean, centred
+from aggcal.aggregation.spreads import about_mean, centred
 
 MOST_DENSE = 3000
 """Items whose covariance may be a matrix: one of more takes longer than two fits, in proportion to
