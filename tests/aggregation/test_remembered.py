@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregation import terms
+from aggcal.aggregation import shards, terms
 from aggcal.aggregation.empirical import _FEW_UNKNOWNS
 from aggcal.aggregation.with_terms import QuantifyTerms
 
@@ -44,7 +44,7 @@ def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    laid_out, laplace = terms.lay_out, QuantifyTerms._laplace
+    laid_out, laplace = shards.lay_out, QuantifyTerms._laplace
     judgments = tied(9, 4000)
     found = aggcal.aggregate(judgments, warn=False)
 

@@ -380,8 +380,8 @@ class Effects:
         """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
         if self.chosen.weights is None:
             return self.fit.scores
-        means = np.asarray(self._weighting @ self.fit.state.unknowns)
-        return means - means.mean()
+        means = self._weighting @ self.fit.state.unknowns
+        return np.asarray(means - means.mean())
 
     def weighted_covariance(self) -> FloatArray:
         """Return the covariance of weighted means, or its diagonal.
