@@ -19,7 +19,6 @@ from aggcal.models.rows import Rows
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.start import Start
 
 
 @runtime_checkable
@@ -77,7 +76,7 @@ class Curved(Protocol):
         """Return what of each annotator's parameter makes up the unit; None where there is none."""
         ...
 
-    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
+    def refit(self, judgments: AnyJudgments, start: Consensus | None, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
         ...
 
