@@ -18,8 +18,7 @@ import numpy as np
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.selection import compared
-from aggcal.aggregation.selection.candidates import SLOW, all_of
+from aggcal.aggregation.selection import SLOW, all_names, compared
 
 KINDS: dict[str, dict[str, Any]] = {
     "all alike (Bradley-Terry)": {},
@@ -115,7 +114,7 @@ def measured(kind: str, studies: int, *, slow: bool) -> str:
         judgments, new = read(first), read(more)
         names = None
         if not slow:
-            names = [each.label for each in all_of(judgments) if each.label not in SLOW]
+            names = [name for name in all_names(judgments) if name not in SLOW]
         found = compared(judgments, names)
         chosen[found.chosen] += 1
         reference = loss(aggcal.aggregate(judgments, "btl", warn=False), new)

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from aggcal.models.general.outcomes import adjacent_probabilities
 
 from aggcal._core.tables import as_text
+from aggcal.aggregation.families import Adjacent
 from aggcal.aggregation.terms import Terms
 from aggcal.assessment import Assessment, assess
 from aggcal.data.control import Control
@@ -34,7 +34,7 @@ def rows(*, camps: bool) -> dict[str, Any]:
     worth = score + 0.6 * length
     gap = worth[left] - worth[right] + by_topic[topic, left] - by_topic[topic, right]
     advantage = 1.3 * gap + 1.6 * stance * (apart[left] - apart[right]) + 0.5
-    shares = adjacent_probabilities(advantage, np.full(n, -0.4), np.ones(1))
+    shares = Adjacent().probabilities(advantage, np.full(n, -0.4))
     answer = (random.random(n)[:, None] > np.cumsum(shares, axis=1)).sum(axis=1)
     return {
         "annotator": as_text(f"voter {k:02d}" for k in who),

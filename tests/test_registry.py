@@ -17,7 +17,7 @@ import aggcal
 import aggcal.datasets
 from aggcal import registry
 from aggcal.advice.suggest.suggestions import UNITS
-from aggcal.aggregation.selection.folds import HOLD_OUT
+from aggcal.aggregation.selection import HOLD_OUT
 from aggcal.data.acts import RANKING_WEIGHTS
 from aggcal.errors import OptionError
 from aggcal.io.formats._base import BLANKS
@@ -25,7 +25,7 @@ from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.registry.names import load
 from aggcal.report.report import RENDERERS
-from aggcal.simulation.terms import TIE_MODELS, SimulatedTerms
+from aggcal.simulation import TIE_MODELS, SimulatedTerms
 
 SOURCE = Path(aggcal.__file__).parent
 EXAMPLE = Path(__file__).parent / "example_package"

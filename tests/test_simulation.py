@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.errors import OptionError
-from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.models.links import link
 from aggcal.registry.literals import LinkName, SimulatedTies
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
@@ -142,9 +142,9 @@ def test_answers_follow_the_model(ties: SimulatedTies) -> None:
                 gap = made.reliability[u] * (made.latent[i] - made.latent[j]) + drawn.position[u]
                 eta, nu = np.array([gap]), drawn.tie_readiness[[u]]
                 if ties == "davidson":
-                    chances = adjacent_probabilities(eta, nu, np.ones(1))[0]
+                    chances = Adjacent().probabilities(eta, nu)[0]
                 else:
-                    chances = rao_kupper_probabilities(eta, nu)[0]
+                    chances = RaoKupper().probabilities(eta, nu)[0]
                 for answer, chance in zip((1, -1, 0), chances.tolist(), strict=True):
                     share = float(np.mean(grade[mine] == answer))
                     error = 4.5 * np.sqrt(chance * (1 - chance) / mine.sum())

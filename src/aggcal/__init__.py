@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.from_features import BARCW, GPPL, RankSVM
+    from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from aggcal.calibration.from_features import model_from_features
     from aggcal.data.control import Control
-    from aggcal.data.features import Features
+    from aggcal.data.features import Features, Kernel
     from aggcal.data.judgments import Judgments
     from aggcal.data.scores import Scores
     from aggcal.errors import AggcalError, AggcalWarning
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         read_scores,
     )
     from aggcal.metrics import compare
-    from aggcal.models.features.covariance_functions import Kernel
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
@@ -71,7 +70,7 @@ _HOMES = {
     "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
-    "aggregation.from_features": ("BARCW", "GPPL", "RankSVM"),
+    "aggregation.features": ("BARCW", "GPPL", "RankSVM"),
     "aggregation.methods": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
     "aggregation.protocols": ("Aggregator",),
     "aggregation.scales": ("ScoreScale",),
@@ -89,13 +88,12 @@ _HOMES = {
     ),
     "calibration.from_features": ("model_from_features",),
     "data.control": ("Control",),
-    "data.features": ("Features",),
+    "data.features": ("Features", "Kernel"),
     "data.judgments": ("Judgments",),
     "data.scores": ("Scores",),
     "errors": ("AggcalError", "AggcalWarning"),
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
-    "models.features.covariance_functions": ("Kernel",),
     "aggregation.terms": ("Terms",),
     "models.priors": ("Prior",),
     "simulation": ("simulate",),

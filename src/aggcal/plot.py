@@ -17,7 +17,7 @@ from aggcal._core.text import clipped
 from aggcal.advice.study import Study
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
-from aggcal.aggregation.selection.measures import LEVEL
+from aggcal.aggregation.selection import LEVEL
 from aggcal.assessment.methods import MethodComparison
 from aggcal.calibration import Calibration
 from aggcal.errors import OptionError, count

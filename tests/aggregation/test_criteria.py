@@ -8,7 +8,6 @@ import pytest
 import aggcal
 from aggcal import Terms
 from aggcal.aggregation.effects import CategoryScores
-from aggcal.aggregation.general.found import GeneralEffects
 
 MIXED = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.2], [0.2, 0.2, 1.0]])
 
@@ -67,14 +66,16 @@ def test_a_weighted_mean_is_one_of_scores_by_criterion(method: str) -> None:
     assert by_criterion(plain).scores == pytest.approx(column.scores, abs=1e-9)
     # Its variance is that of the same sum of what was fitted, about the mean of the items.
     effects = found.effects
-    assert isinstance(effects, GeneralEffects)
+    assert effects is not None
     assert found.uncertainty is not None
-    block, n = effects.problem.layout.design.blocks["by criterion"], judgments.n_items
+    block, n = effects.fit.problem.model.rows.blocks["by criterion"], judgments.n_items
     each = np.zeros((n, len(effects.fit.state.unknowns)))
     each[:, :n] = np.eye(n)
-    each[block.item, np.arange(block.begin, block.end)] = np.array([0.75, 0.0, 0.25])[block.group]
+    each[block.item, np.arange(block.where.start, block.where.stop)] = np.array([0.75, 0.0, 0.25])[
+        block.group
+    ]
     each -= each.mean(axis=0)
-    assert np.sqrt(np.diag(each @ effects.posterior.covariance @ each.T)) == pytest.approx(
+    assert np.sqrt(np.diag(each @ effects.covariance @ each.T)) == pytest.approx(
         found.uncertainty.se, rel=1e-6
     )
     assert found.to_dict()["terms"]["criteria_weights"]["content"] == 0.75

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregation.general.fit import _FEW_UNKNOWNS
-from aggcal.aggregation.general.method import QuantifyGeneral
-from aggcal.models.general import plan, rows
+from aggcal.aggregation import shards, terms
+from aggcal.aggregation.empirical import _FEW_UNKNOWNS
+from aggcal.aggregation.with_terms import QuantifyTerms
 
 
 def tied(items: int, judgments: int) -> aggcal.Judgments:
@@ -44,7 +44,7 @@ def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    laid_out, laplace = rows.general_rows, QuantifyGeneral._laplace
+    laid_out, laplace = shards.lay_out, QuantifyTerms._laplace
     judgments = tied(9, 4000)
     found = aggcal.aggregate(judgments, warn=False)
 
@@ -55,8 +55,8 @@ def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
 
         return tell
 
-    monkeypatch.setattr(plan, "general_rows", told("rows", laid_out))
-    monkeypatch.setattr(QuantifyGeneral, "_laplace", told("laplace", laplace))
+    monkeypatch.setattr(terms, "lay_out", told("rows", laid_out))
+    monkeypatch.setattr(QuantifyTerms, "_laplace", told("laplace", laplace))
     assert found.uncertainty is not None
     aggcal.suggest_pairs(judgments, consensus=found)
     assert asked == ["laplace"]

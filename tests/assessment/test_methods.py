@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import aggcal
-from aggcal.aggregation.selection.measures import MEASURES
+from aggcal.aggregation.selection import MEASURES
 from aggcal.errors import OptionError, OutputError
 
 

@@ -30,7 +30,7 @@ from aggcal.__main__ import start
 sys.exit(start())
 """
 _NEEDLESS = (
-    "aggcal.aggregation.from_features",
+    "aggcal.aggregation.features",
     "aggcal.aggregation.selection",
     "aggcal.datasets",
     "aggcal.engines.gpu.engine",

@@ -20,7 +20,7 @@ from aggcal.cli.study import STUDY_COMMANDS
 from aggcal.cli.table import FILES, Command, Option
 from aggcal.io.convert import convert_judgments
 from aggcal.registry.limits import LIMITS
-from aggcal.simulation.terms import SimulatedTerms
+from aggcal.simulation import SimulatedTerms
 from conftest import ROOT
 
 COLOUR = Option("--colour NAME", "colour of the list", "red", ("red", "green"))

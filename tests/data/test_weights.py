@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aggcal.aggregation.general.choice import Chosen, position_evidence
 
 import aggcal
 from aggcal._core.kernels import threads
-from aggcal.aggregation.terms import PLAIN
+from aggcal.aggregation.terms import PLAIN, ChosenTerms, position_evidence
 from aggcal.data.warnings import weight_warnings
 from aggcal.data.weights import Tally, heavy
 
@@ -37,7 +36,7 @@ def asked(seed: int, times: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]
 
 def rise(judgments: aggcal.Judgments) -> float:
     scores = aggcal.aggregate(judgments, terms=PLAIN, warn=False).scores
-    return position_evidence(judgments, Chosen("halves"), scores)[0]
+    return position_evidence(judgments, ChosenTerms("halves"), scores)
 
 
 def counted(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

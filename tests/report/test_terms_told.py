@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from aggcal._core.tables import as_text
+from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.assessment import assess
 from aggcal.cli import main
 from aggcal.errors import FileError
-from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.report import terms
 from aggcal.report.categories import MOST_CATEGORIES, MOST_ROWS
 from aggcal.report.report import RENDERERS, report
@@ -54,11 +54,11 @@ def test_shares_are_those_of_the_model() -> None:
     for nu in (-2.0, 0.0, 1.3):
         for grades in (np.ones(1), np.array([1.0, 0.4])):
             known = {"ties": "davidson", "grades": grades.tolist()}
-            tie = adjacent_probabilities(np.zeros(1), np.array([nu]), grades)[0, 2]
+            tie = Adjacent(tuple(grades)).probabilities(np.zeros(1), np.array([nu]))[0, 2]
             assert terms.tie_shares(nu, known) == pytest.approx(tie, rel=1e-12)
-        tie = rao_kupper_probabilities(np.zeros(1), np.array([nu]))[0, 2]
+        tie = RaoKupper().probabilities(np.zeros(1), np.array([nu]))[0, 2]
         assert terms.tie_shares(nu, {"ties": "rao-kupper"}) == pytest.approx(tie, rel=1e-12)
-        left, right, _ = adjacent_probabilities(np.array([nu]), np.zeros(1), np.ones(1))[0]
+        left, right, _ = Adjacent().probabilities(np.array([nu]), np.zeros(1))[0]
         assert terms.shares(nu) == pytest.approx(left / (left + right), rel=1e-12)
 
 

@@ -69,7 +69,7 @@ class Study:
             if isinstance(given, kind):
                 what = "judgments" if kind is AnyJudgments else type(given).__name__
                 return cls(what, **told(given))
-        from aggcal.aggregation.selection.comparison import Comparison
+        from aggcal.aggregation.selection import Comparison
         from aggcal.datasets import Dataset
         from aggcal.simulation import Simulation
 

@@ -1,13 +1,13 @@
 """Stage 1: aggregate judgments into a consensus.
 
 - `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
-- `methods` (hra-*, btl, tcv, crowd-*) and `from_features` are the methods; the former are fitted by
+- `methods` (hra-*, btl, tcv, crowd-*) and `features` are the methods; the former are fitted by
   `modes` or with the annotators integrated out; `start` says where they begin; `adapted` calls any.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
 - `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
 - `consensus`: the result.
 
-To add a method, copy one of ``methods.py`` or ``from_features.py``, and add an entry to
+To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry to
 `aggcal.registry`.
 """
 

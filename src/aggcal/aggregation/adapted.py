@@ -62,7 +62,7 @@ def by_rows(aggregator: Any) -> bool:
 
 
 def _says_how_far(aggregator: Any) -> bool:
-    from aggcal.aggregation.from_features import BARCW, GPPL
+    from aggcal.aggregation.features import BARCW, GPPL
     from aggcal.aggregation.selection import Auto
 
     return isinstance(aggregator, GPPL | BARCW | Auto)

@@ -27,6 +27,7 @@ from aggcal.aggregation.families import (
     Adjacent,
     Advantage,
 )
+from aggcal.aggregation.posterior import FitPosterior
 from aggcal.aggregation.rows import (
     AXIS,
     COMMON_POSITION,
@@ -44,7 +45,6 @@ from aggcal.aggregation.rows import (
 from aggcal.aggregation.spreads import PARAMETER_PRIOR, centred
 from aggcal.aggregation.tape import Tape
 from aggcal.aggregation.terms import ChosenTerms, counts_of
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
@@ -59,9 +59,6 @@ lower value shows axes that are noise, a higher one hides small camps: of 100 st
 camps, 21, 21 and 18."""
 EDGES = (0.1, 0.9)
 """Quantiles of the stances that are called the ends: the common ground is between them."""
-_WIDER = 1.05
-"""What standard errors of the annotators' parameters are multiplied by: they take standard
-deviations as known. Without it a nominal 90% covers 84 to 89%."""
 _FEW_EACH = 1.1
 """The same for that part of the error of a mean over annotators that comes of few judgments each:
 it takes the sds of the other parameters as known. Without it a nominal 90% covers 86% with five
@@ -273,25 +270,19 @@ class Effects:
         return self.fit.problem.model.rows.blocks
 
     @cached_property
+    def posterior(self) -> FitPosterior:
+        """How sure everything is."""
+        return FitPosterior(self.fit)
+
+    @property
     def covariance(self) -> FloatArray:
         """Of all unknowns: a matrix, or its diagonal where there are many."""
-        curvature = self.fit.curvature
-        dense = self.fit.problem.model.size <= MOST_DENSE
-        return curvature.inverse() if dense else 1.0 / curvature.diagonal()
+        return self.posterior.unknowns
 
     @cached_property
     def variances(self) -> FloatArray:
         """Its diagonal."""
         return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
-
-    def variances_of(self, name: str) -> FloatArray:
-        """Return the variances of a parameter of the annotators."""
-        posterior, problem = self.fit.posterior, self.fit.problem
-        values = posterior.of(name)
-        covariances = posterior.deviation(values) * posterior.deviation(posterior.strengths)
-        with_constraint = problem.shares * posterior.mean(covariances)
-        curvature = self.fit.curvature
-        return _WIDER**2 * curvature.variances_of(values, with_constraint, self.covariance)
 
     @property
     def ties(self) -> str:
@@ -325,7 +316,7 @@ class Effects:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.variances_of(name),
+            self.posterior.variances_of(name),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
@@ -389,8 +380,8 @@ class Effects:
         """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
         if self.chosen.weights is None:
             return self.fit.scores
-        means = np.asarray(self._weighting @ self.fit.state.unknowns)
-        return means - means.mean()
+        means = self._weighting @ self.fit.state.unknowns
+        return np.asarray(means - means.mean())
 
     def weighted_covariance(self) -> FloatArray:
         """Return the covariance of weighted means, or its diagonal.
@@ -425,7 +416,7 @@ class Effects:
             items,
             np.sqrt(self.variances[where]),
             stances,
-            self.variances_of(STANCE),
+            self.posterior.variances_of(STANCE),
             scores + middle * items,
             np.sqrt(np.maximum(variances, 0.0)),
             self._axis_share(stances),
@@ -474,7 +465,7 @@ class Effects:
         if not averaged or not tie_variance.any():
             tie_points = _ESTIMATE
         gap_sd, tie_sd = np.sqrt(gap_variance), np.sqrt(tie_variance)
-        total = np.zeros((len(gap_sd), 3))
+        total = np.zeros((3, len(gap_sd)))  # a row an answer: half the time
         for k in range(nodes.shape[1]):
             share = weights[judgments.annotator, k]
             if not share.any():
@@ -486,8 +477,8 @@ class Effects:
                 if TIE in moved:
                     there[TIE] = moved[TIE] + tie * tie_sd
                 chances = self.family.law.probabilities(*self.family.advantage(there, theta))
-                total += (share * gap_share * tie_share)[:, None] * chances
-        return total
+                total += share * gap_share * tie_share * chances.T
+        return total.T
 
     def _moved(self, judgments: Judgments) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return what moves the rows of some judgments, and the variances of gaps and readiness."""

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from aggcal._core.frames import Frame, check_frame
 from aggcal._core.progress import listening
+from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import clipped, wrapped
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.selection import SAMPLE, compared
-from aggcal.aggregation.selection.candidates import check_methods
-from aggcal.aggregation.selection.comparison import Comparison
-from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, HoldOut
-from aggcal.aggregation.selection.measures import LEVEL
+from aggcal.aggregation.selection import (
+    FOLDS,
+    HOLD_OUT,
+    LEVEL,
+    MEASURES,
+    SAMPLE,
+    Comparison,
+    Estimate,
+    HoldOut,
+    check_methods,
+    compared,
+)
 from aggcal.assessment.saving import Saved
 from aggcal.engines import prepare
-from aggcal.errors import check_choice
+from aggcal.errors import check_choice, count
 from aggcal.pages.figures import Dot, dots
 from aggcal.registry import LOCAL, limits
 from aggcal.registry.literals import FittedName
+
+_TITLES = {
+    "log_loss": "log-loss",
+    "decided_log_loss": "without ties",
+    "accuracy": "accuracy",
+    "calibration": "calibration",
+}
 
 
 class MethodComparison(Comparison, Saved):
@@ -43,6 +62,60 @@ class MethodComparison(Comparison, Saved):
 
     FILES = ("comparison.csv", "comparison.svg")
     COMMAND = "compare"
+
+    @property
+    def columns(self) -> Columns:
+        """A row for each method, as in ``comparison.csv``."""
+        rows = self.measured
+        columns: Columns = {
+            "method": as_text([one.label for one in rows]),
+            "level": np.array([one.candidate.level for one in rows]),
+        }
+        for name in MEASURES:
+            for part in ("values", "differences"):
+                title = name if part == "values" else f"{name}_difference"
+                for kind in ("value", "se", "low", "high"):
+                    column = [getattr(getattr(one, part)[name], kind) for one in rows]
+                    columns[title if kind == "value" else f"{title}_{kind}"] = np.array(column)
+        columns["within_one_se"] = as_text("yes" if one.near else "no" for one in rows)
+        columns["chosen"] = as_text("yes" if one is self.choice else "no" for one in rows)
+        return columns
+
+    def __repr__(self) -> str:
+        return wrapped(f"Comparison of {count(len(self.measured), 'method')}: {self.chosen}")
+
+    def __str__(self) -> str:
+        head = (
+            f"{count(self.n_judgments, 'held-out judgment')} by "
+            f"{count(self.n_annotators, 'annotator')}; {self.folds} folds of whole "
+            f"{self.held_out}s ({self.n_units:,}). Differences are from {self.reference}; ± is "
+            "one standard error; * is chosen."
+        )
+        values = self.best.values
+        ties = values["log_loss"] != values["decided_log_loss"]
+        losses = ("log_loss", "decided_log_loss") if ties else ("log_loss",)
+        tables = (*self._table(*losses), "", *self._table("accuracy", "calibration"))
+        missing = (f"{name} was left out: {why}" for name, why in self.left_out.items())
+        words = self.choice.candidate.words
+        how = [f"To use it: {words}"] if words else []
+        rest = wrapped(*self.notes, *missing, self.why, *how)
+        return "\n".join([wrapped(head), "", *tables, "", rest])
+
+    def _table(self, *names: str) -> Iterator[str]:
+        """Write a line for each method with these measures and their differences."""
+        rows = [["", *(title for name in names for title in (_TITLES[name], "difference"))]]
+        for one in self.measured:
+            label, reference = clipped(one.label), one.label == self.reference
+            label += " (reference)" * reference + " *" * (one is self.choice)
+            cells = [label]
+            for name in names:
+                difference = "" if reference else _shown(one.differences[name], "+")
+                cells += [_shown(one.values[name]), difference]
+            rows.append(cells)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for first, *rest in rows:
+            cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+            yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
     def figure(self) -> str:
         """Return the differences in log-loss from plain Bradley-Terry, drawn as SVG."""
@@ -117,3 +190,17 @@ def compare_methods(
         found = compared(here, methods, **how)
     parts = {part.name: getattr(found, part.name) for part in fields(found)}
     return MethodComparison(**parts | {"judgments": here, "backend": frame or here.backend})
+
+
+def _shown(estimate: Estimate, sign: str = "") -> str:
+    """Write a number with its standard error.
+
+    Examples
+    --------
+    >>> _shown(Estimate(-0.0125, 0.004, 0.0, 0.0, 9), "+")
+    '−0.0125 ±0.0040'
+    """
+    if not isfinite(estimate.value):
+        return "–"
+    error = f" ±{estimate.se:.4f}" if isfinite(estimate.se) else ""
+    return f"{estimate.value:{sign}.4f}{error}".replace("-", "−")

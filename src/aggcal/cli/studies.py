@@ -41,7 +41,7 @@ def check(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Print which method predicts these judgments best, and write it where that is wanted."""
-    from aggcal.aggregation.selection.candidates import check_methods
+    from aggcal.aggregation.selection import check_methods
     from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.cli.results import finish_study, refuse_folder
 

@@ -69,8 +69,8 @@ def simulate(options: argparse.Namespace) -> int:
     from aggcal.io.writing.swap import check_output
     from aggcal.io.writing.writable import refuse_unwritable
     from aggcal.io.writing.write import csv_writer, write_files
+    from aggcal.simulation import SimulatedTerms
     from aggcal.simulation import simulate as make
-    from aggcal.simulation.terms import SimulatedTerms
 
     refuse_unwritable(options.output)
     study = SIMULATED.given(options)

@@ -1,4 +1,4 @@
-"""What is known of the items besides the judgments: numbers that describe each of them."""
+"""What is known of the items besides the judgments: features, and a kernel that compares them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, frozen
-from aggcal.errors import FeatureError, count, some
+from aggcal.errors import FeatureError, OptionError, count, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +73,63 @@ class Features:
 
 FeatureChoice: TypeAlias = Features | Literal["identity"]
 """Features, or ``"identity"``: every item is unlike every other, and that is all one knows."""
+
+
+_JITTER = 1e-8
+"""Added to the diagonal of a correlation, which has a Cholesky root then even where items have the
+same features: their scores may differ by a ten-thousandth of the signal's sd."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """K_ij = v·exp(−|x_i − x_j|²/(2ℓ²)); without a length scale ℓ, v on the diagonal and 0 off it.
+
+    Parameters
+    ----------
+    signal_variance
+        v, in units of the noise of one item's appearance.
+    length_scale
+        ℓ, in standard deviations of the features; None for the identity kernel.
+
+    Examples
+    --------
+    >>> Kernel(2.0).matrix(np.zeros((2, 2)))
+    array([[2., 0.],
+           [0., 2.]])
+    """
+
+    signal_variance: float
+    length_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("signal_variance", "length_scale"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < np.inf:
+                raise OptionError(
+                    f"the {name.replace('_', ' ')} of the kernel is {value}; give a number above "
+                    "0, or leave the kernel out to have it chosen."
+                )
+
+    @property
+    def logarithms(self) -> FloatArray:
+        """The logarithms of v and, where there is one, of ℓ."""
+        return np.log([v for v in (self.signal_variance, self.length_scale) if v is not None])
+
+    def matrix(self, squares: FloatArray) -> FloatArray:
+        """Return K, from the squared distances between the features of items."""
+        if self.length_scale is None:
+            return self.signal_variance * np.eye(len(squares))
+        correlation = np.exp(-0.5 * squares / self.length_scale**2)
+        correlation[np.diag_indices(len(squares))] += _JITTER
+        return self.signal_variance * correlation
+
+    def root(self, squares: FloatArray) -> FloatArray:
+        """Return L with LL' = K."""
+        return np.asarray(np.linalg.cholesky(self.matrix(squares)))
+
+    def derivatives(self, squares: FloatArray) -> list[FloatArray]:
+        """Return the derivative of K in each of `logarithms`."""
+        whole = self.matrix(squares)
+        if self.length_scale is None:
+            return [whole]
+        return [whole, whole * squares / self.length_scale**2]

@@ -171,21 +171,21 @@ TCV = MethodInfo(
 )
 GPPL = MethodInfo(
     "gppl",
-    f"{_STAGE_1}.from_features:GPPL",
+    f"{_STAGE_1}.features:GPPL",
     "Gaussian-process preference learning: normal link, scores smooth in the items' features",
     "items with similar features have similar scores; all annotators are equally reliable",
     ("features",),
 )
 RANK_SVM = MethodInfo(
     "rank-svm",
-    f"{_STAGE_1}.from_features:RankSVM",
+    f"{_STAGE_1}.features:RankSVM",
     "ranking SVM: scores linear in the items' features (needs scikit-learn)",
     "scores are a weighted sum of the items' features; all annotators are equally reliable",
     ("features",),
 )
 BARCW = MethodInfo(
     "barcw",
-    f"{_STAGE_1}.from_features:BARCW",
+    f"{_STAGE_1}.features:BARCW",
     "BARCW: as gppl, with annotators who may answer at random (no reference code is public)",
     "as gppl, and an annotator may answer at random",
     ("features",),

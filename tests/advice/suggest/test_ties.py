@@ -10,7 +10,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal.advice.suggest.annotators import anybody, people
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
-from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
+from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.models.links import LOGISTIC, link
 from aggcal.simulation import SimulatedTerms, simulate
 
@@ -25,8 +25,8 @@ def test_the_information_is_that_of_three_answers(thresholds: bool, readiness: f
     def chances(x: FloatArray) -> FloatArray:
         ready = np.full(len(x), readiness)
         if thresholds:
-            return rao_kupper_probabilities(x, ready)
-        return adjacent_probabilities(x, ready, np.ones(1))
+            return RaoKupper().probabilities(x, ready)
+        return Adjacent().probabilities(x, ready)
 
     slope = (np.log(chances(X + 1e-5)) - np.log(chances(X - 1e-5))) / 2e-5
     expected = (chances(X) * slope**2).sum(axis=1)

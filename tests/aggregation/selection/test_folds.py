@@ -10,13 +10,13 @@ import pytest
 from studies import read, table
 
 import aggcal
-from aggcal.aggregation.selection.folds import Folds, folds_of
+from aggcal.aggregation.selection import Folds, folds_of
 from aggcal.errors import TooLittleDataError
 
 
 def folds_by_unit(found: Folds) -> dict[int, set[int]]:
     by: dict[int, set[int]] = {}
-    for unit, fold in zip(found.unit.tolist(), found.fold.tolist(), strict=True):
+    for unit, fold in zip(found.group.tolist(), found.fold.tolist(), strict=True):
         by.setdefault(unit, set()).add(fold)
     return by
 
@@ -35,7 +35,7 @@ def test_answers_to_one_question_stay_together_whichever_the_sides(seed: int) ->
     for asked, fold in zip(questions(judgments), found.fold.tolist(), strict=True):
         where.setdefault(asked, set()).add(fold)
     assert all(len(folds) == 1 for folds in where.values())
-    assert found.n_units == len(where)
+    assert found.n_groups == len(where)
     assert set(found.fold.tolist()) == set(range(5))
 
 
@@ -47,11 +47,11 @@ def test_whole_pairs_or_single_judgments_can_be_held_out(seed: int) -> None:
     for (_, pair), fold in zip(questions(judgments), pairs.fold.tolist(), strict=True):
         where.setdefault(pair, set()).add(fold)
     assert all(len(folds) == 1 for folds in where.values())
-    assert (pairs.held_out, pairs.n_units) == ("pair", len(where))
+    assert (pairs.held_out, pairs.n_groups) == ("pair", len(where))
     merged = replace(judgments, context=None, context_ids=None)
     twice = merged.of_rows(np.repeat(np.arange(len(merged.count)), 2))
     rows = folds_of(replace(twice, count=3 * twice.count), 5, seed, hold_out="row")
-    assert rows.n_units == len(rows.judgments.left) == 6 * merged.n_judgments
+    assert rows.n_groups == len(rows.judgments.left) == 6 * merged.n_judgments
     assert (rows.judgments.count == 1).all()
     assert rows.judgments.weight.sum() == pytest.approx(2.0 * merged.weight.sum())
     held = [rows.parts(k)[1].n_judgments for k in range(5)]
@@ -66,7 +66,7 @@ def test_nobody_is_in_one_fold_alone_who_can_be_in_two(seed: int, contexts: int)
     for codes in ((judgments.annotator,), (judgments.left, judgments.right)):
         for who in range(int(max(code.max() for code in codes)) + 1):
             mine = np.logical_or.reduce([code == who for code in codes])
-            if len(set(found.unit[mine].tolist())) > 1:
+            if len(set(found.group[mine].tolist())) > 1:
                 assert len(set(found.fold[mine].tolist())) > 1
 
 
@@ -83,7 +83,7 @@ def test_whole_contexts_are_held_out_and_rows_without_one_by_question() -> None:
     judgments = read(columns)
     found = folds_of(judgments, 5, 0)
     assert found.held_out == "prompt"
-    assert found.n_units == 10
+    assert found.n_groups == 10
     assert all(len(folds) == 1 for folds in folds_by_unit(found).values())
     for k in range(5):
         train, test = found.parts(k)
@@ -96,7 +96,7 @@ def test_whole_contexts_are_held_out_and_rows_without_one_by_question() -> None:
     assert mixed.context is not None
     assert (mixed.context < 0).any()
     found = folds_of(mixed, 5, 0)
-    assert found.n_units > 10
+    assert found.n_groups > 10
     assert all(len(folds) == 1 for folds in folds_by_unit(found).values())
 
 
@@ -126,7 +126,7 @@ def test_whole_rankings_are_held_out_and_are_no_context_of_the_fit() -> None:
     judgments = aggcal.read_judgments({"annotator": who, "ranking": rankings})
     assert judgments.screen is not None
     found = folds_of(judgments, 5, 0)
-    assert (found.held_out, found.n_units) == ("screen", 40)
+    assert (found.held_out, found.n_groups) == ("screen", 40)
     assert found.judgments.context is None
     assert found.judgments.weight.sum() == pytest.approx(judgments.weight.sum())
     assert found.judgments.n_judgments == judgments.n_judgments

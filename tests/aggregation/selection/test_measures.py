@@ -12,7 +12,7 @@ from studies import read, table
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.selection.measures import Influence, estimate, measured
+from aggcal.aggregation.selection import Influence, estimate, measured
 
 
 def random_chances(rows: int, seed: int = 0) -> FloatArray:

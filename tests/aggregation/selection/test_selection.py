@@ -9,10 +9,14 @@ import pytest
 from studies import read, table
 
 import aggcal
-from aggcal.aggregation.selection import Auto, compared
-from aggcal.aggregation.selection.candidates import available, candidates_of
-from aggcal.aggregation.selection.folds import folds_of
-from aggcal.aggregation.selection.measures import measured
+from aggcal.aggregation.selection import (
+    Auto,
+    available,
+    candidates_of,
+    compared,
+    folds_of,
+    measured,
+)
 from aggcal.errors import OptionError, TooLittleDataError
 
 PLAIN = aggcal.Terms(ties="halves", position="off", context="off", categories=False)
@@ -117,7 +121,7 @@ class Broken:
 
 
 def test_what_gives_no_probabilities_is_left_out_with_a_sentence() -> None:
-    found = compared(read(table(6)), [Wins(), Broken(), aggcal.TCV()], folds=2)
+    found = aggcal.compare_methods(table(6), [Wins(), Broken(), aggcal.TCV()], folds=2)
     assert {one.label for one in found.measured} == {"btl", "tcv"}
     assert found.left_out["Wins"] == "it gives no probabilities of judgments."
     assert "ZeroDivisionError" in found.left_out["Broken"]
