@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from aggcal.aggregation.solve.newton import Convergence
 
 import aggcal
 from aggcal._core.arrays import FloatArray
@@ -16,7 +17,6 @@ from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import HONESTY, RELIABILITY, Advantage, Family, Mixture, Wins
 from aggcal.aggregation.posterior import FitPosterior, ModeProblem
 from aggcal.aggregation.rows import GAP, SCORES, Rows, win_rows
-from aggcal.aggregation.solve.newton import Convergence
 from aggcal.models.links import link
 from aggcal.simulation import simulate
 
@@ -34,7 +34,7 @@ def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float
     component = np.zeros(len(scores), dtype=np.int64)
     fixed = frozenset({SCORES})
     model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
-    record = Convergence(True, 0, 0.0, 0.0, (), ())
+    record = Convergence(True, 0, 0.0, 0.0, (), ())  # noqa: FBT003
     return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 
