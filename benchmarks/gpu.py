@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 from aggcal.aggregation.laplace import laplace
-from aggcal.aggregation.solve.newton import minimise
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 
 from aggcal._core.arrays import constant
+from aggcal.aggregation.newton import minimise
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
 
