@@ -26,7 +26,7 @@ import aggcal
 from aggcal import datasets
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration.alignment import Given, Order, inputs_of
 from aggcal.calibration.anchors import FEWEST_ANCHORS
 from aggcal.calibration.calibrator import find

@@ -19,8 +19,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.ranks import rank_intervals
 from aggcal.calibration.atc import project
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.contradictions import contradictions

@@ -31,7 +31,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.beliefs import Beliefs
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration.atc import project
 from aggcal.models.links import link
 from aggcal.simulation import Simulation, simulate

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.from_features import BARCW, GPPL, RankSVM
+    from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
@@ -70,7 +70,7 @@ _HOMES = {
     "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
-    "aggregation.from_features": ("BARCW", "GPPL", "RankSVM"),
+    "aggregation.features": ("BARCW", "GPPL", "RankSVM"),
     "aggregation.methods": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
     "aggregation.protocols": ("Aggregator",),
     "aggregation.scales": ("ScoreScale",),

@@ -10,7 +10,7 @@ import pytest
 
 from aggcal._core.kernels import library
 from aggcal.aggregation import native
-from aggcal.aggregation.annotators import Annotators, Normal, Point
+from aggcal.aggregation.annotators import Annotators, Beta, Normal, Point
 from aggcal.aggregation.families import (
     POSITION,
     READINESS,
@@ -18,6 +18,8 @@ from aggcal.aggregation.families import (
     STANCE,
     Adjacent,
     Advantage,
+    Family,
+    Mixture,
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers, Block, Channel, Rows
@@ -105,12 +107,18 @@ def close(one: Any, two: Any, tolerance: float) -> None:
     np.testing.assert_allclose(one, two, rtol=0.0, atol=tolerance * np.abs(two).max(initial=1e-9))
 
 
-def same(rows: Rows, family: Advantage, point: Point, tolerance: float) -> None:
+def same(
+    rows: Rows,
+    family: Family,
+    point: Point,
+    tolerance: float,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> None:
     """Compare everything that a tape is asked for."""
-    annotators = native.annotators_of(rows, family)
+    annotators = native.annotators_of(rows, family, bounds)
     assert isinstance(annotators, native.NativeAnnotators)
     (tape, posterior), (twin, reference) = (
-        each.integrated(point) for each in (annotators, Annotators(rows, family))
+        each.integrated(point) for each in (annotators, Annotators(rows, family, bounds))
     )
     close(posterior.log_evidence, reference.log_evidence, tolerance)
     close(posterior.weights, reference.weights, 10 * tolerance)
@@ -167,6 +175,14 @@ def test_links(family: Advantage) -> None:
         point_of(rows, family.names),
         1e-6 if family.law.link.name != "logistic" else 2e-5,
     )
+
+
+@pytest.mark.parametrize("name", ["logistic", "normal"])
+def test_mixtures(name: str) -> None:
+    rows, family = won(rows_of()), Mixture(link(name), 1.3, logit=True)
+    point = point_of(rows, family.names)
+    prior = Beta(4.0, 1.0, rows.n_annotators, logit=True)
+    same(rows, family, dataclasses.replace(point, prior=prior), 1e-6, (-12.0, 12.0))
 
 
 @pytest.mark.parametrize("names", [(RELIABILITY,), BOTH])

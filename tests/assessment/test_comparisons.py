@@ -12,8 +12,8 @@ import pytest
 from scipy.special import ndtr
 
 import aggcal
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.assessment import Assessment
 from aggcal.assessment.comparisons import DETAILED, comparisons
 from aggcal.errors import FileError

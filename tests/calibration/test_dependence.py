@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration import dependence
 from aggcal.calibration.dependence import agreement
 from aggcal.calibration.draws import Knowledge

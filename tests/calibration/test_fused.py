@@ -10,7 +10,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration.fused import Fused, fuse
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.moments import moments

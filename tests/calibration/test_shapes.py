@@ -9,7 +9,7 @@ import pytest
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration import shapes, smooth_base
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.inputs import Inputs

@@ -12,8 +12,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.advice.check.scores import same_source
 from aggcal.advice.guarantees import guarantees
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.ranks import rank_intervals
 from aggcal.calibration.atc import ATC, project
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.claims import noise_conditions

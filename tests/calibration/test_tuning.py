@@ -12,7 +12,7 @@ import aggcal
 from aggcal import datasets
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.bend import Bend, fit_bend
 from aggcal.calibration.calibrator import find

@@ -12,9 +12,8 @@ from scipy.optimize import lsq_linear
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.uncertainty.components import members, several
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance, DrawnCovariance
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
+from aggcal.aggregation.covariance import DenseCovariance, DrawnCovariance, SolvedCovariance
+from aggcal.aggregation.groups import members, several
 from aggcal.calibration import intervals
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.calibrator import find
@@ -316,7 +315,7 @@ def test_covariances_within_components() -> None:
     wanted = about @ matrix @ about
     dense = DenseCovariance(matrix).within(part)
     np.testing.assert_allclose(dense.matrix, wanted, atol=1e-12)  # type: ignore[attr-defined]
-    free = MatrixFreeCovariance(np.diag(matrix), lambda v: matrix @ v).within(part)
+    free = SolvedCovariance(np.diag(matrix), lambda v: matrix @ v).within(part)
     np.testing.assert_allclose(free.variances, np.diag(wanted), atol=1e-12)
     np.testing.assert_allclose(free.of(np.array([3, 4])).variances, np.diag(wanted)[3:5])
     draws = random.standard_normal((40, 6)) @ root.T

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_dask import client, write_parts  # noqa: F401  # a fixture
-from test_sharded import assert_same, by_mode, judged
-
-import aggcal
-from aggcal.engines.remote import gathered
-from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded import dask_asking, dask_pieces, dask_shards
 from aggcal.engines.sharded.dask import Dask
 from aggcal.engines.sharded.dask_asking import Kept
 from aggcal.engines.sharded.dask_shards import DaskShards
 from aggcal.engines.sharded.shard import Shard
+from test_dask import client, write_parts  # noqa: F401  # a fixture
+from test_sharded import assert_same, by_mode, judged
+
+import aggcal
+from aggcal.engines.remote import RemoteJudgments, gathered
 from aggcal.simulation import simulate
 
 distributed = pytest.importorskip("distributed")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.sharded.local import LocalEngine
 from test_sharded import judged
 
 import aggcal
@@ -23,11 +24,9 @@ from aggcal.advice import advising
 from aggcal.advice.check import survey
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.engines.remote import gathered
 from aggcal.engines.gpu.engine import GpuEngine
 from aggcal.engines.gpu.layout import DeviceRows
-from aggcal.engines.remote import RemoteJudgments
-from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.remote import RemoteJudgments, gathered
 from aggcal.errors import OptionError
 from aggcal.models.rows import rows_of
 from aggcal.registry import METHODS

@@ -12,8 +12,7 @@ from aggcal._core.arrays import BoolArray, TextArray
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty.reversal import not_to_tell
-from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.aggregation.uncertainty import no_majority, wilson_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 from aggcal.registry import EQUAL
@@ -140,7 +139,7 @@ def _without_majority(
 
     Which of two contradicting sides the fit follows is then as good as a coin toss.
     """
-    why = not_to_tell(len(found), consensus.warnings) or (
+    why = no_majority(len(found), consensus.warnings) or (
         _DIFFERENT_ORDERS if accused.divided else ""
     )
     if not why:
@@ -230,7 +229,7 @@ def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:
         number.astype(np.float64) for number in (judgments.tallies.decided, judgments.tallies.lefts)
     )
     share = lefts / np.where(given > 0.0, given, np.nan)
-    low, high = share_interval(lefts, given, level)
+    low, high = wilson_interval(lefts, given, level)
     return {
         "left_share": share,
         "left_share_low": np.where(given > 0.0, low, np.nan),

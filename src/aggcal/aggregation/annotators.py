@@ -24,6 +24,7 @@ from aggcal.aggregation.families import (
     Advantage,
     Family,
     Terms,
+    information_roots,
 )
 from aggcal.aggregation.rows import GAP, Rows
 from aggcal.aggregation.tape import Tape
@@ -290,6 +291,32 @@ class Annotators:
         self.theta = mode.theta
         value = float(mode.value.sum())
         return Tape(rows, value, force, curve, pulls, inverse_root=inverse_root)
+
+    def expected(
+        self, unknowns: FloatArray, theta: FloatArray, prior: Prior | None
+    ) -> tuple[Tape, Posterior]:
+        """Return the expected (Fisher) information of wins, θ_u having the normal posterior of it.
+
+        Two nodes, a standard deviation to either side, stand for that posterior. ``theta`` has a
+        parameter an annotator.
+        """
+        rows, names, m = self.rows, self.family.names, len(theta)
+        weight, gap = rows.answers.weight, rows.channels[GAP].gather(unknowns)
+        by_row = rows.per_row(theta) if names else theta
+        in_gap, *in_theta = information_roots(self.family, gap, by_row)
+        terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
+        curve, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
+        nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
+        tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: np.empty((0, len(rows)))})
+        if prior is None:
+            return tape, nobody
+        precision = rows.by_annotator(weight * in_theta[0] ** 2)
+        precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
+        off = np.outer(precision**-0.5, [1.0, -1.0])
+        tape.pulls = {GAP: -weight * in_gap * in_theta[0] * rows.per_row(off).T}
+        tape.weights = np.full((m, 2), 0.5)
+        nodes = (theta[:, None] + off)[:, :, None]
+        return tape, replace(nobody, names=names, nodes=nodes, weights=tape.weights)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,17 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
+from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
-from aggcal.aggregation.uncertainty import Claims, Uncertainty, reversal
-from aggcal.aggregation.uncertainty.claims import claims_of
+from aggcal.aggregation.uncertainty import (
+    Uncertainty,
+    no_majority,
+    reversed_annotators,
+    reversed_warnings,
+)
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
@@ -27,6 +31,9 @@ from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.priors import Prior
 from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
+
+if TYPE_CHECKING:
+    from aggcal.aggregation.estimate import Quantify
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -73,7 +80,7 @@ class Consensus:
     backend: str | None = None
     random_reliability: float = 0.0
     """The reliability of random answers; below it, answers are reversed."""
-    quantifier: Quantifier | None = field(default=None, repr=False)
+    quantifier: Quantify | None = field(default=None, repr=False)
     stated: Uncertainty | None = field(default=None, repr=False)
     """The uncertainty that was asked for; see `uncertainty`."""
     effects: Effects | None = field(default=None, repr=False)
@@ -178,7 +185,7 @@ class Consensus:
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
         ids, border = self.reversed_ids, self.random_reliability
-        return reversal.reversed_warnings(ids, len(self.annotator_ids), border)
+        return reversed_warnings(ids, len(self.annotator_ids), border)
 
     @property
     def quantifiable(self) -> bool:
@@ -262,7 +269,7 @@ class Consensus:
         """
         return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
 
-    def _known_fit(self, otherwise: str) -> Quantifier:
+    def _known_fit(self, otherwise: str) -> Quantify:
         if self.quantifier is None:
             raise OptionError(f"method '{self.method}' {otherwise}.")
         return self.quantifier
@@ -357,8 +364,8 @@ class Consensus:
         (camps, two annotators). See ``Assessment.verdicts``.
         """
         ids, camps = self.annotator_ids, in_camps(self.effects)
-        known = None if camps or reversal.not_to_tell(len(ids), self.warnings) else self.uncertainty
-        return reversal.reversed_annotators(ids, known, self.random_reliability)
+        known = None if camps or no_majority(len(ids), self.warnings) else self.uncertainty
+        return reversed_annotators(ids, known, self.random_reliability)
 
     @property
     def n_judgments(self) -> int:

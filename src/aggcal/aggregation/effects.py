@@ -27,6 +27,7 @@ from aggcal.aggregation.families import (
     Adjacent,
     Advantage,
 )
+from aggcal.aggregation.posterior import FitPosterior
 from aggcal.aggregation.rows import (
     AXIS,
     COMMON_POSITION,
@@ -44,7 +45,6 @@ from aggcal.aggregation.rows import (
 from aggcal.aggregation.spreads import PARAMETER_PRIOR, centred
 from aggcal.aggregation.tape import Tape
 from aggcal.aggregation.terms import ChosenTerms, counts_of
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
@@ -59,9 +59,6 @@ lower value shows axes that are noise, a higher one hides small camps: of 100 st
 camps, 21, 21 and 18."""
 EDGES = (0.1, 0.9)
 """Quantiles of the stances that are called the ends: the common ground is between them."""
-_WIDER = 1.05
-"""What standard errors of the annotators' parameters are multiplied by: they take standard
-deviations as known. Without it a nominal 90% covers 84 to 89%."""
 _FEW_EACH = 1.1
 """The same for that part of the error of a mean over annotators that comes of few judgments each:
 it takes the sds of the other parameters as known. Without it a nominal 90% covers 86% with five
@@ -273,25 +270,19 @@ class Effects:
         return self.fit.problem.model.rows.blocks
 
     @cached_property
+    def posterior(self) -> FitPosterior:
+        """How sure everything is."""
+        return FitPosterior(self.fit)
+
+    @property
     def covariance(self) -> FloatArray:
         """Of all unknowns: a matrix, or its diagonal where there are many."""
-        curvature = self.fit.curvature
-        dense = self.fit.problem.model.size <= MOST_DENSE
-        return curvature.inverse() if dense else 1.0 / curvature.diagonal()
+        return self.posterior.unknowns
 
     @cached_property
     def variances(self) -> FloatArray:
         """Its diagonal."""
         return self.covariance if self.covariance.ndim == 1 else np.diag(self.covariance)
-
-    def variances_of(self, name: str) -> FloatArray:
-        """Return the variances of a parameter of the annotators."""
-        posterior, problem = self.fit.posterior, self.fit.problem
-        values = posterior.of(name)
-        covariances = posterior.deviation(values) * posterior.deviation(posterior.strengths)
-        with_constraint = problem.shares * posterior.mean(covariances)
-        curvature = self.fit.curvature
-        return _WIDER**2 * curvature.variances_of(values, with_constraint, self.covariance)
 
     @property
     def ties(self) -> str:
@@ -325,7 +316,7 @@ class Effects:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.variances_of(name),
+            self.posterior.variances_of(name),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
@@ -425,7 +416,7 @@ class Effects:
             items,
             np.sqrt(self.variances[where]),
             stances,
-            self.variances_of(STANCE),
+            self.posterior.variances_of(STANCE),
             scores + middle * items,
             np.sqrt(np.maximum(variances, 0.0)),
             self._axis_share(stances),

@@ -127,6 +127,13 @@ otherwise."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before each update: weakly
 determined standard deviations spiral."""
+_BEHIND = 1e-3
+"""Share by which damped variances may be off at the end: 3% too small ones were worth up to 13 of
+log-likelihood, more than the right one of two optima is better by."""
+_BACK = 0.5
+"""A patient step back by more than this share of the last one says that the last one was too long,
+as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
+shorten steps that close in; before, steps go back as standard deviations do."""
 _CIRCLING = 4
 """Patient iterations after which, if the least of their moves is not below half of the least before
 them, what is kept of variances goes half of its way to 1: single items of thousands, whose few
@@ -170,6 +177,8 @@ class Model:
     """Prior of the honesty of a mixture."""
     penalty: Penalty | None = None
     """What is added to minus the log prior of the scores: its value, slope and curvature."""
+    located: bool = False
+    """Whether the mean of the scores is held at 0, as no prior may do it."""
 
     @property
     def size(self) -> int:
@@ -219,6 +228,8 @@ class Model:
         if CONTEXT_READINESS in self.rows.blocks and READINESS in self.means:
             where = self.rows.blocks[CONTEXT_READINESS].where
             pin[where] = sqrt(_PINNED * self.rows.n_annotators) / (where.stop - where.start)
+        if self.located:  # about as stiffly as rows hold a score
+            pin[: self.rows.n_items] = sqrt(self.rows.annotator_weights.sum()) / self.rows.n_items
         return pin
 
     def first_state(
@@ -669,7 +680,12 @@ class _Run:
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
     """What is kept of the variances of gaps in an iteration."""
+    lag: float = 0.0
+    """How far variances are behind, being damped."""
     upright: BoolArray | None = None
+    last_step: FloatArray | None = None
+    share: float = 1.0
+    """What is taken of Newton's steps."""
 
     def fit(self, start: State, optima: Sequence[Fit] = ()) -> Fit | None:
         """Iterate until nothing moves, then solve for the unknowns exactly.
@@ -685,6 +701,7 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
+                settled &= self.lag < _BEHIND
             self._damp(move)
             self.moves.append(move)
             state = new
@@ -730,14 +747,14 @@ class _Run:
         close = _CLOSE if last < _NEAR else _ROUGH
         for _ in range(_INNER if self._patient else 0):
             here = problem.at(state, close=close, upright=self.upright)
-            state, covariance, length = _newton_step(problem, state, here, _LOOSE)
+            state, covariance, length = self._newton_step(state, here, _LOOSE)
             state = replace(state, covariance=self._damped(state.covariance, covariance))
             if length < _TOLERANCE:
                 break
         here = problem.at(state, close=close, upright=self.upright)
         self.objectives.append(problem.objective(state, here))
         tight = float(np.clip(last, _TIGHT, _LOOSE))
-        new, covariance, length = _newton_step(problem, state, here, tight)
+        new, covariance, length = self._newton_step(state, here, tight)
         if not np.isfinite(length):
             return state, length
         updated = _updated(problem, state, new, here, covariance, careful=self._patient)
@@ -754,7 +771,10 @@ class _Run:
     def _damped(self, old: FloatArray, new: FloatArray) -> FloatArray:
         if not self.kept or old.shape != new.shape:
             return new
-        return self.kept * old + (1.0 - self.kept) * new
+        damped = self.kept * old + (1.0 - self.kept) * new
+        due, used = (each if each.ndim == 1 else np.diag(each) for each in (new, damped))
+        self.lag = float(np.abs(used - due).mean() / due.mean())
+        return damped
 
     def _accelerated(self, old: State, new: State) -> State:
         """Return where an update leads, with those before it: Anderson acceleration.
@@ -781,6 +801,32 @@ class _Run:
             new, unknowns=unknowns, sds=new.sds | limited, reversed_share=odds / (1.0 + odds)
         )
 
+    def _newton_step(
+        self, state: State, here: Curvature, close: float
+    ) -> tuple[State, FloatArray, float]:
+        """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
+        problem, model = self.problem, self.problem.model
+        force = problem.force(state, here)
+        if problem.dense:
+            covariance = here.inverse()
+            step = covariance @ force
+        else:
+            step = conjugate_gradients(here.product, force, here.preconditioner(), close)
+            covariance = 1.0 / here.diagonal()
+        length, rows = 0.0, slice(0, model.rows.size)
+        for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
+            longest = float(np.abs(step[part]).max(initial=0.0)) / unit
+            step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
+            length = max(length, longest)
+        multiplier = here.multiplier_step(step, length, state.sds.get(RELIABILITY, 1.0))
+        if self.last_step is not None and self._patient:
+            back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
+            self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
+        step = self.last_step = self.share * step
+        multiplier = state.multiplier + self.share * multiplier
+        new = replace(state, unknowns=state.unknowns + step, multiplier=multiplier)
+        return new, covariance, length
+
     def _polished(self, state: State, *, settled: bool) -> Fit:
         """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
         problem, norm = self.problem, np.inf
@@ -792,7 +838,7 @@ class _Run:
             worth = 0.5 if norm < _TOLERANCE else 1.5
             if norm < _POLISHED or not norm <= worth * before or count == _POLISHING_STEPS:
                 break
-            state = _newton_step(problem, state, here, _TIGHT)[0]
+            state = self._newton_step(state, here, _TIGHT)[0]
         objective = problem.objective(state, here)
         record = Convergence(
             settled and norm < _TOLERANCE,
@@ -803,28 +849,6 @@ class _Run:
             (*self.moves, norm),
         )
         return Fit(problem, state, here.posterior, here, objective, record)
-
-
-def _newton_step(
-    problem: Problem, state: State, here: Curvature, close: float
-) -> tuple[State, FloatArray, float]:
-    """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
-    force, model = problem.force(state, here), problem.model
-    if problem.dense:
-        covariance = here.inverse()
-        step = covariance @ force
-    else:
-        step = conjugate_gradients(here.product, force, here.preconditioner(), close)
-        covariance = 1.0 / here.diagonal()
-    length, rows = 0.0, slice(0, model.rows.size)
-    for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
-        longest = float(np.abs(step[part]).max(initial=0.0)) / unit
-        step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
-        length = max(length, longest)
-    multiplier = state.multiplier
-    multiplier += here.multiplier_step(step, length, state.sds.get(RELIABILITY, 1.0))
-    new = replace(state, unknowns=state.unknowns + step, multiplier=multiplier)
-    return new, covariance, length
 
 
 def _updated(

@@ -6,51 +6,42 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
+from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.families import information_roots, win_terms
-from aggcal.aggregation.last import Last
-from aggcal.aggregation.modes import mode_rows
-from aggcal.aggregation.protocols import Aggregator, Curvature, Curved
-from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.resampling import bootstrap, n_contexts
-from aggcal.aggregation.rows import GAP
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import (
+from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
     DrawnCovariance,
+    SolvedCovariance,
 )
-from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
-from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
-from aggcal.aggregation.uncertainty.robust import (
-    Answers,
-    Robust,
-    answer_rows,
-    groupings,
-    robust,
-)
-from aggcal.aggregation.uncertainty.row_forces import RowForces
-from aggcal.aggregation.uncertainty.shrinkage import drawn_shrinkage
+from aggcal.aggregation.empirical import Fit, Model
+from aggcal.aggregation.families import information_roots, win_terms
+from aggcal.aggregation.groups import Groups, claimed_groups
+from aggcal.aggregation.modes import mode_rows
+from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
+from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
+from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
+from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
+from aggcal.aggregation.rows import GAP, SCORES
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.remote import gathered
-from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, check_choice
-from aggcal.models.information import Information, information
+from aggcal.errors import OptionError, TooLittleDataError, check_choice
 from aggcal.models.links import link as link_of
 from aggcal.models.priors import default_prior
-from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
-from aggcal.models.rows import Rows, rows_of
 
 _FEW, _STILL_CLEAR = 12, 1.96
 """Annotators up to which each is left out in turn, and standard errors that a gap must then have.
@@ -62,13 +53,46 @@ MANY_JUDGMENTS = 200_000
 """Judgments from which claims and errors are worked out in a shorter way, with next to the same
 results: the fit for claims is one Newton step, and residuals are those at the estimates."""
 _MOST_GATHERED = 5_000_000  # judgments that are fetched from other machines: 100 bytes each
-_SURE = 1e-12  # a chance, or a variance, below which answers tell nothing
+_CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothing
+_MARGIN = 1e-12  # an honesty stops this short of 0 and 1: no judgment is then impossible
 _WIDER, _WIDEST = 3.0, 3.0
 """How many times as wide the prior is that claims are made from, which pulls scores a ninth as
-much, and up to how many default spreads: beyond, it pulls nothing that answers tell, and lets items
-run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs are
-certified; three times as wide where scores differ by 4 as it is, 8% fewer."""
-_TIE = 0.5  # the outcome of a tie: half of a win
+much, and up to how many default spreads: beyond, it pulls nothing that answers determine, and lets
+items run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs
+are certified; three times as wide where scores differ by 4 as it is, 8% fewer."""
+_TIE = 0.5  # the outcome of a tie; and what it counts as
+_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of the reliabilities that stand for an annotator who was not fitted."""
+
+Result = TypeVar("Result")
+
+
+class Last(Generic[Result]):
+    """Remembers one result, of one seed and of scores that are the same array.
+
+    It forgets it where it is pickled: kernels may hold a part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> last, scores = Last(), np.zeros(2)
+    >>> last.of(scores, 0, lambda: "once"), last.of(scores, 0, lambda: "again")
+    ('once', 'once')
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[FloatArray, int, Result] | None = None
+
+    @one_thread()
+    def of(self, scores: FloatArray, seed: int, work: Callable[[], Result]) -> Result:
+        """Return the result for these scores; it is worked out if it is not the last one."""
+        if self._kept is None or self._kept[0] is not scores or self._kept[1] != seed:
+            self._kept = scores, seed, work()
+        return self._kept[2]
+
+    def __reduce__(self) -> tuple[type[Last[Result]], tuple[()]]:
+        """Say how to make an empty one."""
+        return type(self), ()
 
 
 class WeakFit(NamedTuple):
@@ -79,7 +103,7 @@ class WeakFit(NamedTuple):
     score_sd: float
     """Spread of that prior."""
     by_prior: FloatArray | None
-    """See `Curvature`."""
+    """See `FitCovariance`."""
 
 
 def wider(sd: float, default: float) -> float:
@@ -99,14 +123,17 @@ class Quantify:
 
     aggregator: Aggregator
     judgments: AnyJudgments
-    _last: Last[Curvature] = field(default_factory=Last, init=False, repr=False)
+    integrated: Fit | None = field(default=None, repr=False)
+    """The fit, where the annotators were integrated out; else the consensus is a joint mode."""
+    _mode: Last[Fit] = field(default_factory=Last, init=False, repr=False)
+    _last: Last[FitCovariance] = field(default_factory=Last, init=False, repr=False)
     _factors: Last[Robust] = field(default_factory=Last, init=False, repr=False)
     _weak: Last[WeakFit | None] = field(default_factory=Last, init=False, repr=False)
 
     @property
     def quick(self) -> bool:
-        """Whether the aggregator knows its curvature; if not, only refits tell."""
-        return isinstance(self.aggregator, Curved)
+        """Whether that needs no refits."""
+        return isinstance(self.aggregator, Likelihood)
 
     def __call__(
         self,
@@ -124,34 +151,84 @@ class Quantify:
         if kind == registry.BOOTSTRAP.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
             return self._bootstrap(consensus, level, draws, seed, on_draw)
-        found = self._curvature(consensus, seed, on_draw)
-        if found is None:
+        fit = self.covariance(consensus, seed)
+        if fit is None:
             raise OptionError(
                 f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
                 "not provide; choose bootstrap."
             )
         factors = Robust()
         if kind == registry.ROBUST.name:
-            factors = self.robust(consensus, found.covariance, seed)
+            factors = self.robust(consensus, fit.covariance, seed)
         own: object = self.aggregator
-        sd = None if consensus.prior is None else consensus.prior.score_sd
         return Uncertainty.of(
             kind,
             level,
             consensus.scores,
-            found.covariance,
+            fit.covariance,
             robust=factors,
-            by_prior=found.by_prior,
+            by_prior=fit.by_prior,
             reliabilities=consensus.reliabilities,
-            reliability_variances=found.reliability_variances,
-            logits=found.logits,
-            bounds=own.bounds if isinstance(own, Curved) else (-inf, inf),
-            scale=found.scale,
-            prior_sd=sd,
-            **self._groups(consensus, lambda: found.covariance),
+            reliability_variances=fit.reliability_variances,
+            logits=fit.logits,
+            bounds=own.bounds if isinstance(own, Likelihood) else (-inf, inf),
+            scale=fit.scale,
+            prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
+            **self._groups(consensus, fit.covariance),
             seed=seed,
         )
 
+    # ------------------------------------------------------------- the covariance of the fit
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance | None:
+        """Return the covariance of scores and reliabilities; None where it is not known."""
+        fit = self.fit(consensus)
+        if fit is None:
+            return None
+        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
+            refuse_pieces(self.judgments)
+        return self._last.of(consensus.scores, seed, FitPosterior(fit, seed).result)
+
+    def fit(self, consensus: Consensus) -> Fit | None:
+        """Return the fit of a consensus; None where there is no likelihood."""
+        own: object = self.aggregator
+        if self.integrated is not None or not isinstance(own, Likelihood):
+            return self.integrated
+        return self._mode.of(consensus.scores, 0, lambda: self._at_mode(own, consensus))
+
+    def _at_mode(self, own: Likelihood, consensus: Consensus) -> Fit:
+        """Return the posterior at a joint mode: that of its expected information."""
+        rows = mode_rows(self.judgments)
+        theta = self._theta(consensus.reliabilities)
+        model = Model(
+            rows,
+            own.family,
+            np.zeros(len(consensus.scores), dtype=np.int64),
+            fixed=frozenset({SCORES}),
+            penalty=partial(own.penalty, consensus=consensus),
+            located=True,
+        )
+        prior = own.annotators_prior(consensus, len(theta))
+        problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
+        return problem.fit(consensus.scores, consensus.convergence)
+
+    def _component(self) -> IntArray | None:
+        """Return the component of each item; None where features relate items nobody compared."""
+        if isinstance(getattr(self.aggregator, "features", None), Features):
+            return None
+        return self.judgments.graph.component
+
+    def _groups(self, consensus: Consensus, covariance: Covariance | None = None) -> Groups:
+        """Return the component of each item, split where groups are weakly joined, and warnings."""
+
+        def of_scores() -> Covariance | None:
+            fit = self.covariance(consensus) if covariance is None else None
+            return covariance if fit is None else fit.covariance
+
+        sd = None if consensus.prior is None else consensus.prior.score_sd
+        component, scores = self._component(), consensus.scores
+        return claimed_groups(self.judgments, component, of_scores, sd, scores=scores)
+
+    # ------------------------------------------------------------- dependent answers
     def robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
         """Return how much larger errors are because answers depend on each other."""
         return self._factors.of(
@@ -176,19 +253,19 @@ class Quantify:
     ) -> Answers | None:
         """Return what each answer tells, given its row and weight; None where that is unknown."""
         own: object = self.aggregator
-        if not isinstance(own, Curved):
+        if not isinstance(own, Likelihood):
             return None
-        theta = own.parameters(consensus.reliabilities)
+        theta = self._theta(consensus.reliabilities)
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
-        by_row = theta[judgments.annotator] if own.heterogeneous else np.ones(len(gap))
+        by_row = theta[judgments.annotator]
         left = np.exp(-win_terms(own.family, gap, by_row).loss)
-        left = np.clip(left, _SURE, 1.0 - _SURE)
-        by_gap, *by_parameter = information_roots(own.family, gap, by_row)
+        left = np.clip(left, _CERTAIN, 1.0 - _CERTAIN)
+        in_gap, *in_theta = information_roots(own.family, gap, by_row)
         # Ties count as half a win for each side: they are as frequent for every question.
         tie = judgments.outcome == _TIE
         share = float(judgments.count @ tie) / judgments.n_judgments
         alone = left * (1.0 - left)
-        variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _SURE)
+        variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _CERTAIN)
         smaller = (1.0 - share) * np.sqrt(alone / variance)
         residual = judgments.outcome - left - share * (0.5 - left)
         answers = Answers(
@@ -197,19 +274,29 @@ class Quantify:
             judgments.right[row],
             weight,
             (residual / np.sqrt(variance))[row],
-            (smaller * by_gap)[row],
+            (smaller * in_gap)[row],
         )
-        if not own.heterogeneous:
+        if not in_theta:
             return answers
         mean, sd = own.parameter_prior(consensus)
         side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # a reversed annotator has mean -1
         return replace(
             answers,
-            by_reliability=(smaller * by_parameter[0])[row],
+            by_reliability=(smaller * in_theta[0])[row],
             excess=theta - side * mean,
             prior_precision=sd**-2,
         )
 
+    def _theta(self, reliabilities: FloatArray) -> FloatArray:
+        """Return annotators' parameters as the likelihood has them."""
+        own = self.aggregator
+        assert isinstance(own, Likelihood)  # noqa: S101  # who calls knows
+        if not own.family.names:
+            return np.ones(len(reliabilities))
+        low, high = own.bounds
+        return np.clip(reliabilities, low + _MARGIN, high - _MARGIN)
+
+    # ------------------------------------------------------------- fitting again
     def _bootstrap(
         self,
         consensus: Consensus,
@@ -219,11 +306,14 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Refit what other annotators, or other contexts, would have given."""
-        refit, given = partial(self._refit, consensus), self.judgments
-        scores = bootstrap(given, consensus, refit, draws=draws, seed=seed, on_draw=on_draw)
-        known = getattr(self.curvature(consensus), "covariance", None)
-        scores += drawn_shrinkage(known, consensus.prior, draws, seed)
-        clusters = n_contexts(given) or given.n_annotators
+        refit = partial(self._refit, consensus)
+        scores = bootstrap(
+            self.judgments, consensus, refit, draws=draws, seed=seed, on_draw=on_draw
+        )
+        fit = self.covariance(consensus)
+        if fit is not None and consensus.prior is not None:
+            scores += drawn_shrinkage(fit.covariance, consensus.prior, draws, seed)
+        clusters = n_contexts(self.judgments) or self.judgments.n_annotators
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
             registry.BOOTSTRAP.name,
@@ -238,24 +328,11 @@ class Quantify:
     def _refit(self, consensus: Consensus, part: AnyJudgments) -> Consensus:
         """Fit other judgments in the same way."""
         own = self.aggregator
-        if isinstance(own, Curved):
+        if isinstance(own, Likelihood):
             return own.refit(part, consensus, consensus)
         return own.fit(part.on_one_machine("a refit"))
 
-    def curvature(self, consensus: Consensus, /) -> Curvature | None:
-        """Return the covariance of scores and reliabilities; None where it is not known."""
-        return self._curvature(consensus, 0, None)
-
-    def _curvature(
-        self, consensus: Consensus, seed: int, on_draw: Callable[[int, int], None] | None
-    ) -> Curvature | None:
-        own: object = self.aggregator
-        if not isinstance(own, Curved):
-            return None
-        return self._last.of(
-            consensus.scores, seed, lambda: self._laplace(own, consensus, seed, on_draw)
-        )
-
+    # ------------------------------------------------------------- what claims are made from
     def unshrunk(
         self, consensus: Consensus, known: Uncertainty, /
     ) -> tuple[FloatArray, Covariance, float]:
@@ -284,7 +361,7 @@ class Quantify:
         own: object = self.aggregator
         judgments, m = gathered(self.judgments, _MOST_GATHERED), len(consensus.annotator_ids)
         n = len(consensus.scores)
-        if judgments is None or not isinstance(own, Curved) or m == 1 or n > MOST_DENSE:
+        if judgments is None or not isinstance(own, Likelihood) or m == 1 or n > MOST_DENSE:
             return None
         given = np.bincount(judgments.annotator, judgments.weight, m)
         large = np.flatnonzero(given * _FEW > given.sum()) if m > _FEW else np.arange(m)
@@ -294,14 +371,14 @@ class Quantify:
         widening = 1.0 if consensus.stated is None else consensus.stated.robust.used
         for u in large:
             part = judgments.of_rows(judgments.annotator != u)
-            found = own.refit(part, None, wide)
-            known = None if found.quantifier is None else found.quantifier.curvature(found)
+            fit = own.refit(part, None, wide)
+            known = None if fit.quantifier is None else fit.quantifier.covariance(fit)
             dense = None if known is None else known.covariance.dense()
             if dense is None:
                 return None
-            here = np.flatnonzero(np.isin(consensus.item_ids, found.item_ids))
-            at = aligned(np.arange(float(len(found.scores))), found.item_ids, consensus.item_ids)
-            scores, i = found.scores, at[here].astype(np.int64)
+            here = np.flatnonzero(np.isin(consensus.item_ids, fit.item_ids))
+            position = aligned(np.arange(float(len(fit.scores))), fit.item_ids, consensus.item_ids)
+            scores, i = fit.scores, position[here].astype(np.int64)
             gap = scores[i][:, None] - scores[i]
             se = np.sqrt(widening * dense.gap_variance(i[:, None], i))
             clear = np.zeros((n, n), dtype=bool)
@@ -309,7 +386,7 @@ class Quantify:
             stands &= clear
         return stands
 
-    def _widened(self, own: Curved, consensus: Consensus) -> Consensus:
+    def _widened(self, own: Likelihood, consensus: Consensus) -> Consensus:
         """Return the consensus with the prior that claims are made from."""
         prior = consensus.prior
         if prior is None:
@@ -321,103 +398,52 @@ class Quantify:
         """Fit again under a prior that is wider, from the fit; None where that says nothing."""
         own: object = self.aggregator
         prior = consensus.prior
-        if prior is None or not isinstance(own, Curved):
+        if prior is None or not isinstance(own, Likelihood):
             return None
         wide = self._widened(own, consensus)
         if wide.prior is None or wide.prior == prior:
             return None
         if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - wide.prior.score_precision)
-        found = own.refit(self.judgments, consensus, wide)
-        known = found.quantifier.curvature(found) if found.quantifier and converged(found) else None
+        fit = own.refit(self.judgments, consensus, wide)
+        known = fit.quantifier.covariance(fit) if fit.quantifier and converged(fit) else None
         if known is None:
             return None
-        return WeakFit(found.scores, known.covariance, wide.prior.score_sd, known.by_prior)
+        return WeakFit(fit.scores, known.covariance, wide.prior.score_sd, known.by_prior)
 
     def _one_step(self, consensus: Consensus, pull: float) -> WeakFit | None:
         """Do nearly the same by one Newton step, item by item where there is no matrix."""
-        known, prior = self.curvature(consensus), consensus.prior
+        known, prior = self.covariance(consensus), consensus.prior
         if known is None or prior is None:
             return None
         sd, scores = (prior.score_precision - pull) ** -0.5, consensus.scores
         dense = known.covariance.dense()
         if dense is not None:
-            eye = np.eye(len(scores))
-            matrix: FloatArray = np.asarray(
-                np.linalg.solve(eye - pull * dense.matrix, dense.matrix), np.float64
-            )
+            inverse = np.linalg.inv(np.eye(len(scores)) - pull * dense.matrix)
+            matrix = np.asarray(inverse @ dense.matrix, np.float64)
             moved = scores + pull * (matrix @ scores)
             return WeakFit(moved, DenseCovariance(matrix), sd, known.by_prior)
-        if not isinstance(known.covariance, MatrixFreeCovariance):
+        if not isinstance(known.covariance, SolvedCovariance):
             return None
         variances = np.minimum(known.covariance.variances, prior.score_sd**2)
         wider_by = 1.0 / (1.0 - pull * variances)
         return WeakFit(scores * wider_by, known.covariance.scaled(wider_by), sd, None)
 
-    def _laplace(
-        self,
-        own: Curved,
-        consensus: Consensus,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Curvature:
-        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
-            refuse_pieces(self.judgments)
-        rows = rows_of(self.judgments)
-        unit, curved = own.unit_weights(rows, consensus), self._information(own, consensus, rows)
-        return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
-
-    def _component(self) -> IntArray | None:
-        """Return the component of each item; None where features relate items nobody compared."""
-        if isinstance(getattr(self.aggregator, "features", None), Features):
-            return None
-        return self.judgments.graph.component
-
-    def _groups(
-        self,
-        consensus: Consensus,
-        covariance: Callable[[], Covariance] | None = None,
-        *,
-        warnings: tuple[AggcalWarning, ...] = (),
-    ) -> Groups:
-        """Return the component of each item, split where groups are weakly joined, and warnings."""
-        curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
-        sd = None if consensus.prior is None else consensus.prior.score_sd
-        known, scores, component = covariance or curved, consensus.scores, self._component()
-        return claimed_groups(self.judgments, component, known, sd, warnings, scores=scores)
-
-    def _information(self, own: Curved, consensus: Consensus, rows: Rows) -> Information:
-        """Return the information at a consensus."""
-        return information(
-            own.problem(rows, consensus),
-            consensus.scores,
-            own.parameters(consensus.reliabilities),
-        )
-
+    # ------------------------------------------------------------- rows, new items, predictions
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        own: object = self.aggregator
-        if not isinstance(own, Curved) or self.judgments.local is None:
+        fit = None if self.judgments.local is None else self.fit(consensus)
+        if fit is None:
             return None
-        rows, theta = mode_rows(self.judgments.local), own.parameters(consensus.reliabilities)
-        by_row = rows.per_row(theta) if own.heterogeneous else np.ones(len(rows))
-        gap = rows.channels[GAP].gather(consensus.scores)
-        terms, weight = win_terms(own.family, gap, by_row), rows.answers.weight
-        return RowForces(
-            rows.owner,
-            rows.left,
-            rows.right,
-            -weight * terms.slope[GAP],
-            weight * np.maximum(terms.bend[GAP, GAP], 0.0),
-            own.penalty(consensus.scores, consensus)[2],
-            rows.n_annotators,
-        )
+        curvature, rows = fit.curvature, fit.problem.model.rows
+        tape, where = curvature.tape, rows.blocks[SCORES].where
+        return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
-        """Place items that were judged later, with all that was fitted held fixed."""
+        """Place items that were judged later, with all that was fitted fixed."""
         judgments = judgments.on_one_machine("placing items")
         own: object = self.aggregator
-        if not isinstance(own, Curved):
+        if not isinstance(own, Likelihood):
             raise OptionError(
                 f"method '{consensus.method}' cannot place single items; aggregate all judgments "
                 "again."
@@ -429,26 +455,25 @@ class Quantify:
                 f"{judgments.source}: every item is in the consensus already; aggregate all "
                 "judgments again to move them."
             )
-        found, sd = self._placed(judgments, new, fixed, consensus)
-        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+        scores, sd = self._placed(judgments, new, fixed, consensus)
+        return Scores(judgments.item_ids[new], scores, sd, judgments.source)
 
     def _placed(
         self, judgments: Judgments, new: IntArray, fixed: FloatArray, consensus: Consensus
     ) -> tuple[FloatArray, FloatArray]:
         """Return scores of new items and their standard deviations, the others' scores fixed."""
         own = self.aggregator
-        assert isinstance(own, Curved)  # noqa: S101  # others cannot place
-        rows = mode_rows(judgments)
+        assert isinstance(own, Likelihood)  # noqa: S101  # others cannot place
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        theta = own.parameters(np.where(np.isnan(known), np.median(consensus.reliabilities), known))
-        theta = rows.per_row(theta) if own.heterogeneous else np.ones(len(rows))
-        scores, sd = np.empty(len(new)), np.empty(len(new))
+        typical = float(np.median(consensus.reliabilities))
+        rows, scores, sd = mode_rows(judgments), np.empty(len(new)), np.empty(len(new))
+        theta = self._theta(np.where(np.isnan(known), typical, known))[rows.owner]
         for k, item in enumerate(new.tolist()):
             won = (rows.left == item) & np.isfinite(fixed[rows.right])
             lost = (rows.right == item) & np.isfinite(fixed[rows.left])
-            if not (won | lost).any():
-                refuse_apart(judgments, item)
             mine = won | lost
+            if not mine.any():
+                refuse_apart(judgments, item)
             sign = np.where(won, 1.0, -1.0)[mine]
             other = np.where(won, fixed[rows.right], fixed[rows.left])[mine]
             answers = sign, other, theta[mine], rows.answers.weight[mine]
@@ -459,15 +484,15 @@ class Quantify:
         """Return the probability that each row's annotator prefers its left item."""
         judgments = judgments.on_one_machine("the probability of each judgment")
         own: object = self.aggregator
-        if not isinstance(own, Curved) or consensus.uncertainty is None:
+        if not isinstance(own, Likelihood) or consensus.uncertainty is None:
             raise OptionError(
                 f"method '{consensus.method}' gives no probabilities of judgments; choose "
                 f"{registry.DEFAULT_METHOD}."
             )
         ids, sd = consensus.item_ids, 0.0 if consensus.prior is None else consensus.prior.score_sd
-        place = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
-        known = np.isfinite(place)
-        where = np.where(known, place, 0).astype(np.int64)
+        position = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
+        known = np.isfinite(position)
+        where = np.where(known, position, 0).astype(np.int64)
         scores = np.where(known, consensus.scores[where], 0.0)
         covariance, left, right = consensus.uncertainty.covariance, judgments.left, judgments.right
         variances = np.where(known, covariance.variances[where], sd**2)
@@ -476,12 +501,12 @@ class Quantify:
             both = known[left] & known[right]
             pairs = where[left[both]], where[right[both]]
             variance_of_gap[both] = covariance.gap_variance(*pairs)
-        nodes, weights = self._nodes(own, consensus, judgments)
+        nodes, weights = self._nodes(consensus, judgments)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
-        for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
-            at = gap + point * np.sqrt(variance_of_gap)
+        for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):
+            moved = gap + point * np.sqrt(variance_of_gap)
             for k in range(nodes.shape[1]):
-                loss = win_terms(own.family, at, nodes[judgments.annotator, k]).loss
+                loss = win_terms(own.family, moved, nodes[judgments.annotator, k]).loss
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
         return total
 
@@ -496,18 +521,35 @@ class Quantify:
         return np.stack(chances, axis=1)
 
     def _nodes(
-        self, own: Curved, consensus: Consensus, judgments: AnyJudgments
+        self, consensus: Consensus, judgments: AnyJudgments
     ) -> tuple[FloatArray, FloatArray]:
-        """Return values of each annotator's parameter and their probabilities."""
-        found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
-        typical = float(np.median(consensus.reliabilities))
-        nodes = own.parameters(np.where(np.isnan(found), typical, found))
-        if len(nodes) != len(found):
-            nodes = np.ones(len(found))
-        return nodes[:, None], np.ones((len(found), 1))
+        """Return values of each annotator's parameter and their probabilities.
+
+        Of annotators who were not fitted, those of all who were stand for theirs.
+        """
+        fit, ids = self.fit(consensus), judgments.annotator_ids
+        assert fit is not None  # noqa: S101  # others have no probabilities
+        nodes, weights = np.ones((len(consensus.reliabilities), 1)), fit.posterior.weights
+        if fit.posterior.names:
+            nodes = fit.posterior.nodes[:, :, 0]
+        if fit.problem.model.beta is not None:
+            nodes = expit(nodes)
+        position = aligned(np.arange(float(len(nodes))), consensus.annotator_ids, ids)
+        fitted = np.isfinite(position)
+        where = np.where(fitted, position, 0).astype(np.int64)
+        # Their middle and ends: quantiles, each as probable.
+        anyone = np.quantile(consensus.reliabilities, _ANYONE)
+        shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
+        values, shares = np.full(shape, 0.5), np.zeros(shape)
+        values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
+        values[~fitted, : len(_ANYONE)], shares[~fitted] = anyone, 0.0
+        shares[~fitted, : len(_ANYONE)] = 1.0 / len(_ANYONE)
+        return values, shares
 
 
-def _score_against(own: Curved, consensus: Consensus, *answers: FloatArray) -> tuple[float, float]:
+def _score_against(
+    own: Likelihood, consensus: Consensus, *answers: FloatArray
+) -> tuple[float, float]:
     """Return the most probable score of one item against others, and its standard deviation.
 
     Of each answer: 1 if the item won and −1 if it lost, the score of the other one, the parameter
@@ -539,3 +581,21 @@ def converged(consensus: Consensus) -> bool:
     True
     """
     return consensus.convergence is not None and consensus.convergence.converged
+
+
+def refuse_apart(judgments: Judgments, item: int) -> NoReturn:
+    """Refuse to place an item that nothing relates to the others."""
+    raise TooLittleDataError(
+        f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no item of the "
+        "consensus; add such a judgment or leave it out."
+    )
+
+
+def refuse_pieces(judgments: AnyJudgments) -> None:
+    """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
+    pieces = len(judgments.graph.component_sizes)
+    if pieces > 1:
+        raise OptionError(
+            f"the comparisons form {pieces:,} connected components and there is no prior, so "
+            "scores of different components have no common scale; use a prior (the default)."
+        )

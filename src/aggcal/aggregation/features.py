@@ -34,7 +34,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log, log1p, sqrt
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -47,12 +47,12 @@ from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
+from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.newton import Convergence, Progress, minimise
-from aggcal.aggregation.protocols import Curvature
+from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.start import not_converged
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features, Kernel
 from aggcal.data.judgments import Judgments
@@ -455,7 +455,7 @@ class _GaussianProcess:
             convergence=record,
             kernel=fit.chosen.kernel,
             seconds=time.perf_counter() - start,
-            quantifier=_QuantifyGaussian(self, judgments, fit.posterior),
+            quantifier=_QuantifyGaussian(self, judgments, posterior=fit.posterior),
             component=_component(self.features, judgments),
         )
 
@@ -624,18 +624,19 @@ def fit_rank_svm(
 
 
 @dataclass(frozen=True, eq=False)
-class _QuantifyGaussian(QuantifyAtOnce):
+class _QuantifyGaussian(Quantify):
     """Knows the posterior covariance already; refits are as those of any aggregator."""
 
-    posterior: Posterior
+    posterior: Posterior = field(kw_only=True)
 
-    def _curvature(
-        self,
-        consensus: Consensus,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
-        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
-    ) -> Curvature:
-        return Curvature(DenseCovariance(self.posterior.laplace()[1]), None)
+    @property
+    def quick(self) -> bool:
+        """It takes no refits."""
+        return True
+
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
+        """Return the covariance at the optimum."""
+        return FitCovariance(DenseCovariance(self.posterior.laplace()[1]))
 
 
 def _refuse_others(features: object) -> None:

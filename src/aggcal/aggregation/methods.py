@@ -30,7 +30,6 @@ from aggcal.aggregation.modes import (
     VANISHING,
     Mode,
     Modes,
-    Profile,
     mode_rows,
     score_penalty,
 )
@@ -72,10 +71,8 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
 from aggcal.models.links import link as link_of
-from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
-from aggcal.models.thurstone import likelihood
 from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
@@ -182,19 +179,6 @@ class LikelihoodMethod:
             **self._record(scale),
         )
 
-    def profile(self, judgments: AnyJudgments, consensus: Consensus) -> Profile:
-        """Return the profile of judgments with the priors of a consensus, at its scores."""
-        prior = consensus.prior
-        at_scores = Profile(
-            mode_rows(judgments),
-            self.family,
-            self._annotators_prior(consensus, judgments.n_annotators),
-            0.0 if prior is None else prior.score_precision,
-            virtual=self._virtual,
-        )
-        at_scores.evaluate(consensus.scores)
-        return at_scores
-
     def penalty(
         self, scores: FloatArray, consensus: Consensus
     ) -> tuple[float, FloatArray, FloatArray]:
@@ -234,7 +218,7 @@ class LikelihoodMethod:
         """Return the consensus of a fit with the annotators' parameters integrated out."""
 
     @abstractmethod
-    def _annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
         """Return the prior of the annotators' parameters; None where they have none."""
 
     def _doubts(
@@ -287,7 +271,7 @@ class LikelihoodMethod:
             reversed_share=None if chosen.alike else fit.state.reversed_share,
             estimator="mode" if chosen.alike else "marginal",
             seconds=time.perf_counter() - began,
-            quantifier=QuantifyTerms(self, effects.judgments, effects),
+            quantifier=QuantifyTerms(self, effects.judgments, fit, effects=effects),
             effects=effects,
         )
 
@@ -424,7 +408,8 @@ class HRA(LikelihoodMethod):
         # The likelihood does not change along (c·s, γ/c): the unit is a convention.
         return typical_reliability(mode.theta, modes.rows.annotator_weights)
 
-    def _annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
+        """Return the prior of the reliabilities (without one, next to none)."""
         weak = VANISHING[-1] ** -0.5
         sd = weak if consensus.prior is None else consensus.prior.reliability_sd
         mean = 1.0 if consensus.prior is None else 1.0 / consensus.unit
@@ -476,26 +461,9 @@ class HRA(LikelihoodMethod):
         return marginal_problem(rows, graph, link_of(self.link))
 
     # ------------------------------------------------------------- uncertainty
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective of these rows (without a prior, with next to none in γ)."""
-        prior, link = consensus.prior, link_of(self.link)
-        precision = 0.0 if prior is None else prior.score_precision
-        weak = VANISHING[-1] if prior is None else prior.reliability_precision
-        return likelihood(rows, link, precision, weak)
-
-    def parameters(self, reliabilities: FloatArray) -> FloatArray:
-        """Return the reliabilities."""
-        return reliabilities
-
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
         """Return those of a reliability."""
         return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
-        """Return what of each reliability makes up the unit."""
-        if consensus.prior is None:
-            return np.ones(len(consensus.reliabilities))
-        return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
 
 
 class AlikeMethod(LikelihoodMethod):
@@ -534,26 +502,13 @@ class AlikeMethod(LikelihoodMethod):
             return []
         return _no_prior(judgments, mode, heterogeneous=False)
 
-    def _annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+        """Return none: nobody has a parameter."""
         return None
-
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective of these rows."""
-        prior = consensus.prior
-        precision = 0.0 if prior is None else prior.score_precision
-        return likelihood(rows.pooled(), link_of(self.link), precision, None)
-
-    def parameters(self, reliabilities: FloatArray) -> FloatArray:  # noqa: ARG002
-        """Return the one reliability that there is."""
-        return np.ones(1)
 
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
         """Return those of a reliability."""
         return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:  # noqa: ARG002
-        """Return none: the unit is fixed."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -701,7 +656,8 @@ class CrowdBT(LikelihoodMethod):
     def _honesty(self, annotators: int) -> Beta:
         return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)
 
-    def _annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
+        """Return the prior of η."""
         return self._honesty(annotators)
 
     def _reported(self, theta: FloatArray) -> FloatArray:
@@ -753,11 +709,6 @@ class CrowdBT(LikelihoodMethod):
         )
 
     # ------------------------------------------------------------- uncertainty
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective of these rows."""
-        assert consensus.prior is not None  # noqa: S101  # crowd mixtures have one
-        return self._objective(rows, consensus.prior.score_precision)
-
     def _objective(self, rows: Rows, precision: float) -> Any:
         from aggcal.models.crowd import crowd
 
@@ -765,18 +716,10 @@ class CrowdBT(LikelihoodMethod):
         options = {"width": self.width, "virtual": self.virtual}
         return crowd(rows, link_of(self.link), precision, **beta, **options)
 
-    def parameters(self, reliabilities: FloatArray) -> FloatArray:
-        """Return η, kept off the ends of its interval."""
-        return np.clip(reliabilities, HONESTY_MARGIN, 1.0 - HONESTY_MARGIN)
-
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:  # noqa: ARG002
         """Return those of the Beta prior of η."""
         total = self.alpha + self.beta
         return self.alpha / total, sqrt(self.alpha * self.beta / (total + 1.0)) / total
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:  # noqa: ARG002
-        """Return none: a chance of honest reports does not stretch the scores."""
-        return None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture,
 from aggcal.aggregation.newton import Convergence, Progress, minimise
 from aggcal.aggregation.rows import Plan, Rows
 from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
-from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.aggregation.spreads import centred, next_sd
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
 from aggcal.models.links import Link

@@ -27,6 +27,7 @@ from aggcal.aggregation.families import (
     Adjacent,
     Advantage,
     Family,
+    Mixture,
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
@@ -41,6 +42,7 @@ _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
+_MIXTURES = {"logistic": 6, "normal": 7}
 _PIECE = 2048
 """Rows of annotators who are alike that are summed in one go: they stay in the cache."""
 _HELD = 1e-12
@@ -265,10 +267,8 @@ class NativeTape(Tape):
 class NativeAnnotators(Annotators):
     """`Annotators` who are integrated out, and maximised over, by compiled kernels."""
 
-    family: Advantage
-
-    def __init__(self, rows: Rows, family: Advantage) -> None:
-        super().__init__(rows, family)
+    def __init__(self, rows: Rows, family: Family, bounds: tuple[float, float]) -> None:
+        super().__init__(rows, family, bounds)
         self._starts: FloatArray | None = None
         """Where to look for the modes: annotators by halves by parameters."""
 
@@ -352,9 +352,12 @@ class NativeAnnotators(Annotators):
         rows, names, prior, law = self.rows, self.family.names, point.prior, _law(self.family)
         if law is None:
             return super().integrated(point)
-        assert isinstance(prior, Normal)  # noqa: S101  # as the family says
+        normal = isinstance(prior, Normal)
+        means = _doubles(prior.means) if normal else np.array([prior.a, prior.b])
+        sds = _doubles(prior.sds) if normal else np.array(self.bounds)
+        points, point_weights = self.rule
         share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
-        halves, each = 1 if share is None else 2, len(self.rule[1])
+        halves, each = 1 if share is None else 2, len(points)
         if self._starts is None or self._starts.shape[1] != halves:
             signs = (1.0, -1.0)[:halves]
             self._starts = np.stack([prior.first(names, sign) for sign in signs], axis=1)
@@ -374,8 +377,8 @@ class NativeAnnotators(Annotators):
             0 if point.covariance.ndim == 1 else len(point.covariance),
             float(point.largest_gap_sd), *self._answers, *law,
             np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
-            p, halves, _doubles(prior.means), _doubles(prior.sds), log_shares, upright,
-            float(point.close), int(floats), self._starts, nodes, weights,
+            p, halves, _doubles(points), np.log(point_weights), each, means, sds, log_shares,
+            upright, float(point.close), int(floats), self._starts, nodes, weights,
             [pulls.get(name) for name in _CHANNELS], [curve.get(pair) for pair in _PAIRS],
         )  # fmt: skip
         posterior = Posterior(names, nodes, weights, evidence, halves)
@@ -383,7 +386,17 @@ class NativeAnnotators(Annotators):
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:
-    """Return the number of a law, and the weights of ties and further grades; None if unknown."""
+    """Return the number of a law, and the weights of ties and further grades; None if unknown.
+
+    Of a mixture it is the inverse of its width.
+    """
+    if isinstance(family, Mixture):
+        known = family.logit and family.link.name in _MIXTURES
+        return (
+            (_MIXTURES[family.link.name], np.array([1.0 / family.width, 0.0, 0.0]))
+            if known
+            else None
+        )
     if not isinstance(family, Advantage):
         return None
     law = family.law
@@ -415,4 +428,4 @@ def annotators_of(
     here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
     if library() is None or not here or _law(family) is None:
         return Annotators(rows, family, bounds)
-    return NativeAnnotators(rows, family)  # type: ignore[arg-type]  # which `_law` has seen
+    return NativeAnnotators(rows, family, bounds)

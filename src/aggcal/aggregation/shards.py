@@ -168,17 +168,19 @@ class ShardedAnnotators(Annotators):
         self.theta = np.concatenate([theta for _, theta in answers])
         return tape
 
+    def expected(
+        self, unknowns: FloatArray, theta: FloatArray, prior: Prior | None
+    ) -> tuple[Tape, Posterior]:
+        """Return the expected information, θ_u having the normal posterior of it."""
+        priors = [None] * self._number if prior is None else self._parts(prior)
+        parts = zip(self.rows.cut(theta), priors, strict=True)
+        tape, answers = self._tape("expected", [(unknowns, *part) for part in parts])
+        return tape, _joined([posterior for _, posterior in answers])
+
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out."""
         tape, answers = self._tape("integrated", [(part,) for part in self._parts(point)])
-        of_shards = [posterior for _, posterior in answers]
-        posterior = replace(
-            of_shards[0],
-            nodes=np.concatenate([each.nodes for each in of_shards]),
-            weights=np.concatenate([each.weights for each in of_shards]),
-            log_evidence=sum(each.log_evidence for each in of_shards),
-        )
-        return tape, posterior
+        return tape, _joined([posterior for _, posterior in answers])
 
     def expected_grades(
         self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
@@ -199,6 +201,15 @@ class ShardedAnnotators(Annotators):
         answers = self.rows.each(_move, *columns)
         value = sum(value for value, _ in answers)
         return ShardedTape(self.rows, name, columns, value), answers
+
+
+def _joined(parts: Sequence[Posterior]) -> Posterior:
+    return replace(
+        parts[0],
+        nodes=np.concatenate([each.nodes for each in parts]),
+        weights=np.concatenate([each.weights for each in parts]),
+        log_evidence=sum(each.log_evidence for each in parts),
+    )
 
 
 class ShardedTape(Tape):
@@ -245,6 +256,10 @@ class ShardedTape(Tape):
         """Return the diagonals of the complete and of the missing information."""
         complete, missing = self._sum("diagonals")
         return complete, missing
+
+    def missing_diagonal(self) -> FloatArray:
+        """Return the diagonal of the missing information, however often annotators met unknowns."""
+        return self._sum("missing_diagonal")
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""

@@ -9,10 +9,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import interval
+from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.ties import snapped
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.ranks import rank_intervals
 
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import Camps

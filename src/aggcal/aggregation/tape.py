@@ -166,6 +166,13 @@ class Tape:
             )
         return complete, missing
 
+    def missing_diagonal(self) -> FloatArray:
+        """Return the diagonal of the missing information, however often annotators met unknowns."""
+        total = self._zeros(self.size)
+        for root in self._roots():
+            total += np.ravel(self.responses(root).power(2).sum(axis=0))
+        return total
+
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
         complete = self._zeros((self.size, self.size))

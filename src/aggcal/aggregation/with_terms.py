@@ -7,31 +7,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, dot, sums
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
-from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
-from aggcal.aggregation.estimate import MANY_JUDGMENTS
-from aggcal.aggregation.families import RELIABILITY
-from aggcal.aggregation.protocols import Curvature, Curved
-from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, GAP, SCORES
-from aggcal.aggregation.spreads import LOG_SD, centred
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart, refuse_pieces
+from aggcal.aggregation.posterior import FitCovariance
+from aggcal.aggregation.protocols import RowForces
+from aggcal.aggregation.robust import Answers
+from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES
 from aggcal.aggregation.terms import ChosenTerms, model_of, weights_are_counts
-from aggcal.aggregation.uncertainty.covariance import Covariance, DenseCovariance
-from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
-from aggcal.aggregation.uncertainty.robust import Answers
-from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
-from aggcal.models.information import Information
-from aggcal.models.information import information as information_of
-from aggcal.models.rows import rows_of
 
 _VANISHING = (1.0, 10.0, 100.0, 1e4)
 """Sds of priors that get weaker, each fit beginning where the last one ended: the widest moves
@@ -40,8 +31,6 @@ _FAR_OUT = 15.0
 """Size of a score or an effect beyond which it is taken to run away."""
 _CERTAIN = 1e-12
 """A variance of an answer below which it says nothing."""
-_PROBES = 8
-"""Random vectors that show how far variances exceed those of the diagonal, a few percent."""
 
 
 def fit_terms(
@@ -180,32 +169,25 @@ def penalised(result: Fit) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantifyTerms(QuantifyAtOnce):
+class QuantifyTerms(Quantify):
     """Knows the posterior of a fit with terms."""
 
-    effects: Effects = field(repr=False)
+    effects: Effects = field(kw_only=True, repr=False)
 
     __repr__ = brief
 
-    def _laplace(
-        self,
-        own: Curved,
-        consensus: Consensus,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
-    ) -> Curvature:
+    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
+        """Return the covariance of scores and reliabilities."""
+        effects = self.effects
         if consensus.prior is None:
             refuse_pieces(self.judgments)
-        effects = self.effects
-        integrated = RELIABILITY in effects.chosen.names
-        variances = effects.variances_of(RELIABILITY) if integrated else None
-        if effects.covariance.ndim == 1:
-            likelihood = own.problem(rows_of(self.judgments), consensus)
-            at = consensus.scores, own.parameters(consensus.reliabilities)
-            information = information_of(likelihood, *at)
-            return Curvature(_many_scores(effects, information, seed), variances)
-        matrix, by_prior = _dense_scores(effects)
-        return Curvature(DenseCovariance(matrix), variances, by_prior=by_prior)
+        result = effects.posterior.result()
+        if effects.chosen.weights is None:
+            return result
+        covariance = effects.weighted_covariance()
+        matrix = covariance if covariance.ndim > 1 else None
+        means = independent(np.sqrt(covariance)) if matrix is None else DenseCovariance(matrix)
+        return replace(result, covariance=means, by_prior=None)
 
     def _answers(
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
@@ -237,20 +219,9 @@ class QuantifyTerms(QuantifyAtOnce):
 
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores, everything beside them fixed."""
-        effects = self.effects
-        if effects.chosen.alike or effects.chosen.weights is not None:
-            return super().row_forces(consensus)
-        curvature = effects.fit.curvature
-        tape, rows = curvature.tape, effects.fit.problem.model.rows
-        return RowForces(
-            rows.owner,
-            rows.left,
-            rows.right,
-            -tape.force[GAP],
-            tape.curve[GAP, GAP],
-            curvature.precision[rows.blocks[SCORES].where],
-            rows.n_annotators,
-        )
+        if self.effects.chosen.alike or self.effects.chosen.weights is not None:
+            return Quantify(self.aggregator, self.judgments).row_forces(consensus)
+        return super().row_forces(consensus)
 
     def _placed(
         self,
@@ -279,45 +250,3 @@ class QuantifyTerms(QuantifyAtOnce):
     def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probabilities of left, right and tie for each row."""
         return self.effects.outcomes(judgments.on_one_machine("the probability of each outcome"))
-
-
-def _dense_scores(effects: Effects) -> tuple[FloatArray, FloatArray | None]:
-    """Return the covariance of the scores, and V Λ V with the precisions Λ of all priors."""
-    if effects.chosen.weights is not None:
-        return effects.weighted_covariance(), None
-    result, covariance = effects.fit, effects.covariance
-    model, n = result.problem.model, len(result.scores)
-    by_prior = (covariance[:n] * result.curvature.precision) @ covariance[:n].T
-    matrix = centred(covariance[:n, :n], model.component)
-    if SCORES in model.estimated:
-        # What the uncertain sd of the scores adds.
-        precision, components = result.state.sds[SCORES] ** -2.0, int(model.component.max()) + 1
-        trace, square = float(np.trace(matrix)), dot(matrix.ravel(), matrix.ravel())
-        room = n - components - 2.0 * precision * trace + precision**2 * square
-        push = 2.0 * precision * (matrix @ result.scores)
-        matrix += np.outer(push, push) / (2.0 * max(room, 0.0) + LOG_SD**-2)
-    return matrix, centred(by_prior, model.component)
-
-
-def _many_scores(effects: Effects, information: Information, seed: int) -> Covariance:
-    """Return the covariance of scores among many unknowns.
-
-    How scores go together is taken from the likelihood with ties as halves; how sure each is, from
-    the fit with terms.
-    """
-    curvature, blocks = effects.fit.curvature, effects.fit.problem.model.rows.blocks
-    scores, precision, diagonal = blocks[SCORES].where, curvature.precision, curvature.diagonal()
-    own = diagonal[scores].copy()
-    for name, block in blocks.items():
-        if name != SCORES and (block.item >= 0).all():  # coefficients are of no item
-            coupled = np.maximum(diagonal[block.where] - precision[block.where], 0.0)
-            own -= sums(block.item, coupled**2 / diagonal[block.where], len(own))
-    own = np.maximum(own, precision[scores])
-    information.constraints.append(curvature.constraint[scores])
-    covariance, _ = laplace(information, seed=seed, probes=_PROBES)
-    factors = information.diagonal() / own
-    if isinstance(covariance, MatrixFreeCovariance):
-        return covariance.scaled(factors)
-    root = np.sqrt(factors)
-    matrix = covariance.matrix if isinstance(covariance, DenseCovariance) else np.diag(root)
-    return DenseCovariance(root[:, None] * matrix * root)

@@ -14,9 +14,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.protocols import Curved
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
+from aggcal.aggregation.covariance import MOST_DENSE
+from aggcal.aggregation.protocols import Likelihood
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
@@ -221,7 +220,7 @@ def _rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[lis
     fit does not know its uncertainty or what a judgment does.
     """
     known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
-    if known is None or not isinstance(own, Curved):
+    if known is None or not isinstance(own, Likelihood):
         return None
     names, score = consensus.item_ids, consensus.scores[order]
     label = np.zeros(len(order)) if known.component is None else known.component[order]
@@ -235,11 +234,7 @@ def _rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[lis
         item = np.flatnonzero((neighbour[:shown] >= 0) & (neighbour[:shown] < len(order)))
         item = item[label[item] == label[neighbour[item]]]
         other = neighbour[item]
-        if isinstance(known.covariance, MatrixFreeCovariance):  # where a pair costs a linear system
-            variance = known.covariance.variances[order]
-            variance = variance[item] + variance[other]
-        else:
-            variance = known.covariance.gap_variance(order[item], order[other])
+        variance = known.covariance.gap_variance(order[item], order[other])
         answers = np.abs(score[item] - score[other]) / np.maximum(variance, 1e-12) / pull
         for k, j, number in zip(item, order[other], answers, strict=True):
             if number < _MOST_ANSWERS:

@@ -13,10 +13,9 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import order as order_said
-from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
-from aggcal.aggregation.uncertainty.components import n_components
-from aggcal.aggregation.uncertainty.t_distribution import probability_below
-from aggcal.aggregation.uncertainty.top import stated, top_chances
+from aggcal.aggregation.claims import IN, OPEN, OUT
+from aggcal.aggregation.groups import n_components
+from aggcal.aggregation.ranks import stated, t_probability, top_probabilities
 from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
@@ -243,7 +242,7 @@ def _top(
         more["surely"] = order_said.top(consensus, claims, k)
         verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
-    found = None if why or known is None else top_chances(known, k)
+    found = None if why or known is None else top_probabilities(known, k)
     if found is None:
         unclaimed["top"] = why
     else:
@@ -271,7 +270,7 @@ def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, s
     if drawn is not None:
         found = stated(np.mean(drawn > at, axis=0))
     else:
-        found = probability_below((known.scores - at) / known.se, known.degrees_of_freedom)
+        found = t_probability((known.scores - at) / known.se, known.degrees_of_freedom)
     return aligned(found, consensus.item_ids, items), ""
 
 

@@ -14,8 +14,8 @@ from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.robust import dependence, widest
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
-from aggcal.aggregation.uncertainty.dependence import dependence, widest
 from aggcal.assessment.comparisons import comparisons
 from aggcal.assessment.decisions import Decisions, Wishes, decided
 from aggcal.assessment.files import run_of, save

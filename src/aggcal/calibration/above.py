@@ -15,7 +15,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.top import stated
+from aggcal.aggregation.ranks import stated
 from aggcal.calibration.alignment import align
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, froz
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.aggregation.uncertainty import Covariance, Uncertainty
-from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.matrix_free import independent
-from aggcal.aggregation.uncertainty.paired_by_level import model_level_warnings
+from aggcal.aggregation.covariance import Covariance, independent
+from aggcal.aggregation.groups import model_level_warnings, several
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs

@@ -9,9 +9,8 @@ from scipy.linalg.lapack import dpotrs
 from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.covariance import MOST_DENSE, independent
 from aggcal.aggregation.newton import upper_factor
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
-from aggcal.aggregation.uncertainty.matrix_free import independent
 from aggcal.calibration.draws import DRAWS, NULL, Knowledge, axes_of, means_pushed
 
 _TOSSES, _FEWER = 1000, 2.0 / 3.0
@@ -65,7 +64,7 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
 
     Examples
     --------
-    >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+    >>> from aggcal.aggregation.covariance import DenseCovariance
     >>> from aggcal.calibration.moments import moments
     >>> x, wide = np.arange(12.0), DenseCovariance(9.0 * np.eye(12))
     >>> found = agreement(Knowledge(x, wide, x, moments(x, x, wide)), 0)

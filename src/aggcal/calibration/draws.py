@@ -20,13 +20,13 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.progress import report
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty import Covariance
-from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.covariance import (
+from aggcal.aggregation.covariance import (
     MOST_DENSE,
+    Covariance,
     DenseCovariance,
     DrawnCovariance,
 )
+from aggcal.aggregation.groups import several
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.within import deviations, n_levels
 
@@ -183,7 +183,7 @@ class Knowledge:
             if slope > 0.0:
                 error = np.sqrt(noise) * random.standard_normal(apart.shape)
                 surprise = (centred - slope * apart - error).T
-                drawn += self.covariance.gained(slope, 0.0, noise, surprise).T / slope
+                drawn += self.covariance.gain(slope, 0.0, noise, surprise)[0].T / slope
             for draw in drawn:
                 yield draw, slope
 

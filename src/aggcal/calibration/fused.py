@@ -19,7 +19,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.covariance import Covariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW

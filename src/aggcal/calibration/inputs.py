@@ -11,9 +11,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty import Covariance
-from aggcal.aggregation.uncertainty.components import several
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.aggregation.covariance import MOST_DENSE, Covariance
+from aggcal.aggregation.groups import several
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_rows
 from aggcal.calibration.dependence import Agreement, agreement

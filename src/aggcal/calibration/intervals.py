@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
-from aggcal.aggregation.uncertainty.components import members
+from aggcal.aggregation.groups import members
 from aggcal.calibration.above import Measured
 from aggcal.calibration.anchors import (
     FEWEST_ANCHORS,

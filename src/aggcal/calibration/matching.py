@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal.aggregation.uncertainty.components import members
+from aggcal.aggregation.groups import members
 from aggcal.calibration.within import deviations, n_levels
 from aggcal.data.alike import alike_warning, groups_with, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some

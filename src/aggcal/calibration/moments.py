@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.covariance import Covariance
 from aggcal.calibration.within import deviations, n_levels, telling
 
 if TYPE_CHECKING:

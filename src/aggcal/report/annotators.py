@@ -17,7 +17,7 @@ from aggcal.advice.verdicts import (
     TOO_FEW,
     UNCLEAR,
 )
-from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.errors import count
 from aggcal.pages.document import Block, Column, Figure, Line, Listing, Section, Term, Text
 from aggcal.pages.figures import histogram
@@ -178,7 +178,7 @@ def _drawn(run: Run, table: Columns) -> list[Column]:
         )  # fmt: skip
         found += _with_chart(reliability, "reliability", [random, 1.0], about)
     given, agree = _floats(table["n_judgments"]), _floats(table["agreement"])
-    ends = share_interval(np.nan_to_num(agree) * given, given)
+    ends = wilson_interval(np.nan_to_num(agree) * given, given)
     means = "share of judgments that match the consensus order; a tie counts one half"
     found += _with_chart(_share("agreement", "Agrees", (agree, *ends), means), "agreement")
     further = terms.annotator_columns(run.summary, table)

@@ -12,7 +12,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import as_text, cells
 from aggcal._core.text import ordinal
-from aggcal.aggregation.uncertainty.top import NEARLY
+from aggcal.aggregation.ranks import NEARLY
 from aggcal.errors import count
 from aggcal.pages.document import (
     Bar,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.aggregation.uncertainty.claims import IN, OPEN, OUT
+from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.errors import count
 from aggcal.pages import figures
 from aggcal.pages.document import (

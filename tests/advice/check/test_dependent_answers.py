@@ -9,7 +9,7 @@ import pytest
 
 import aggcal
 from aggcal.advice.check import Check, Finding
-from aggcal.aggregation.uncertainty.robust import Factor, Robust
+from aggcal.aggregation.robust import Factor, Robust
 from aggcal.simulation import simulate
 
 

@@ -21,7 +21,7 @@ from aggcal.advice.check.position import sides
 from aggcal.advice.check.reliability import strays
 from aggcal.advice.check.testing import holm
 from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
-from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ReversedWarning
 from aggcal.registry.literals import FittedName
@@ -39,7 +39,7 @@ def test_holm_accuses_wrongly_in_as_many_studies_as_it_says(random: np.random.Ge
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (3, 10), (643, 1072), (40, 40)])
 def test_the_interval_of_a_share_inverts_the_score_test(part: int, whole: int) -> None:
-    low, high = share_interval(np.array([float(part)]), np.array([float(whole)]))
+    low, high = wilson_interval(np.array([float(part)]), np.array([float(whole)]))
     for end in (float(low[0]), float(high[0])):
         if 0.0 < end < 1.0:
             z = (part / whole - end) / np.sqrt(end * (1.0 - end) / whole)

@@ -18,7 +18,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import MOST_PAIRS, candidates
 from aggcal.advice.suggest.criterion import Answering, criterion, information
 from aggcal.advice.suggest.suggestions import About
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.aggregation.covariance import MOST_DENSE
 from aggcal.errors import OptionError
 from aggcal.io.writing.write import csv_writer, write_files
 from aggcal.registry.literals import PredictableName

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.errors import InputError
 
 Study = tuple[aggcal.Judgments, np.ndarray]

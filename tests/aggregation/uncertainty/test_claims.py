@@ -11,9 +11,8 @@ from scipy.special import ndtri
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.uncertainty import Claims
-from aggcal.aggregation.uncertainty.claims import claims_of
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.claims import Claims, claims_of
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.simulation import simulate
 
 Z = float(ndtri(0.95))
@@ -84,7 +83,7 @@ def test_claims_of_few_and_of_many_items_agree(n: int) -> None:
 
 
 def of_many(scores: FloatArray, sd: float) -> Claims:
-    from aggcal.aggregation.uncertainty.matrix_free import independent
+    from aggcal.aggregation.covariance import independent
 
     return claims_of(scores, independent(np.full(len(scores), sd)), 0.95)
 

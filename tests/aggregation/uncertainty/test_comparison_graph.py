@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.uncertainty.comparison_graph import CLEAR, MOST_GROUPS, evenly_joined
-from aggcal.models.weighted_pairs import WeightedPairs
-
-
-def pairs(left: IntArray, right: IntArray, given: FloatArray, n: int) -> WeightedPairs:
-    return WeightedPairs.of(left.astype(np.int32), right.astype(np.int32), given, n)
+from aggcal.aggregation.groups import CLEAR, MOST_GROUPS, adjacency, evenly_joined
 
 
 @pytest.mark.parametrize(
@@ -32,7 +26,7 @@ def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across
     values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: MOST_GROUPS + 1]
     k = np.arange(2, len(values))
     clear = values[k] / values[k - 1] > CLEAR * (k / (k - 1)) ** 2
-    even = evenly_joined(pairs(left, right, given, n), degree)
+    even = evenly_joined(adjacency(left, right, given, n), degree)
     assert not (even and clear.any())
     assert even == (each >= 20 and across == 1.0) or 0.02 < across < 1.0
     if across == 0.02:
@@ -63,7 +57,7 @@ def test_chains_and_blocks_are_not_called_even_where_eigenvalues_show_groups(
     values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: MOST_GROUPS + 1]
     k = np.arange(2, len(values))
     clear = values[k] / np.maximum(values[k - 1], 1e-12) > CLEAR * (k / (k - 1)) ** 2
-    even = evenly_joined(pairs(*ends, weight, n), degree)
+    even = evenly_joined(adjacency(*ends, weight, n), degree)
     assert not (even and clear.any())
     if blocks > 1 and reach > 1:
         assert clear.any()
@@ -83,4 +77,4 @@ def test_a_group_among_many_items_is_not_missed(size: int, across: float) -> Non
     left, right = left[left != right], right[left != right]
     degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
     given = 1.0 / np.sqrt(degree[left] * degree[right])
-    assert not evenly_joined(pairs(left, right, given, n), degree)
+    assert not evenly_joined(adjacency(left, right, given, n), degree)

@@ -11,12 +11,11 @@ import pytest
 
 import aggcal
 from aggcal.advice.check import check
+from aggcal.aggregation.claims import claims_of
+from aggcal.aggregation.covariance import DenseCovariance, independent
+from aggcal.aggregation.groups import n_components
+from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.claims import claims_of
-from aggcal.aggregation.uncertainty.components import n_components
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.aggregation.uncertainty.matrix_free import independent
-from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.cli import main
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import OptionError

@@ -38,11 +38,12 @@ constexpr double SMOOTH = 0.4;  // sd of eta up to which cumulants do: right to 
 constexpr double SLACK = 1.3;   // how far beyond that a step may lead before more points are used
 constexpr int STEPS = 60, HALVINGS = 30;
 constexpr double LONGEST = 1.0;  // change of a parameter in a step: losses are straight beyond
+constexpr double LEAST_CURVATURE = 0.1;  // of the prior's: mixtures are not log-concave
 constexpr double CLEARLY = 3.0;  // sds by which the strength of a reversed annotator is negative
 constexpr double LARGEST_READINESS = 600.0, LARGEST_OFFSET = 100.0;
 constexpr double READY = 20.0;  // readiness up to which floats do not overflow
 
-enum Law { LOGISTIC, DAVIDSON, TWO_GRADES, THREE_GRADES, NORMAL, LAPLACE };
+enum Law { LOGISTIC, DAVIDSON, TWO_GRADES, THREE_GRADES, NORMAL, LAPLACE, LOGISTIC_MIXTURE, NORMAL_MIXTURE };
 enum Parameter { RELIABILITY, POSITION, READINESS, STANCE };
 enum ChannelName { GAP, AXIS, TIE, CHANNELS };
 
@@ -153,11 +154,13 @@ template <class Real> struct Sample {
 struct Spot {
     double gamma = 1, position = 0, stance = 0, nu = 0, tie = 0;
     double grades[2] = {0, 0};  // weights of answers by two and three grades
+    double honesty = 0, inverse_width = 1;  // of a mixture
 };
 // Gradient and upper triangle of the curvature in (reliability, position, readiness, stance).
 struct Slopes { double gradient[MOST], bend[MOST][MOST]; };
 
 constexpr bool has_ties(Law law) { return law == DAVIDSON || law == TWO_GRADES || law == THREE_GRADES; }
+constexpr bool is_mixture(Law law) { return law == LOGISTIC_MIXTURE || law == NORMAL_MIXTURE; }
 constexpr bool has_cumulants(Law law) { return law == LOGISTIC || law == DAVIDSON; }
 
 // The terms of rows [from, from + n) at a spot; returns their loss but for what is linear in the
@@ -231,6 +234,24 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             loss = Real(LAW == TWO_GRADES ? 1.0 : 1.5) * size + log_of(total);
             p = w * m, b = w * c;
             t_slope = t, t_bend = t * (one - t), t_cross = -t * m;
+        } else if constexpr (is_mixture(LAW)) {
+            // -log P, P = h F + (1 - h) (1 - F), and its derivatives in the gap and in the logit of h.
+            const double x = g * spot.inverse_width, h = spot.honesty, first = h * (1 - h);
+            double ahead, density, steep;
+            if constexpr (LAW == LOGISTIC_MIXTURE) {
+                const double e = exp_minus(std::fabs(x)), inverse = 1 / (1 + e);
+                ahead = x < 0 ? e * inverse : inverse;
+                density = e * inverse * inverse, steep = density * (1 - 2 * ahead);
+            } else {
+                ahead = 0.5 * std::erfc(-0.70710678118654752440 * x);
+                density = 0.39894228040143267794 * std::exp(-0.5 * x * x), steep = -x * density;
+            }
+            const double inverse = 1 / (h * ahead + (1 - h) * (1 - ahead)), lean_to = 2 * h - 1;
+            const double by = spot.inverse_width * inverse, in_gap = lean_to * density * by;
+            const double in_honesty = (2 * ahead - 1) * inverse * first;
+            loss = log_of(inverse), p = -w * in_gap;
+            b = w * (in_gap * in_gap - lean_to * steep * by * spot.inverse_width);
+            g0 -= w * in_honesty, h00 += w * in_honesty * (in_honesty - (1 - 2 * h));
         } else {
             double first, second;
             loss = Real(LAW == NORMAL ? normal_link(eta, first, second) : laplace_link(eta, first, second));
@@ -238,13 +259,13 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             loss += half * eta;
             p = w * (Real(first) + half), b = w * Real(second);
         }
-        p -= lean[r];
+        if (!is_mixture(LAW)) p -= lean[r];
         losses[r] = w * loss;
         slope[r] = p;
         bend[r] = b;
         const Real ts = has_ties(LAW) ? w * t_slope - tied[r] : Real(0), tb = w * t_bend, tc = w * t_cross;
         if (RICH && has_ties(LAW)) tie_slope[r] = ts, tie_bend[r] = tb, cross[r] = tc;
-        if (SUMS) {
+        if (SUMS && !is_mixture(LAW)) {
             const Real once = g * b + push * w * k3, ready = g * tc + push * w * t_second;
             g0 += g * p + push * b, g1 += p, g2 += ts, g3 += a * p;
             h00 += g * g * b + variance[r] * b + push * w * (two * g * k3 + push * k4);
@@ -361,14 +382,15 @@ struct Integral {
     const double *weight, *lean, *tied, *grades;
     const int64_t *role;
     int64_t parameters, halves;
-    const double *means, *sds, *log_shares;
+    const double *points, *log_weights;  // of the nodes of a half, about the mode
+    int64_t each;
+    const double *means, *sds;  // of normal priors; of a mixture: of the Beta prior, and bounds
+    const double *log_shares;
     const uint8_t *upright;  // null: nobody is
     double close;
     double *modes, *nodes, *weights;  // annotators by halves or nodes by parameters
     float *const *pulls;              // of each channel
     float *const *curves;             // gap-gap, gap-axis, axis-axis, gap-tie, axis-tie, tie-tie
-
-    int64_t each() const { return 2 * parameters + (parameters < 3); }
 };
 constexpr int PAIRS = 6;
 
@@ -499,6 +521,10 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     Spot spot_at(const double *theta) const {
         Spot s;
         const int64_t *role = job.role;
+        if (is_mixture(LAW)) {
+            s.honesty = 1 / (1 + std::exp(-theta[0])), s.inverse_width = job.grades[0];
+            return s;
+        }
         s.gamma = role[RELIABILITY] < 0 ? 1.0 : sign * theta[role[RELIABILITY]];
         if (role[POSITION] >= 0) s.position = theta[role[POSITION]];
         if (role[STANCE] >= 0) s.stance = theta[role[STANCE]];
@@ -517,11 +543,20 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         }
         Slopes slopes;
         std::memset(&slopes, 0, sizeof slopes);
-        double loss = -spot.gamma * lean_gap - spot.position * lean_sum - spot.stance * lean_axis;
+        double loss = 0;
+        if (!is_mixture(LAW)) loss = -spot.gamma * lean_gap - spot.position * lean_sum - spot.stance * lean_axis;
         if (has_ties(LAW)) loss -= spot.nu * tied_sum + tied_offset;
         for (int64_t from = 0; from < sample.n; from += BLOCK) {
             const int rows = int(std::min<int64_t>(BLOCK, sample.n - from));
             loss += law_terms<LAW, RICH, SUMS>(sample, from, rows, spot, slopes);
+        }
+        if (is_mixture(LAW)) {  // by the prior h^a (1 - h)^b
+            const double h = spot.honesty, a = job.means[0], b = job.means[1], curve = (a + b) * h * (1 - h);
+            if (SUMS) {
+                gradient[0] = slopes.gradient[0] - a * (1 - h) + b * h;
+                bend[0][0] = std::max(slopes.bend[0][0] + curve, LEAST_CURVATURE * curve);
+            }
+            return loss - a * std::log(h) - b * std::log1p(-h);
         }
         const double *mean = job.means + u * job.parameters;
         for (int a = 0; a < MOST; a++) {
@@ -539,6 +574,10 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             }
         }
         return loss;
+    }
+
+    double bounded(double theta) const {
+        return is_mixture(LAW) ? std::min(std::max(theta, job.sds[0]), job.sds[1]) : theta;
     }
 
     // Find the mode by damped Newton steps from theta; `ahead` is where another step would lead.
@@ -565,11 +604,12 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             solve_upper(p, factor, step);
             for (int i = 0; i < p; i++) longest = std::max(longest, std::fabs(step[i]));
             double length = longest > LONGEST ? LONGEST / longest : 1.0;
-            for (int i = 0; i < p; i++) ahead[i] = theta[i] - length * step[i];
-            if (!(fall >= job.close) || count == STEPS) return value;
+            for (int i = 0; i < p; i++) ahead[i] = bounded(theta[i] - length * step[i]);
+            const bool stuck = is_mixture(LAW) && ahead[0] == theta[0];
+            if (!(fall >= job.close) || count == STEPS || stuck) return value;
             const double limit = value + (sizeof(Real) == 8 ? 1e-9 : 1e-6) * (1 + std::fabs(value)), before = cut;
             for (int halvings = 0; halvings < HALVINGS; halvings++, length *= 0.5) {
-                for (int i = 0; i < p; i++) trial[i] = theta[i] - length * step[i];
+                for (int i = 0; i < p; i++) trial[i] = bounded(theta[i] - length * step[i]);
                 value = look<true>(trial, gradient, bend);
                 if (!(value > limit) || cut != before) break;
             }
@@ -599,7 +639,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
 
     // Look at the nodes of a half: log weights, but for a constant.
     void look_at_half(int64_t half, double log_precision, double *log_weights) {
-        const int64_t p = job.parameters, each = job.each(), strength = job.role[RELIABILITY];
+        const int64_t p = job.parameters, each = job.each, strength = job.role[RELIABILITY];
         double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], gradient[MOST], factor[MOST][MOST], bend[MOST][MOST];
         sign = half ? -1.0 : 1.0;
         std::copy(mode, mode + p, theta);
@@ -610,19 +650,16 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         // Were they reversed, their strength would clearly be negative: they are not.
         if (half && theta[strength] < -CLEARLY / std::sqrt(bend[strength][strength])) return;
         for (int i = 0; i < p; i++) width -= std::log(factor[i][i]);
-        const double radius = std::max(3.0, double(p));
         for (int64_t t = 0; t < each; t++) {
-            const int64_t outer = t - (p < 3), k = half * each + t;
-            double spot[MOST], axis[MOST] = {0}, loss = value, share = 1 - double(p) / radius;
-            std::copy(theta, theta + p, spot);
-            if (outer >= 0) {
-                axis[outer / 2] = outer % 2 ? -std::sqrt(radius) : std::sqrt(radius);
-                solve_upper(p, factor, axis);
-                for (int i = 0; i < p; i++) spot[i] += axis[i];
-                loss = look<false>(spot, nullptr, nullptr), share = 0.5 / radius;
-            }
+            const int64_t k = half * each + t;
+            double spot[MOST], off[MOST], loss = value, far = 0;
+            std::copy(job.points + t * p, job.points + (t + 1) * p, off);
+            for (int i = 0; i < p; i++) far += off[i] * off[i];
+            solve_upper(p, factor, off);
+            for (int i = 0; i < p; i++) spot[i] = bounded(theta[i] + off[i]);
+            if (far > 0) loss = look<false>(spot, nullptr, nullptr);
             keep(k, spot_at(spot));
-            log_weights[k] = job.log_shares[half] - loss + std::log(share) + (outer < 0 ? 0.0 : 0.5 * radius) + width;
+            log_weights[k] = job.log_shares[half] - loss + job.log_weights[t] + 0.5 * far + width;
             double *node = job.nodes + (u * job.halves * each + k) * p;
             std::copy(spot, spot + p, node);
             if (strength >= 0) node[strength] *= sign;
@@ -635,11 +672,11 @@ public:
     // Returns the log evidence.
     double integrate(int64_t annotator) {
         u = annotator;
-        const int64_t p = job.parameters, count = job.halves * job.each();
+        const int64_t p = job.parameters, count = job.halves * job.each;
         double log_weights[4 * (MOST + 1)], most = -HUGE_VAL, total = 0, log_precision = 0;
         load();
         bends.resize(std::max<size_t>(bends.size(), size_t(count * STORED * n)));
-        for (int i = 0; i < p; i++) log_precision -= std::log(job.sds[i]);
+        for (int i = 0; i < p && !is_mixture(LAW); i++) log_precision -= std::log(job.sds[i]);
         std::fill(log_weights, log_weights + count, -HUGE_VAL);
         for (int64_t half = 0; half < job.halves; half++)
             if (!half || !job.upright || !job.upright[u]) look_at_half(half, log_precision, log_weights);
@@ -742,11 +779,11 @@ extern "C" double stage1_integrate(
     int64_t threads, int64_t m, const int64_t *starts, const int64_t *blocks, const void *channels, const double *unknowns,
     const double *covariance, int64_t covariance_size, double largest_sd, const double *weight, const double *lean,
     const double *tied, int64_t law, const double *grades, const int64_t *role, int64_t parameters, int64_t halves,
-    const double *means, const double *sds, const double *log_shares, const uint8_t *upright, double close, int64_t floats,
+    const double *points, const double *point_weights, int64_t each, const double *means, const double *sds, const double *log_shares, const uint8_t *upright, double close, int64_t floats,
     double *modes, double *nodes, double *weights, float *const *pulls, float *const *curves) {
     const Channel *of = static_cast<const Channel *>(channels);
     const Integral job = {starts, blocks, of, unknowns, covariance, covariance_size, largest_sd, weight, lean, tied, grades, role,
-                          parameters, halves, means, sds, log_shares, upright, close, modes, nodes, weights, pulls, curves};
+                          parameters, halves, points, point_weights, each, means, sds, log_shares, upright, close, modes, nodes, weights, pulls, curves};
     const bool rich = of[AXIS].columns || of[TIE].columns;
     switch (law) {
     case LOGISTIC:
@@ -758,6 +795,8 @@ extern "C" double stage1_integrate(
     case TWO_GRADES: return integrate<TWO_GRADES, true, double>(threads, m, job);
     case THREE_GRADES: return integrate<THREE_GRADES, true, double>(threads, m, job);
     case NORMAL: return integrate<NORMAL, false, double>(threads, m, job);
+    case LOGISTIC_MIXTURE: return integrate<LOGISTIC_MIXTURE, false, double>(threads, m, job);
+    case NORMAL_MIXTURE: return integrate<NORMAL_MIXTURE, false, double>(threads, m, job);
     default: return integrate<LAPLACE, false, double>(threads, m, job);
     }
 }
@@ -771,7 +810,7 @@ extern "C" double stage1_maximise(
     const double grades[3] = {0, 0, 0};
     float *const pulls[CHANNELS] = {pull, nullptr, nullptr}, *const curves[PAIRS] = {curve, nullptr, nullptr, nullptr, nullptr, nullptr};
     const Integral job = {starts, starts, static_cast<const Channel *>(channels), unknowns, nullptr, 0, HUGE_VAL, weight, lean, tied,
-                          grades, role, 1, 1, means, sds, nullptr, nullptr, close, modes, nullptr, nullptr, pulls, curves};
+                          grades, role, 1, 1, nullptr, nullptr, 0, means, sds, nullptr, nullptr, close, modes, nullptr, nullptr, pulls, curves};
     switch (law) {
     case LOGISTIC: return maximise<LOGISTIC>(threads, m, job, theta, inverse, force);
     case NORMAL: return maximise<NORMAL>(threads, m, job, theta, inverse, force);

@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import sqrt
 
 from aggcal.advice.check.findings import Finding, Passed
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.dependence import (
+from aggcal.aggregation.robust import (
     SERIOUS,
     beyond_chance,
     dependence,
-    reasons,
-    remedy,
-    title,
+    dependence_reasons,
+    dependence_remedy,
+    dependence_title,
     widest,
 )
+from aggcal.aggregation.uncertainty import Uncertainty
 
 CODE = "dependent-answers"
 
@@ -33,19 +33,19 @@ def dependence_findings(uncertainty: Uncertainty | None) -> list[Finding]:
     most = widest(factors)
     if most is None or not beyond_chance(most):
         return []
-    said = reasons(most, factors)
+    said = dependence_reasons(most, factors)
     return [
         Finding(
             "problem" if most.used >= SERIOUS else "note",
             CODE,
             f"{said[0].upper()}{said[1:]}.",
-            remedy(most, factors),
+            dependence_remedy(most, factors),
             {
                 "factor": round(sqrt(most.used), 4),
                 "widest": most.name,
                 "factors": {factor.name: round(sqrt(factor.used), 4) for factor in factors},
             },
-            title=title(most),
+            title=dependence_title(most),
         )
     ]
 

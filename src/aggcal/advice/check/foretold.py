@@ -12,9 +12,8 @@ from scipy.special import chdtrc, ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import effective
+from aggcal.aggregation.groups import apart
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import apart
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.data.graph import Forest
 from aggcal.models.rows import laplacian, scatter
 
@@ -52,13 +51,8 @@ class Pairs:
         random = np.random.default_rng(0)
         i, j, again = _chosen(known, random)
         gap = known.scores[i] - known.scores[j]
-        if isinstance(known.covariance, MatrixFreeCovariance):
-            # A linear system a pair would take too long; among many, correlations hardly count.
-            variance = known.covariance.variances[i] + known.covariance.variances[j]
-            ahead = ndtr(gap / np.sqrt(np.maximum(variance, 1e-300)))
-        else:
-            variance = known.covariance.gap_variance(i, j)
-            ahead = known.order_probability(i, j)
+        variance = known.covariance.gap_variance(i, j)
+        ahead = known.order_probability(i, j)
         i, j = np.tile(i, again), np.tile(j, again)
         gap, variance, ahead = (np.tile(each, again) for each in (gap, variance, ahead))
         least = max(_LEAST_TOLD * prior_precision, 1e-12)

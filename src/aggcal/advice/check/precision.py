@@ -12,9 +12,9 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check.foretold import Pairs, items_differ
+from aggcal.aggregation.covariance import SolvedCovariance
+from aggcal.aggregation.groups import members, n_components, pairs_within
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
-from aggcal.aggregation.uncertainty.matrix_free import MatrixFreeCovariance
 from aggcal.registry import limits
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _within_components(known: Uncertainty) -> float:
     small.
     """
     variances, pairs = [], []
-    whole = known.component is None or isinstance(known.covariance, MatrixFreeCovariance)
+    whole = known.component is None or isinstance(known.covariance, SolvedCovariance)
     for own in members(known.component, len(known.scores)):
         about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
         variances.append(float(np.mean(about)))

@@ -25,7 +25,7 @@ from aggcal.advice.check.own_order import (
 )
 from aggcal.advice.check.row_sums import Seen
 from aggcal.advice.check.testing import benjamini_hochberg, holm
-from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.models.links import LOGISTIC
 
 _RATE = 0.01
@@ -305,12 +305,12 @@ def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _not_even_weakly(fitted: Fitted, agreement: FloatArray, inflation: FloatArray) -> BoolArray:
     """Say of whom it would have been seen if they followed the others weakly."""
     independent = sums(fitted.judgments.annotator, fitted.number, len(agreement)) / inflation
-    _, high = share_interval(agreement * independent, independent, _SURE_NOT_EVEN)
+    _, high = wilson_interval(agreement * independent, independent, _SURE_NOT_EVEN)
     return high < WEAKLY
 
 
 def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolArray:
     """Say whose agreement is below one half beyond doubt, and by enough to matter."""
     independent = sums(fitted.judgments.annotator, fitted.number, len(given))
-    _, high = share_interval(agreement * independent, independent, 0.9)
+    _, high = wilson_interval(agreement * independent, independent, 0.9)
     return (agreement <= _LARGEST_OPPOSITE) & (high < 0.5)  # noqa: PLR2004

@@ -45,8 +45,7 @@ from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.newton import Progress
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
+from aggcal.aggregation.uncertainty import FEWEST_TO_JUDGE_BY, Uncertainty
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD, limits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aggcal.advice.guarantees.statement import INDEPENDENT, MODEL, UNSEEN
-from aggcal.aggregation.uncertainty.components import n_components
+from aggcal.aggregation.groups import n_components
 from aggcal.calibration import Calibration
 from aggcal.calibration.anchors import Gain
 from aggcal.calibration.claims import Condition, Guarantee

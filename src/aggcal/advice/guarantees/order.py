@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggcal._core.text import in_words, ordinal
+from aggcal.aggregation.claims import Claims
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty import Claims
-from aggcal.aggregation.uncertainty.components import n_components
+from aggcal.aggregation.groups import n_components
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
 from aggcal.registry import BOOTSTRAP

@@ -20,7 +20,7 @@ from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.protocols import Curved
+from aggcal.aggregation.protocols import Likelihood
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
@@ -225,7 +225,7 @@ class Refits:
         scores, known = self.consensus.scores, self.consensus.quantifier
         own: object = known.aggregator if isinstance(known, Quantify) else None
         part = self.judgments.of_rows(kept)
-        assert isinstance(own, Curved)  # noqa: S101  # who calls knows
+        assert isinstance(own, Likelihood)  # noqa: S101  # who calls knows
         again = own.refit(part, self.consensus, self.consensus)
         there = aligned(again.scores, again.item_ids, self.consensus.item_ids)
         there = np.where(np.isnan(there), 0.0, there)

@@ -16,7 +16,7 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
-from aggcal.aggregation.uncertainty.row_forces import RowForces
+from aggcal.aggregation.protocols import RowForces
 from aggcal.models.rows import laplacian
 
 MOST_ITEMS = 1000
@@ -55,9 +55,9 @@ class OneStep:
     def joint(self) -> bool:
         """Whether all items move together."""
         forces, n = self.forces, self.forces.n_items
-        rows = np.bincount(forces.owner, minlength=forces.n_annotators)
+        rows = np.bincount(forces.rows.owner, minlength=forces.rows.n_annotators)
         work = float(np.sum(np.minimum(2.0 * rows, n) ** 3))
-        small = n <= MOST_ITEMS and forces.n_annotators <= _MOST_ANNOTATORS
+        small = n <= MOST_ITEMS and forces.rows.n_annotators <= _MOST_ANNOTATORS
         return small and work <= _MOST_WORK
 
     def without_annotators(self) -> Shifts:
@@ -66,9 +66,9 @@ class OneStep:
             return self._each_on_its_own()
         forces = self.forces
         inverse = definite_inverse(forces.curvature())
-        starts = np.searchsorted(forces.owner, np.arange(forces.n_annotators + 1))
-        found = np.empty((forces.n_annotators, forces.n_items))
-        for u in counted(range(forces.n_annotators), "leaving out each annotator"):
+        starts = np.searchsorted(forces.rows.owner, np.arange(forces.rows.n_annotators + 1))
+        found = np.empty((forces.rows.n_annotators, forces.n_items))
+        for u in counted(range(forces.rows.n_annotators), "leaving out each annotator"):
             rows = slice(int(starts[u]), int(starts[u + 1]))
             found[u] = _moved(inverse, forces, rows)
         return Shifts.of_all(matched(found, self.scores))
@@ -76,8 +76,8 @@ class OneStep:
     def _each_on_its_own(self) -> Shifts:
         """Move each item as if the others stood still."""
         forces, n = self.forces, self.forces.n_items
-        owner = forces.owner.astype(np.int64) * n
-        keys = np.concatenate([owner + forces.above, owner + forces.below])
+        owner = forces.rows.owner.astype(np.int64) * n
+        keys = np.concatenate([owner + forces.rows.left, owner + forces.rows.right])
         where, position = np.unique(keys, return_inverse=True)
         pulled = np.bincount(position, np.concatenate([forces.pull, -forces.pull]))
         curve = np.maximum(forces.curve, 0.0)
@@ -85,7 +85,7 @@ class OneStep:
         who, item = np.divmod(where, n)
         stiff = forces.stiffness()[item]
         shift = -pulled / np.maximum(stiff - curved, _LEAST * stiff)
-        return Shifts(who, item, shift, forces.n_annotators, n)
+        return Shifts(who, item, shift, forces.rows.n_annotators, n)
 
     def without_items(self) -> FloatArray:
         """Return the root mean square by which the others move without each item."""
@@ -121,8 +121,8 @@ class OneStep:
     def _neighbours(self) -> FloatArray:
         """Move the items that one was compared with, each as if the others stood still."""
         forces, n = self.forces, self.forces.n_items
-        one = np.concatenate([forces.above, forces.below]).astype(np.int64)
-        other = np.concatenate([forces.below, forces.above])
+        one = np.concatenate([forces.rows.left, forces.rows.right]).astype(np.int64)
+        other = np.concatenate([forces.rows.right, forces.rows.left])
         where, position = np.unique(one * n + other, return_inverse=True)
         pulled = np.bincount(position, np.concatenate([-forces.pull, forces.pull]))
         curve = np.maximum(forces.curve, 0.0)
@@ -135,7 +135,7 @@ class OneStep:
 
 def _moved(inverse: FloatArray, forces: RowForces, rows: slice) -> FloatArray:
     """Return −(H − A)⁻¹ g for some rows, in the space of the rows or of their items."""
-    above, below = forces.above[rows], forces.below[rows]
+    above, below = forces.rows.left[rows], forces.rows.right[rows]
     pull, curve = forces.pull[rows], np.maximum(forces.curve[rows], 0.0)
     touched, position = np.unique(np.concatenate([above, below]), return_inverse=True)
     t, half = len(touched), len(above)

@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
@@ -90,7 +90,7 @@ class Beliefs:
         """
         known = None
         if consensus.method in PREDICTABLE and consensus.quantifier is not None:
-            known = consensus.quantifier.curvature(consensus)
+            known = consensus.quantifier.covariance(consensus)
         if known is None:
             raise OptionError(
                 f"a consensus by '{consensus.method}' cannot suggest pairs: it cannot predict what "

@@ -23,7 +23,7 @@ from aggcal.aggregation.solve.population import (
     RELIABILITY_RANGE,
     moved,
 )
-from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.aggregation.spreads import centred, next_sd
 from aggcal.models.beliefs import Population
 from aggcal.models.marginal import CLOSE
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD

@@ -11,7 +11,7 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.prior_sd import within
+from aggcal.aggregation.spreads import within
 from aggcal.models.beliefs import Population
 
 RELIABILITY_RANGE = (0.05, 3.0)

@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from aggcal.aggregation.solve.prior_sd import next_sd
+from aggcal.aggregation.spreads import next_sd
 
 
 @pytest.mark.parametrize(("true", "noise", "first"), [(0.3, 3.0, 0.2), (0.0, 4.0, 0.3)])

@@ -25,9 +25,9 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, SingleArray, TextArray, frozen
 from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.components import pairs_within, several
-from aggcal.aggregation.uncertainty.covariance import Covariance
-from aggcal.aggregation.uncertainty.t_distribution import quantile
+from aggcal.aggregation.covariance import Covariance
+from aggcal.aggregation.groups import pairs_within, several
+from aggcal.aggregation.ranks import t_quantile
 
 _DRAWN, _DRAWS = 200, 1500
 """Items whose errors are drawn, and how often: of more, union bounds, which certify 2 to 5% fewer
@@ -145,7 +145,7 @@ def claims_of(
 
     Examples
     --------
-    >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+    >>> from aggcal.aggregation.covariance import DenseCovariance
     >>> found = claims_of(np.array([9.0, 8.0, 0.0]), DenseCovariance(np.eye(3)), 0.95)
     >>> found.low, found.high, found.first, found.inside(2)
     (array([1, 1, 3]), array([2, 2, 3]), array([ True,  True, False]), array([ True,  True, False]))
@@ -181,8 +181,8 @@ def claims_of(
         above = _closed(above)
         usual = _upper_quantile(by_item, error)
     else:
-        above = t > -quantile(error / (n * (n - 1)), degrees_of_freedom)
-        usual = np.full(n, -quantile(error / (n - 1), degrees_of_freedom))
+        above = t > -t_quantile(error / (n * (n - 1)), degrees_of_freedom)
+        usual = np.full(n, -t_quantile(error / (n - 1), degrees_of_freedom))
     resting = int(above.sum())
     if stands is not None:
         above, t = _closed(above & stands), np.where(stands, t, 0.0)
@@ -265,7 +265,7 @@ def _of_many(
     For the first, gaps to the leaders count, which are known better than the ends of intervals.
     """
     n = len(scores)
-    critical_value = -quantile(0.5 * (1.0 - level) / n, degrees_of_freedom)
+    critical_value = -t_quantile(0.5 * (1.0 - level) / n, degrees_of_freedom)
     label = np.zeros(n, dtype=np.int64)
     if component is not None:
         label = np.unique(component, return_inverse=True)[1].reshape(-1)

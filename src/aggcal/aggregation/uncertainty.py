@@ -1,30 +1,59 @@
-"""Standard errors and intervals of a consensus, and what they cover."""
+"""Standard errors and intervals of a consensus, what they cover, and who is reversed by them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, expit
+from scipy.special import betaincinv, expit, ndtri
 
-from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen
 from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
-from aggcal.aggregation.uncertainty.components import apart, several
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.npmle import Npmle
-from aggcal.aggregation.uncertainty.ranks import drawn_scores, rank_intervals, top_shares
-from aggcal.aggregation.uncertainty.robust import Factor, Robust
-from aggcal.aggregation.uncertainty.scale import Scale
-from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
-from aggcal.errors import AggcalWarning, WeaklyJoinedWarning
+from aggcal.aggregation.covariance import MOST_DENSE, Covariance
+from aggcal.aggregation.groups import apart, several
+from aggcal.aggregation.ranks import (
+    Npmle,
+    drawn_scores,
+    rank_intervals,
+    t_probability,
+    t_quantile,
+    top_shares,
+)
+from aggcal.aggregation.robust import Factor, Robust
+from aggcal.errors import (
+    AggcalWarning,
+    DividedWarning,
+    ReversedWarning,
+    WeaklyJoinedWarning,
+    count,
+    some,
+)
 from aggcal.registry import UNCERTAINTIES, limits
 
 _EDGE = 1e-6
 """How near to 0 and 1 the mean of a probability may be, and to 0 the parameters of its law."""
+FEWEST_TO_JUDGE_BY = 3
+"""Annotators: of two who contradict each other, either may be the reversed one."""
+_LEAST_LEVEL = 0.95
+"""Level of the interval that somebody is named by: in 1,160 studies of 12 to 300 honest people and
+close items somebody was named in 4; by intervals of level .5, in 7 of 385."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What the scale of the scores adds to what the curvature says; no order depends on it."""
+
+    variance: float
+    """Of a factor of all scores."""
+    added: FloatArray
+    """To the variance of each score: by that factor, and by what else is uncertain at others."""
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +149,7 @@ class Uncertainty:
 
         Examples
         --------
-        >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+        >>> from aggcal.aggregation.covariance import DenseCovariance
         >>> found = Uncertainty.of("laplace", 0.9, np.zeros(2), DenseCovariance(np.eye(2)))
         >>> found.high.round(3)
         array([1.163, 1.163])
@@ -265,7 +294,7 @@ class Uncertainty:
         gap = self.scores[i] - self.scores[j]
         sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
-        probability = probability_below(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
+        probability = t_probability(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
         if self.npmle is not None:
             variances, sharp = self.covariance.variances, self.npmle.sharp
             shared = 0.5 * (variances[i] + variances[j] - np.square(sd))
@@ -296,4 +325,104 @@ def _between(
 
 
 def _critical_value(level: float, degrees_of_freedom: float) -> float:
-    return quantile(0.5 * (1.0 + level), degrees_of_freedom)
+    return t_quantile(0.5 * (1.0 + level), degrees_of_freedom)
+
+
+def wilson_interval(
+    chosen: FloatArray, number: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's interval of shares; from 0 to 1 where nothing was counted.
+
+    Parameters
+    ----------
+    chosen, number
+        How often something happened, and of how many times.
+    level
+        Level of the two-sided interval.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(np.array([60.0, 0.0]), np.array([100.0, 0.0]))
+    >>> low.round(3), high.round(3)
+    (array([0.502, 0.   ]), array([0.691, 1.   ]))
+    """
+    z2 = float(ndtri(0.5 + 0.5 * level)) ** 2
+    share = chosen / np.maximum(number, 1e-300)
+    whole = number + z2
+    middle = (chosen + 0.5 * z2) / whole
+    half = np.sqrt(z2 * (number * share * (1.0 - share) + 0.25 * z2)) / whole
+    # At the ends rounding would leave a little of nothing.
+    low = np.where(chosen <= 0.0, 0.0, middle - half)
+    return low, np.where(chosen >= number, 1.0, middle + half)
+
+
+def no_majority(annotators: int, warnings: Iterable[AggcalWarning] = ()) -> str:
+    """Say why nobody can be called reversed, where that is so: there is no majority.
+
+    Parameters
+    ----------
+    annotators
+        How many there are.
+    warnings
+        What the fit warned of.
+
+    Examples
+    --------
+    >>> no_majority(2)
+    'of two annotators who contradict each other, either may be the reversed one'
+    >>> no_majority(3)
+    ''
+    """
+    if annotators < FEWEST_TO_JUDGE_BY:
+        return "of two annotators who contradict each other, either may be the reversed one"
+    if any(isinstance(each, DividedWarning) for each in warnings):
+        return "opposing groups leave no single consensus to compare with"
+    return ""
+
+
+def reversed_annotators(
+    ids: TextArray, uncertainty: Uncertainty | None, random_reliability: float
+) -> list[str]:
+    """Return those whose whole interval is below the reliability of random answers.
+
+    Intervals of a lower level are taken as wide as those of 95%: who is named does not depend on
+    the level that somebody wants to see.
+    """
+    low = None if uncertainty is None else uncertainty.reliability_low
+    high = None if uncertainty is None else uncertainty.reliability_high
+    if uncertainty is None or low is None or high is None:
+        return []
+    wider = max(1.0, float(ndtri(0.5 + 0.5 * _LEAST_LEVEL) / ndtri(0.5 + 0.5 * uncertainty.level)))
+    highest = 0.5 * (low + high) + wider * 0.5 * (high - low)
+    return [str(one) for one in ids[highest < random_reliability]]
+
+
+def reversed_warnings(
+    reversed_ids: Sequence[str], annotators: int, random_reliability: float
+) -> tuple[AggcalWarning, ...]:
+    """Name the annotators who answer against the consensus, if there are any.
+
+    Examples
+    --------
+    >>> print(reversed_warnings(["eve"], 12, 0.0)[0].what)
+    1 annotator of 12 answers against the consensus ('eve'): the whole interval of the
+    reliability is below 0, which is random. The fit inverts such answers.
+    """
+    if not reversed_ids:
+        return ()
+    verb = "answers" if len(reversed_ids) == 1 else "answer"
+    title = (
+        f"{count(len(reversed_ids), 'annotator')} of {annotators:,} {verb} against the consensus"
+    )
+    return (
+        ReversedWarning(
+            f"{title} ({some(reversed_ids)}): the whole interval of the reliability is below "
+            f"{random_reliability:g}, which is random. The fit inverts such answers.",
+            "Check the data: they may have read the question the other way round, or belong to a "
+            "group with an order of its own.",
+            title=title,
+            why=f"The whole interval of the reliability is below {random_reliability:g}, which is "
+            f"random ({some(reversed_ids)}). The fit inverts such answers.",
+            annotators=reversed_ids,
+        ),
+    )
