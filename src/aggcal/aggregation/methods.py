@@ -56,7 +56,6 @@ from aggcal.aggregation.terms import (
     check_terms,
     chosen_terms,
     further_in_any_case,
-    left_out,
 )
 from aggcal.aggregation.with_terms import (
     QuantifyTerms,
@@ -143,7 +142,7 @@ class LikelihoodMethod:
             return self._integrated(judgments, begin, warned, began, on_iteration, trusted=trusted)
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
         prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
-        said = [*warned(), *self._left_out(judgments)]
+        said = [*warned()]
         alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
         if alike is not None and not alike.plain:
             sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
@@ -295,11 +294,6 @@ class LikelihoodMethod:
             quantifier=QuantifyTerms(self, effects.judgments, fit, effects=effects),
             effects=effects,
         )
-
-    def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
-        """Say what a device does not fit, though the same options would elsewhere."""
-        asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
-        return left_out(judgments) if asked and self.terms == DEFAULT else []
 
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> ChosenTerms | None:
         """Return the further terms that the judgments need; None where none are looked for."""
