@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import constant
-from aggcal.aggregation.solve.newton import minimise
+from aggcal.aggregation.newton import minimise
 from aggcal.aggregation.laplace import laplace
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
