@@ -43,7 +43,6 @@ from aggcal.aggregation.start import (
     many_against,
     no_prior_warnings,
     not_converged,
-    refuse_auto,
     start_scores,
     typical_reliability,
 )
@@ -115,7 +114,7 @@ class LikelihoodMethod:
         on_iteration: Progress | None = None,
     ) -> Consensus:
         """Fit the model, and warn of what the data do not determine."""
-        integrates = self._integrates(judgments) if self.heterogeneous else None
+        integrates = self._integrates if self.heterogeneous else None
         check_terms(self.terms, judgments, integrates=integrates)
         return self._fitted(judgments, start, on_iteration)
 
@@ -138,17 +137,16 @@ class LikelihoodMethod:
         self._check(judgments)
         warned = list if trusted else _warned(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
-        if self._integrates(judgments):
+        if self._integrates:
             return self._integrated(judgments, begin, warned, began, on_iteration, trusted=trusted)
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
         prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
         said = [*warned()]
         alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
         if alike is not None and not alike.plain:
-            sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
-            known = isinstance(self.prior, Prior)
+            sd, known = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
             effects = fit_alike(
-                here, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
+                judgments, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
             )
             return self._with_terms(effects, said, began)
         said += self._doubts(judgments, modes, mode)
@@ -188,8 +186,6 @@ class LikelihoodMethod:
         """Refuse what cannot be fitted to these judgments."""
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and not judgments.integrates:
-            refuse_auto(self.name)
 
     @abstractmethod
     def _mode(
@@ -299,9 +295,10 @@ class LikelihoodMethod:
         """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
-        asked = self.terms, judgments.local or judgments
         return self.fixed or (
-            chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
+            chosen_terms(self.terms, judgments, scores)
+            if self.heterogeneous
+            else alike_terms(self.terms, judgments)
         )
 
     def _goes_on(self, judgments: AnyJudgments) -> bool:
@@ -310,12 +307,12 @@ class LikelihoodMethod:
             return False
         if self.fixed is not None:
             return not self.fixed.plain
-        return further_in_any_case(self.terms, judgments.local or judgments)
+        return further_in_any_case(self.terms, judgments)
 
-    def _integrates(self, judgments: AnyJudgments) -> bool:
-        """Whether parameters are integrated out: not on a device, and not without a prior."""
-        integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and judgments.integrates
+    @property
+    def _integrates(self) -> bool:
+        """Whether parameters are integrated out: not without a prior."""
+        return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
 
 
 def _prior_of(fit: Fit) -> Prior:
@@ -358,7 +355,7 @@ class HRA(LikelihoodMethod):
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
-        the typical annotator has reliability 1. A graphics card always fits the mode.
+        the typical annotator has reliability 1.
     terms
         What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
         categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a
@@ -629,7 +626,7 @@ class CrowdBT(LikelihoodMethod):
         Seed for all random numbers.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
-        standard normal prior on the scores. A graphics card always fits the mode.
+        standard normal prior on the scores.
 
     Examples
     --------
