@@ -17,7 +17,6 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
-from aggcal._core.triangles import mirrored
 
 _FORCING = 0.3  # how well a step is solved for far away: less solves what the next step undoes
 _QUADRATIC = 3.0  # and near the optimum, per unit of gradient: looser steps are cheaper, and more
@@ -265,7 +264,8 @@ def inverse_of_factor(factor: FloatArray) -> FloatArray:
            [-0.5,  1. ]])
     """
     # What LAPACK has by columns NumPy reads by rows: the upper triangle is a lower one.
-    return mirrored(dpotri(factor, lower=False, overwrite_c=True)[0].T)
+    lower = np.tril(dpotri(factor, lower=False, overwrite_c=True)[0].T)
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 33  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 34  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -34,42 +34,13 @@ def library() -> ctypes.CDLL | None:
     except (OSError, AttributeError):  # built for another machine, or from another source
         return None
     kernels = _widest(kernels)
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_evaluate.restype = number
-    kernels.aggcal_evaluate.argtypes = [
-        ctypes.c_int, count, count, *([array] * 7), number, number, *([array] * 6)
-    ]  # fmt: skip
-    kernels.aggcal_product.restype = None
-    kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
-    kernels.aggcal_diagonal.restype = None
-    kernels.aggcal_diagonal.argtypes = [count, count, *([array] * 8)]
-    kernels.aggcal_tile.restype = None
-    kernels.aggcal_tile.argtypes = [count, *([array] * 3), ctypes.c_int, count, *([array] * 4)]
+    count, array = ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_components.restype = None
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
-    kernels.aggcal_integrate.restype = number
-    kernels.aggcal_integrate.argtypes = [
-        ctypes.c_int, count, count, count, *([array] * 8), number, number, ctypes.c_int,
-        *([array] * 10)
-    ]  # fmt: skip
-    kernels.aggcal_integrated_product.restype = None
-    kernels.aggcal_integrated_product.argtypes = [count, count, count, *([array] * 8)]
-    kernels.aggcal_pull_covariance.restype = None
-    kernels.aggcal_pull_covariance.argtypes = [
-        *([count] * 4), *([array] * 5), ctypes.c_int, *([array] * 4)
-    ]  # fmt: skip
-    kernels.aggcal_row_sd.restype = None
-    kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
-    kernels.aggcal_pull_forms.restype = None
-    kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
-    _declare_blocks(kernels)
     _declare_codes(kernels)
     _declare_isotonic(kernels)
-    _declare_general(kernels)
     _declare_reading(kernels)
     _declare_checks(kernels)
-    _declare_layout(kernels)
-    _declare_borders(kernels)
     _declare_written(kernels)
     _declare_updates(kernels)
     return kernels
@@ -91,18 +62,6 @@ def _loaded(path: Path) -> ctypes.CDLL:
     if found.aggcal_version() != _VERSION:
         raise OSError(f"{path.name} is of another version")
     return found
-
-
-def _declare_blocks(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that work on several vectors at once."""
-    count, array = ctypes.c_int64, ctypes.c_void_p
-    for name, arrays in (("products", 8), ("borders", 6)):
-        kernel = getattr(kernels, f"aggcal_{name}")
-        kernel.restype, kernel.argtypes = None, [count, count, *([array] * arrays)]
-    for kernel in (kernels.aggcal_information, kernels.aggcal_information_exact):
-        kernel.restype, kernel.argtypes = None, [count, count, *([array] * 9)]
-    kernels.aggcal_probes.restype = None
-    kernels.aggcal_probes.argtypes = [count, count, *([array] * 7), ctypes.c_uint64, array]
 
 
 def _declare_codes(kernels: ctypes.CDLL) -> None:
@@ -135,31 +94,6 @@ def _declare_isotonic(kernels: ctypes.CDLL) -> None:
         kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
 
 
-def _declare_layout(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that lay judgments out as rows."""
-    count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
-    kernels.aggcal_wins.restype = count
-    kernels.aggcal_wins.argtypes = [array, count, count, *([array] * 4)]
-    kernels.aggcal_questions.restype = count
-    kernels.aggcal_questions.argtypes = [array, count, count, whole, whole, *([array] * 7)]
-
-
-def _declare_borders(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that sum over pairs of items."""
-    count, array = ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_border_laplacian.restype = None
-    kernels.aggcal_border_laplacian.argtypes = [count, count, *([array] * 4)]
-    kernels.aggcal_border_columns.restype = count
-    kernels.aggcal_border_columns.argtypes = [count, count, *([array] * 9)]
-    kernels.aggcal_border_square.restype = None
-    kernels.aggcal_border_square.argtypes = [*([count] * 4), *([array] * 6)]
-    kernels.aggcal_border_forms.restype = None
-    kernels.aggcal_border_forms.argtypes = [*([count] * 6), *([array] * 6)]
-    kernels.aggcal_packed_square.restype = None
-    kernels.aggcal_packed_square.argtypes = [*([count] * 5), *([array] * 6)]
-    kernels.aggcal_mirror.restype, kernels.aggcal_mirror.argtypes = None, [count, array]
-
-
 def _declare_written(kernels: ctypes.CDLL) -> None:
     """Say what the kernel takes that writes numbers as text."""
     count, array = ctypes.c_int64, ctypes.c_void_p
@@ -185,28 +119,6 @@ def _declare_updates(kernels: ctypes.CDLL) -> None:
             count, *([array] * 4), ctypes.c_int, number, count, count, array, count, count, count,
             *([array] * 7), number, *([array] * 5)
         ]  # fmt: skip
-
-
-def _declare_general(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels of the general model take."""
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_general_integrate.restype = number
-    kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array, array]
-    kernels.aggcal_general_gaps.restype = None
-    kernels.aggcal_general_gaps.argtypes = [count, count, count, *([array] * 4)]
-    kernels.aggcal_general_row_sds.restype = None
-    kernels.aggcal_general_row_sds.argtypes = [
-        count, count, count, *([array] * 3), number, array
-    ]  # fmt: skip
-    for name, arrays in (("gather", 2), ("product", 2)):
-        kernel = getattr(kernels, f"aggcal_general_{name}")
-        kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
-    for name, numbers, arrays in (("borders", 3, 2), ("forms", 5, 8)):
-        kernel = getattr(kernels, f"aggcal_general_{name}")
-        kernel.restype, kernel.argtypes = None, [array, *([count] * numbers), *([array] * arrays)]
-    for name, numbers, arrays in (("packed", 6, 9), ("roots", 4, 8)):
-        kernel = getattr(kernels, f"aggcal_general_{name}")
-        kernel.restype, kernel.argtypes = count, [array, *([count] * numbers), *([array] * arrays)]
 
 
 def _declare_checks(kernels: ctypes.CDLL) -> None:
