@@ -7,8 +7,8 @@
 //
 // Loops over rows vectorise where they read local pointers that are __restrict, not members of a
 // struct, and call nothing that is not inlined: four times slower otherwise. To look at it:
-//     g++ -std=c++17 -O3 -fno-math-errno -fno-trapping-math -fopenmp-simd -march=x86-64-v4 \
-//         -fopt-info-vec-optimized -c stage1.cpp
+//     g++ -std=c++17 -O3 -fno-math-errno -fno-trapping-math -fopenmp-simd -march=x86-64-v4
+//     -fopt-info-vec-optimized -c stage1.cpp
 // names the loop of `law_terms` for every law but those of the error function and of Laplace.
 #include <algorithm>
 #include <atomic>
