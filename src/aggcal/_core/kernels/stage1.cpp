@@ -895,12 +895,6 @@ extern "C" double stage1_maximise(
     }
 }
 
-// out[r] = the sum of x[columns] times factors.
-extern "C" void stage1_gather(int64_t n, const void *channel, const double *x, double *out) {
-    const Channel *of = static_cast<const Channel *>(channel);
-    for (int64_t r = 0; r < n; r++) out[r] = of->gather(r, x);
-}
-
 #define RESPONSES                                                                               \
     int64_t threads, int64_t m, int64_t nodes, const int64_t *starts, const int64_t *blocks,    \
         int64_t channels, const void *channel, const float *const *pulls,                       \
