@@ -1,6 +1,6 @@
 """What a wheel gets besides the sources: kernels, a manual page, the tables of one real dataset.
 
-The kernels are compiled if there is a C compiler to do it with. Without one the package is complete
+The kernels are compiled if there are compilers of C and C++. Without them the package is complete
 all the same: NumPy then computes the same sums, slower.
 """
 

@@ -22,9 +22,9 @@ from aggcal.aggregation.families import (
     Mixture,
     Wins,
 )
+from aggcal.aggregation.links import link
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers, Block, Channel, Rows
 from aggcal.aggregation.tape import Mean
-from aggcal.aggregation.links import link
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no compiled kernels")
 
@@ -134,7 +134,7 @@ def same(
     root = rng.normal(size=(twin.size, twin.size))
     for name in family.channels:
         close(tape.force[name], twin.force[name], 20 * tolerance)
-        live = rows.per_row(1.0 * likely).T
+        live = np.repeat(likely, rows.sizes, axis=0).T
         close(tape.pulls[name] * live, twin.pulls[name] * live, 20 * tolerance)
     assert set(tape.curve) == set(twin.curve)
     for pair, curve in twin.curve.items():

@@ -306,8 +306,9 @@ class NativeAnnotators(Annotators):
         reliabilities: FloatArray | None = None,
     ) -> Tape:
         """Everybody has γ = 1 (or a known one) and nothing of their own."""
-        law = _law(self.family)
-        if law is None or self.family.names or not isinstance(self.family.law, Wins):
+        family, law = self.family, _law(self.family)
+        wins = isinstance(family, Advantage) and isinstance(family.law, Wins) and not family.names
+        if law is None or not wins:
             return super().alike(unknowns, grades, reliabilities)
         # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
         # the same, rows may be cut anywhere.
@@ -349,9 +350,10 @@ class NativeAnnotators(Annotators):
         rows, names, prior, law = self.rows, self.family.names, point.prior, _law(self.family)
         if law is None:
             return super().integrated(point)
-        normal = isinstance(prior, Normal)
-        means = _doubles(prior.means) if normal else np.array([prior.a, prior.b])
-        sds = _doubles(prior.sds) if normal else np.array(self.bounds)
+        if isinstance(prior, Normal):
+            of_prior = _doubles(prior.means), _doubles(prior.sds)
+        else:
+            of_prior = np.array([prior.a, prior.b]), np.array(self.bounds)
         points, point_weights = self.rule
         share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
         halves, each = 1 if share is None else 2, len(points)
@@ -374,7 +376,7 @@ class NativeAnnotators(Annotators):
             0 if point.covariance.ndim == 1 else len(point.covariance),
             float(point.largest_gap_sd), *self._answers, *law,
             np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
-            p, halves, _doubles(points), np.log(point_weights), each, means, sds, log_shares,
+            p, halves, _doubles(points), np.log(point_weights), each, *of_prior, log_shares,
             upright, float(point.close), int(floats), self._starts, nodes, weights,
             [pulls.get(name) for name in _CHANNELS], [curve.get(pair) for pair in _PAIRS],
         )  # fmt: skip
