@@ -23,11 +23,8 @@ from one_core import on_one_core_each
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.aggregation.camps import Camps
-from aggcal.aggregation.general.by_camp import fit_by_camp
-from aggcal.aggregation.general.camps import Decision, find_camps
-from aggcal.aggregation.general.fit import fit_general
-from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.camps import Camps, find_camps, fit_by_camp
+from aggcal.aggregation.empirical import Problem, fit
 
 KINDS = ("clean", "own", "axis", "two", "three", "quarter", "weak")
 ITEMS = (4, 6, 10, 20, 40)
@@ -155,23 +152,25 @@ def held(camps: Camps, judgments: aggcal.Judgments, truth: Truth) -> Held:
 
 def decided(
     kind: str, number: int, seed: int, items: tuple[int, ...] = ITEMS
-) -> tuple[Study, Decision, float, Held]:
+) -> tuple[Study, Camps, float, Held]:
     """Draw a study; return the decision, the mean square z of an axis, and what covers."""
     random = np.random.default_rng([seed, KINDS.index(kind), number])
     study = shape(random, items)
     judgments, truth = drawn(kind, random, study)
     terms = aggcal.Terms(ties="davidson", position="on", bridge="axis")
     effects = aggcal.aggregate(judgments, terms=terms, warn=False).effects
-    if not isinstance(effects, GeneralEffects) or effects.axis is None:
+    if effects is None or effects.axis is None:
         raise TypeError("an axis was asked for")
     far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
-    found, cover = find_camps(effects.problem, effects.fit), Held()
-    if found.number and truth.camp.any():
+    camps, cover = find_camps(effects.fit.problem.model.rows, effects.fit), Held()
+    if len(camps.scores) and truth.camp.any():
         # As `aggregate` does it with --bridge camps, without deciding a second time.
-        chosen, state = replace(effects.chosen, bridge=False), effects.fit.state
-        by_camp = fit_by_camp(judgments, chosen, found, state, fit_general)
-        cover = held(by_camp.described(found.told), judgments, truth)
-    return study, found.told, far, cover
+        chosen = replace(effects.chosen, bridge=False)
+        by_camp = fit_by_camp(
+            judgments, chosen, camps, effects.fit, lambda *model: fit(Problem(model[0]), model[1])
+        )
+        cover = held(by_camp.described(camps), judgments, truth)
+    return study, camps, far, cover
 
 
 def tell_coverage(found: list[Held]) -> None:

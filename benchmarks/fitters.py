@@ -172,25 +172,23 @@ def main(name: str, data: str, warmup: str, result: str, repeats: int) -> None:
 def count_bytes(swept: list[float]) -> None:
     """Add up in ``swept`` the bytes of rows that each of aggcal's sweeps has to read and write.
 
-    Two ids and, where there is one, a weight are read; the curvature weights are written by an
-    evaluation and read by a product. What is gathered from the scores is not counted.
+    Two ids are read; an evaluation also reads what was answered, and writes what a product reads.
+    What is gathered from the scores is not counted.
     """
-    from aggcal.models.compiled import CompiledThurstone as Compiled
+    from aggcal.aggregation.native import NativeAnnotators, NativeTape
 
-    evaluate, product = Compiled.evaluate, Compiled.product
+    evaluate, product = NativeAnnotators._at_modes, NativeTape.product  # noqa: SLF001
 
-    def row_bytes(self: Any) -> int:
-        return 16 if self.heterogeneous else 12
-
-    def evaluate_(self: Any, scores: Any) -> Any:
-        swept[0] += len(self.rows) * (row_bytes(self) + 8 * (self._weight is not None))
-        return evaluate(self, scores)
+    def evaluate_(self: Any, rows: Any, *rest: Any) -> Any:
+        swept[0] += len(rows) * 48
+        return evaluate(self, rows, *rest)
 
     def product_(self: Any, vector: Any) -> Any:
-        swept[0] += len(self.rows) * row_bytes(self)
+        swept[0] += len(self.rows) * 16
         return product(self, vector)
 
-    Compiled.evaluate, Compiled.product = evaluate_, product_  # type: ignore[method-assign]
+    NativeAnnotators._at_modes = evaluate_  # type: ignore[method-assign,assignment]  # noqa: SLF001
+    NativeTape.product = product_  # type: ignore[method-assign]
 
 
 def peak_gigabytes() -> float:

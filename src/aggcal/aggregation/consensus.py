@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.protocols import Quantifier
+from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import (
@@ -29,9 +29,11 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.models.priors import Prior
 from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
+
+if TYPE_CHECKING:
+    from aggcal.aggregation.estimate import Quantify
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -78,7 +80,7 @@ class Consensus:
     backend: str | None = None
     random_reliability: float = 0.0
     """The reliability of random answers; below it, answers are reversed."""
-    quantifier: Quantifier | None = field(default=None, repr=False)
+    quantifier: Quantify | None = field(default=None, repr=False)
     stated: Uncertainty | None = field(default=None, repr=False)
     """The uncertainty that was asked for; see `uncertainty`."""
     effects: Effects | None = field(default=None, repr=False)
@@ -267,7 +269,7 @@ class Consensus:
         """
         return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
 
-    def _known_fit(self, otherwise: str) -> Quantifier:
+    def _known_fit(self, otherwise: str) -> Quantify:
         if self.quantifier is None:
             raise OptionError(f"method '{self.method}' {otherwise}.")
         return self.quantifier

@@ -49,9 +49,6 @@ _NAMED = 5
 """Pairs named at most."""
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out."""
-_ENOUGH = 30
-"""Rows for each item that are looked at first: of pairs drawn at random, half of them show that
-there are no groups. More take longer, fewer are more often in vain."""
 MOST_GROUPS = 40
 """Groups looked for at most: more take longer, and few studies have so many."""
 CLEAR = 1.5
@@ -349,13 +346,10 @@ def spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
     else:
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        # Fewer comparisons join items less evenly: where some show no groups, all have none.
-        some_rows = len(judgments.count) // (_ENOUGH * judgments.n_items)
-        for step in (some_rows, 1) if some_rows > 1 else (1,):
-            left, right, weight, degree = comparison_pairs(judgments, own, step)
-            graph = adjacency(left, right, weight, n)
-            if degree.all() and evenly_joined(graph, degree):
-                return even
+        left, right, weight, degree = comparison_pairs(judgments, own)
+        graph = adjacency(left, right, weight, n)
+        if evenly_joined(graph, degree):
+            return even
         start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
         try:
             values, vectors = eigsh(graph, number, which="LA", v0=start, tol=1e-4)
@@ -367,17 +361,17 @@ def spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
 
 
 def comparison_pairs(
-    judgments: Judgments, own: IntArray, step: int = 1
+    judgments: Judgments, own: IntArray
 ) -> tuple[CodeArray, CodeArray, FloatArray, FloatArray]:
-    """Return the pairs of a component, in every so manieth row, by how often they were compared.
+    """Return the pairs of a component, by how often they were compared.
 
     That is divided by the root of how often either item was compared, which comes last.
     """
     n, where = len(own), np.full(judgments.n_items, -1, dtype=np.int32)
     where[own] = np.arange(n, dtype=np.int32)
-    left, right = where[judgments.left[::step]], where[judgments.right[::step]]
+    left, right = where[judgments.left], where[judgments.right]
     mine = left >= 0
-    left, right, times = left[mine], right[mine], judgments.count[::step][mine]
+    left, right, times = left[mine], right[mine], judgments.count[mine]
     degree = sums(left, times, n) + sums(right, times, n)
     root = np.sqrt(degree)
     return left, right, times / (root[left] * root[right]), degree
@@ -426,24 +420,15 @@ def evenly_joined(graph: Any, degree: FloatArray) -> bool:
         above = np.ones(MOST_GROUPS + 1)
         above[1 : step + 2] = np.minimum(1.0 - values[::-1][:MOST_GROUPS], 1.0)
         limit, second = 1.0 - float(np.max(above[2:] / wider)), float(values[-1])
-        residual = size * np.abs(vectors[-1, ::-1])
         if second < limit:
             margin = (limit - second) / (limit - float(values[0]))
             missed = _FROM_RANDOM * sqrt(n) * exp(-sqrt(margin) * (2 * step + 1))
-            if missed <= _MISSED or residual[0] <= _NEAR * second:
+            residual = size * abs(float(vectors[-1, -1]))
+            if missed <= _MISSED or residual <= _NEAR * second:
                 return True
-        elif _has_gap(above, residual):
-            return False
         if size <= _TINY:
             return second < limit
     return False
-
-
-def _has_gap(values: FloatArray, residual: FloatArray) -> bool:
-    """Return whether there is a clear gap already between eigenvalues that have settled."""
-    settled = int(np.argmin(np.append(residual <= _NEAR, False)))
-    k = np.arange(2, min(settled, len(values) - 1) + 1)
-    return bool((values[k] > CLEAR * (k / (k - 1)) ** 2 * np.maximum(values[k - 1], 1e-12)).any())
 
 
 # Pairs that were chosen by a level that was known beforehand --------------------------------------

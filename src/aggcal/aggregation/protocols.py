@@ -1,26 +1,21 @@
-"""What Stage 1 asks of others: of an aggregator, and of what knows how sure a consensus is."""
+"""What Stage 1 asks of an aggregator, and what each judgment does to its scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.covariance import Covariance
 from aggcal.aggregation.families import Family
 from aggcal.aggregation.rows import Rows
-from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.data.scores import Scores
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
-    from aggcal.aggregation.posterior import FitCovariance
 
 
 @runtime_checkable
@@ -67,55 +62,6 @@ class Likelihood(Protocol):
 
     def refit(self, judgments: AnyJudgments, start: Any, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
-        ...
-
-
-class Quantifier(Protocol):
-    """Works out how far a consensus can be trusted."""
-
-    @property
-    def quick(self) -> bool:
-        """Whether that needs no refits."""
-        ...
-
-    def __call__(
-        self,
-        consensus: Consensus,
-        kind: str,
-        /,
-        *,
-        level: float,
-        draws: int,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Uncertainty:
-        """Return the uncertainty of a kind at a level."""
-        ...
-
-    def covariance(self, consensus: Consensus, /) -> FitCovariance | None:
-        """Return the covariance at the optimum; None where the fit does not know its curvature."""
-        ...
-
-    def standing(self, consensus: Consensus, /) -> BoolArray | None:
-        """Return which gaps stay clear without each single annotator; None if not looked at."""
-        ...
-
-    def unshrunk(
-        self, consensus: Consensus, known: Uncertainty, /
-    ) -> tuple[FloatArray, Covariance, float]:
-        """Return scores that hardly any prior pulled, their covariance, its degrees of freedom."""
-        ...
-
-    def place(self, consensus: Consensus, judgments: AnyJudgments, /) -> Scores:
-        """Place items that were judged later."""
-        ...
-
-    def probabilities(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
-        """Return the probability that each row's annotator prefers its left item."""
-        ...
-
-    def outcomes(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row."""
         ...
 
 

@@ -55,7 +55,7 @@ def test_contexts_and_their_ties() -> None:
     terms = SimulatedTerms(ties="davidson", contexts=12, context_sd=0.6, tie_context_sd=0.5)
     made = simulate(items=8, annotators=15, judgments=5000, terms=terms, seed=2)
     _, effects = fitted(made, Terms(position="off"), context="context")
-    sds = effects.fit.state.block_sds
+    sds = effects.fit.state.sds
     assert sds["context"] == pytest.approx(0.6, rel=0.3)
     assert sds["tie context"] == pytest.approx(0.5, rel=0.5)
 

@@ -1,15 +1,14 @@
-"""What ties and position cost: fits of the general model beside plain hra-g.
+"""What ties and position cost: fits with these terms beside plain hra-g.
 
-    python benchmarks/general_speed.py [--zipf] [JUDGMENTS ...]
+    python benchmarks/terms_speed.py [--zipf] [JUDGMENTS ...]
 
 Simulates studies of 1,000 items with ties, position effects and a few reversed annotators, each of
 whom gives 100 judgments; with --zipf, of 10,000 items and annotators active by Zipf's law, the most
-active of whom gives a 27th of all judgments, as in whole.py. Fits plain hra-g (ties as halves) and
-the general model (reliability, position and readiness of each annotator) in one run: `aggregate` as
-a whole with the terms on, the general fit from the plain one, and from the rough optimum that the
-plain fit begins with. Times are seconds of all processors, the least of three runs, or one beyond a
-million judgments: other work on the machine matters less to them than to the clock. Prints a table;
-with several sizes also into benchmarks/results/.
+active of whom gives a 27th of all judgments, as in whole.py. Fits plain hra-g (ties as halves), and
+by `aggregate` reliability, position and readiness of each annotator, in one run. Times are seconds
+of all processors, the least of three runs, or one beyond a million judgments: other work on the
+machine matters less to them than to the clock. Prints a table; with several sizes also into
+benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -25,27 +24,16 @@ from typing import Any
 import numpy as np
 
 import aggcal
-from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.fit import GeneralFit, fit_general
-from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.methods import HRA
-from aggcal.aggregation.solve.fit import rough_start
-from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
-from aggcal.models.general.design import SCORES, design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
 from aggcal.aggregation.terms import PLAIN
-from aggcal.models.links import link
-from aggcal.models.rows import rows_of
 
-_RESULTS = Path(__file__).with_name("results") / "general-speed.md"
+_RESULTS = Path(__file__).with_name("results") / "terms-speed.md"
 _MILLION = 1_000_000
 _ITEMS, _EACH = 1_000, 100
 _REVERSED, _REPEATS = 0.03, 3
 _ZIPF_ITEMS, _ZIPF = 10_000, 0.8
-_HEAD = """| judgments | hra-g | aggregate with terms | ratio | general fit | from a rough start | \
-apart | peak memory |
-|---|---|---|---|---|---|---|---|"""
+_HEAD = """| judgments | hra-g | aggregate with terms | ratio | peak memory |
+|---|---|---|---|---|"""
 
 
 def study(judgments: int, *, zipf: bool, seed: int = 0) -> aggcal.Judgments:
@@ -82,42 +70,18 @@ def least(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return min(seconds), found
 
 
-def general(
-    judgments: aggcal.Judgments, scores: FloatArray, plain: aggcal.Consensus | None
-) -> GeneralFit:
-    """Fit the general model, from a plain fit or from nothing but first scores."""
-    rows = general_rows(judgments, ties=True, sides=True, keys=False)
-    layout = Layout(rows, design(rows, []), (RELIABILITY, POSITION, READINESS))
-    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64))
-    if plain is None or plain.prior is None or plain.reversed_share is None:
-        return fit_general(problem, problem.first_state(scores, {}))
-    sds = {SCORES: plain.prior.score_sd, RELIABILITY: plain.prior.reliability_sd}
-    start = problem.first_state(scores, sds, reversed_share=plain.reversed_share)
-    return fit_general(problem, start)
-
-
 def measure(judgments: int, *, zipf: bool) -> str:
     """Return a row of the table."""
     data = study(judgments, zipf=zipf)
     repeats = _REPEATS if judgments <= _MILLION else 1
     alone, plain = least(lambda: HRA(terms=PLAIN).fit(data), repeats)
     with_terms, whole = least(lambda: aggcal.aggregate(data, warn=False), repeats)
-    after, first = least(lambda: general(data, plain.scores, plain), repeats)
-
-    def from_rough() -> GeneralFit:
-        rough = rough_start(rows_of(data), link("logistic"), 1.0)
-        return general(data, rough, None)
-
-    anew, second = least(from_rough, repeats)
-    fits = first.convergence, second.convergence, whole.convergence
-    if not all(fit is not None and fit.converged for fit in fits):
+    if not all(fit.convergence is not None and fit.convergence.converged for fit in (plain, whole)):
         raise RuntimeError("a fit has not converged")
-    found = [fit.state.unknowns[: data.n_items] for fit in (first, second)]
-    apart = max(np.abs(scores - whole.scores).max() for scores in found)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
         f"| {judgments:,}{', Zipf' if zipf else ''} | {alone:.2f} s | {with_terms:.2f} s | "
-        f"{with_terms / alone:.2f} | {after:.2f} s | {anew:.2f} s | {apart:.0e} | {memory:.1f} GB |"
+        f"{with_terms / alone:.2f} | {memory:.1f} GB |"
     )
 
 
