@@ -114,6 +114,17 @@ def elementwise(
     return found
 
 
+def on_gpu(array: object) -> bool:
+    """Whether an array is one of CuPy's.
+
+    Examples
+    --------
+    >>> on_gpu(np.ones(1))
+    False
+    """
+    return not isinstance(array, np.ndarray)
+
+
 def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
     """Add up the last axis from each start to the next; each has at least one entry.
 
@@ -122,7 +133,7 @@ def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
     >>> segment_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]))
     array([3., 4.])
     """
-    if isinstance(values, np.ndarray):
+    if not on_gpu(values):
         return np.asarray(np.add.reduceat(values, starts[:-1], axis=-1))
     # A GPU has no such function; sums of all up to each end would lose digits.
     n = len(starts) - 1
@@ -153,7 +164,7 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     >>> sums(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
     array([1., 0., 5., 0.])
     """
-    if not isinstance(index, np.ndarray):  # of a GPU
+    if on_gpu(index):
         return np.bincount(index, values, length)
     total = np.zeros(length)
     if len(index) and values.strides == (0,):
