@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from ctypes import memmove
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -140,8 +140,9 @@ def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
     owner = np.repeat(np.arange(n), np.diff(starts))
     owner = np.asarray(owner, like=values)
     rows = values.reshape(-1, values.shape[-1])
-    added = np.stack([np.bincount(owner, row, n) for row in rows])
-    return added.reshape(*values.shape[:-1], n)
+    added: Any = np.stack([np.bincount(owner, row, n) for row in rows])
+    total: FloatArray = added.reshape(*values.shape[:-1], n)
+    return total
 
 
 def starts_of(code: CodeArray | IntArray, n_codes: int) -> IntArray:
@@ -165,7 +166,7 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     array([1., 0., 5., 0.])
     """
     if on_gpu(index):
-        return np.bincount(index, values, length)
+        return np.asarray(np.bincount(index, values, length), dtype=np.float64, like=index)
     total = np.zeros(length)
     if len(index) and values.strides == (0,):
         _count(index, total)
