@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from aggcal.engines.gpu.engine import GpuEngine, missing
 
 import aggcal
 from aggcal.engines.gpu import columns
-from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.io.quick import carded
 
 by_cudf = pytest.mark.skipif(

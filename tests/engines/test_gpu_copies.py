@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.gpu.engine import missing
 
 from aggcal.engines.gpu import copies
-from aggcal.engines.gpu.engine import missing
 
 
 class Stream:

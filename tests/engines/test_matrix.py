@@ -18,6 +18,7 @@ import pytest
 from aggcal.engines.gpu.engine import GpuEngine
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.sharded.local import LocalEngine
+from aggcal.models.rows import rows_of
 from test_sharded import judged
 
 import aggcal
@@ -28,7 +29,6 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.engines.remote import RemoteJudgments, gathered
 from aggcal.errors import OptionError
-from aggcal.models.rows import rows_of
 from aggcal.registry import METHODS
 
 REFUSED = (

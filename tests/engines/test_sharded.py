@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.gpu.engine import GpuEngine
+from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.sharded.shard import Shard
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.cli import main
 from aggcal.engines.base import FitPoint, Model
-from aggcal.engines.gpu.engine import GpuEngine
-from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.remote import cuts
-from aggcal.engines.sharded.local import LocalEngine
-from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import OptionError
 from aggcal.simulation import simulate
 

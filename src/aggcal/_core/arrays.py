@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from ctypes import memmove
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +114,17 @@ def elementwise(
     return found
 
 
+def on_gpu(array: object) -> bool:
+    """Whether an array is one of CuPy's.
+
+    Examples
+    --------
+    >>> on_gpu(np.ones(1))
+    False
+    """
+    return not isinstance(array, np.ndarray)
+
+
 def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
     """Add up the last axis from each start to the next; each has at least one entry.
 
@@ -122,15 +133,16 @@ def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:
     >>> segment_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]))
     array([3., 4.])
     """
-    if isinstance(values, np.ndarray):
+    if not on_gpu(values):
         return np.asarray(np.add.reduceat(values, starts[:-1], axis=-1))
     # A GPU has no such function; sums of all up to each end would lose digits.
     n = len(starts) - 1
     owner = np.repeat(np.arange(n), np.diff(starts))
     owner = np.asarray(owner, like=values)
     rows = values.reshape(-1, values.shape[-1])
-    added = np.stack([np.bincount(owner, row, n) for row in rows])
-    return added.reshape(*values.shape[:-1], n)
+    added: Any = np.stack([np.bincount(owner, row, n) for row in rows])
+    total: FloatArray = added.reshape(*values.shape[:-1], n)
+    return total
 
 
 def starts_of(code: CodeArray | IntArray, n_codes: int) -> IntArray:
@@ -153,8 +165,8 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     >>> sums(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
     array([1., 0., 5., 0.])
     """
-    if not isinstance(index, np.ndarray):  # of a GPU
-        return np.bincount(index, values, length)
+    if on_gpu(index):
+        return np.asarray(np.bincount(index, values, length), dtype=np.float64, like=index)
     total = np.zeros(length)
     if len(index) and values.strides == (0,):
         _count(index, total)

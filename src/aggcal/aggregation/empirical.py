@@ -103,6 +103,8 @@ _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of unknowns (over the sd of scores) and of standard deviations in an iteration at which
 they have settled: far below their standard errors."""
+_ROUGHLY = 2e-2
+"""The same where another fit goes on from here: a lower number saves that one no iteration."""
 _POLISHED, _POLISHING_STEPS = 1e-7, 30
 """Relative gradient to which the unknowns are then solved for, the standard deviations fixed."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
@@ -625,12 +627,20 @@ def best(
     starts: Sequence[State],
     others: Callable[[Fit], Iterable[State]] = lambda _: (),
     on_iteration: Progress | None = None,
+    *,
+    rough: bool = False,
 ) -> Fit:
     """Fit from several starts, and from others that the best fit suggests; keep the best.
 
     Where a start leads nowhere, it is tried again with smaller scores; and the mirrors of optima
-    that the others led to are tried, as some are only found from there.
+    that the others led to are tried, as some are only found from there. ``rough`` is for a fit that
+    another one goes on from: it ends where it hardly moves, unless there are others to compare.
     """
+    if rough:
+        runs = (_Run(problem, on_iteration, _ROUGHLY).fit(state) for state in starts)
+        first = _lowest([result for result in runs if result is not None])
+        if first.convergence.converged and not [*others(first)]:
+            return first
     fits: list[Fit] = []
 
     def attempt(states: Iterable[State]) -> None:
@@ -674,6 +684,8 @@ class _Run:
 
     problem: Problem
     on_iteration: Progress | None
+    tolerance: float = _TOLERANCE
+    """Change in an iteration at which it has settled."""
     moves: list[float] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
@@ -700,7 +712,7 @@ class _Run:
             if not np.isfinite(move):
                 break
             if len(self.moves) >= _SETTLING:
-                settled = move < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
+                settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
                 settled &= self.lag < _BEHIND
             self._damp(move)
             self.moves.append(move)
@@ -829,22 +841,23 @@ class _Run:
 
     def _polished(self, state: State, *, settled: bool) -> Fit:
         """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
-        problem, norm = self.problem, np.inf
+        problem, norm, rough = self.problem, np.inf, self.tolerance > _TOLERANCE
         for count in range(_POLISHING_STEPS + 1):
             here = problem.at(state, upright=self.upright)
             size = np.abs(problem.force(state, here)) / here.diagonal()
             before, norm = norm, max(float(size.max()), abs(here.excess))
             # A step that leads too far is followed by shorter ones, where much is left.
             worth = 0.5 if norm < _TOLERANCE else 1.5
-            if norm < _POLISHED or not norm <= worth * before or count == _POLISHING_STEPS:
+            done = rough or count == _POLISHING_STEPS
+            if done or norm < _POLISHED or not norm <= worth * before:
                 break
             state = self._newton_step(state, here, _TIGHT)[0]
         objective = problem.objective(state, here)
         record = Convergence(
-            settled and norm < _TOLERANCE,
+            settled and (rough or norm < _TOLERANCE),
             len(self.moves),
             norm,
-            _TOLERANCE,
+            self.tolerance,
             (*self.objectives, objective),
             (*self.moves, norm),
         )

@@ -431,7 +431,13 @@ class HRA(LikelihoodMethod):
 
     # ------------------------------------------------------------- integrated out
     def _without_terms(
-        self, modes: Modes, judgments: AnyJudgments, start: FloatArray | None, *, trusted: bool
+        self,
+        modes: Modes,
+        judgments: AnyJudgments,
+        start: FloatArray | None,
+        *,
+        trusted: bool,
+        rough: bool = False,
     ) -> Fit:
         """Fit items and reliabilities alone, the latter integrated out."""
         sds, default = {}, default_prior(modes.link)
@@ -458,7 +464,7 @@ class HRA(LikelihoodMethod):
 
         begin = modes.rough(precision) if start is None else start
         states = [model.first_state(begin, sds)]
-        return best(Problem(model), states, others, modes.on_iteration)
+        return best(Problem(model), states, others, modes.on_iteration, rough=rough)
 
     def _integrated(
         self,
@@ -471,7 +477,8 @@ class HRA(LikelihoodMethod):
         trusted: bool,
     ) -> Consensus:
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
-        fit = self._without_terms(modes, judgments, start, trusted=trusted)
+        rough = self._goes_on(judgments)
+        fit = self._without_terms(modes, judgments, start, trusted=trusted, rough=rough)
         said = [*warned(), *divided(fit.objective, fit.rival)]
         chosen, share = self._chosen(judgments, fit.scores), fit.state.reversed_share
         if chosen is not None and not chosen.plain:

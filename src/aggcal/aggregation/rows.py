@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,13 +136,10 @@ class Channel:
         return Channel(self.columns[rows], factors, self.size)
 
 
-def sparse_of(array: FloatArray | CodeArray) -> Any:
+def sparse_of(array: object) -> Any:
     """Return what makes sparse matrices of such arrays: SciPy, or CuPy for those of a GPU."""
-    if isinstance(array, np.ndarray):
-        from scipy import sparse
-    else:
-        from cupyx.scipy import sparse
-    return sparse
+    whose = "scipy" if isinstance(array, np.ndarray) else "cupyx.scipy"
+    return import_module(f"{whose}.sparse")
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +181,7 @@ class Rows:
     @property
     def size(self) -> int:
         """Number of unknowns that rows depend on."""
-        return max(block.where.stop for block in self.blocks.values())
+        return max(int(block.where.stop) for block in self.blocks.values())
 
     @cached_property
     def sizes(self) -> IntArray:

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -80,12 +81,15 @@ class Tape:
 
     def _mix(self, responses: FloatArray) -> FloatArray:
         """Multiply responses, annotators by responses, by M."""
+        mixed: FloatArray
         if self.weights is not None:
             mean = (self.weights * responses).sum(axis=1, keepdims=True)
-            mixed: FloatArray = self.weights * (responses - mean)
+            mixed = self.weights * (responses - mean)
             return mixed
-        inner = np.einsum("ukl,ul->uk", self.inverse_root, responses)
-        return np.einsum("ukl,uk->ul", self.inverse_root, inner)
+        assert self.inverse_root is not None  # noqa: S101  # there are responses of either kind
+        inner: FloatArray = np.einsum("ukl,ul->uk", self.inverse_root, responses)
+        mixed = np.einsum("ukl,uk->ul", self.inverse_root, inner)
+        return mixed
 
     def _roots(self) -> Iterator[FloatArray]:
         """Yield tables of coefficients, annotators by responses, whose squares add up to M."""
@@ -129,21 +133,20 @@ class Tape:
         moved = {name: channel.gather(vector) for name, channel in self._channels.items()}
         mixed, total = None, self._zeros(self.size)
         if self._has_responses:
-            responses = sum(
-                self.rows.by_annotator(self.pulls[name] * change).T
-                for name, change in moved.items()
-            )
+            parts = (self.pulls[name] * change for name, change in moved.items())
+            responses = reduce(add, (self.rows.by_annotator(part).T for part in parts))
             for mean in self.means:
                 responses = responses + mean.pulls * vector[mean.index]
             mixed = self._mix(responses)
         by_row = None if mixed is None else self.rows.per_row(mixed).T
         for name, channel in self._channels.items():
-            flow = sum(self._curve(name, other) * change for other, change in moved.items())
+            curves = (self._curve(name, other) * change for other, change in moved.items())
+            flow = reduce(add, curves)
             if by_row is not None:
                 flow = flow - (by_row * self.pulls[name]).sum(axis=0)
             total[: channel.size] += channel.scatter(flow)
         for mean in self.means:
-            missing = float((mixed * mean.pulls).sum())
+            missing = 0.0 if mixed is None else float((mixed * mean.pulls).sum())
             total[mean.index] += mean.curve * vector[mean.index] - missing
         return total
 
