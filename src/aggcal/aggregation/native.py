@@ -310,7 +310,8 @@ class NativeAnnotators(Annotators):
     ) -> Tape:
         """Everybody has γ = 1 (or a known one) and nothing of their own."""
         law = _law(self.family)
-        if law is None or self.family.names or not isinstance(self.family.law, Wins):
+        wins = isinstance(self.family, Advantage) and isinstance(self.family.law, Wins)
+        if law is None or self.family.names or not wins:
             return super().alike(unknowns, grades, reliabilities)
         # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
         # the same, rows may be cut anywhere.
