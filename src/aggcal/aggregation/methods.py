@@ -26,6 +26,7 @@ from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import (
     HONESTY_MARGIN,
     VANISHING,
@@ -36,6 +37,7 @@ from aggcal.aggregation.modes import (
     score_penalty,
 )
 from aggcal.aggregation.newton import Progress
+from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.rows import SCORES
 from aggcal.aggregation.start import (
     Start,
@@ -43,7 +45,6 @@ from aggcal.aggregation.start import (
     many_against,
     no_prior_warnings,
     not_converged,
-    refuse_auto,
     start_scores,
     typical_reliability,
 )
@@ -56,7 +57,6 @@ from aggcal.aggregation.terms import (
     check_terms,
     chosen_terms,
     further_in_any_case,
-    left_out,
 )
 from aggcal.aggregation.with_terms import (
     QuantifyTerms,
@@ -68,8 +68,6 @@ from aggcal.aggregation.with_terms import (
 from aggcal.data.base import AnyJudgments
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
-from aggcal.models.links import link as link_of
-from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
@@ -116,7 +114,7 @@ class LikelihoodMethod:
         on_iteration: Progress | None = None,
     ) -> Consensus:
         """Fit the model, and warn of what the data do not determine."""
-        integrates = self._integrates(judgments) if self.heterogeneous else None
+        integrates = self._integrates if self.heterogeneous else None
         check_terms(self.terms, judgments, integrates=integrates)
         return self._fitted(judgments, start, on_iteration)
 
@@ -139,17 +137,16 @@ class LikelihoodMethod:
         self._check(judgments)
         warned = list if trusted else _warned(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
-        if self._integrates(judgments):
+        if self._integrates:
             return self._integrated(judgments, begin, warned, began, on_iteration, trusted=trusted)
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
         prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
-        said = [*warned(), *self._left_out(judgments)]
+        said = [*warned()]
         alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
         if alike is not None and not alike.plain:
-            sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
-            known = isinstance(self.prior, Prior)
+            sd, known = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
             effects = fit_alike(
-                here, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
+                judgments, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
             )
             return self._with_terms(effects, said, began)
         said += self._doubts(judgments, modes, mode)
@@ -189,8 +186,6 @@ class LikelihoodMethod:
         """Refuse what cannot be fitted to these judgments."""
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and not judgments.integrates:
-            refuse_auto(self.name)
 
     @abstractmethod
     def _mode(
@@ -296,18 +291,14 @@ class LikelihoodMethod:
             effects=effects,
         )
 
-    def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
-        """Say what a device does not fit, though the same options would elsewhere."""
-        asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
-        return left_out(judgments) if asked and self.terms == DEFAULT else []
-
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> ChosenTerms | None:
         """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
-        asked = self.terms, judgments.local or judgments
         return self.fixed or (
-            chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
+            chosen_terms(self.terms, judgments, scores)
+            if self.heterogeneous
+            else alike_terms(self.terms, judgments)
         )
 
     def _goes_on(self, judgments: AnyJudgments) -> bool:
@@ -316,12 +307,12 @@ class LikelihoodMethod:
             return False
         if self.fixed is not None:
             return not self.fixed.plain
-        return further_in_any_case(self.terms, judgments.local or judgments)
+        return further_in_any_case(self.terms, judgments)
 
-    def _integrates(self, judgments: AnyJudgments) -> bool:
-        """Whether parameters are integrated out: not on a device, and not without a prior."""
-        integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and judgments.integrates
+    @property
+    def _integrates(self) -> bool:
+        """Whether parameters are integrated out: not without a prior."""
+        return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
 
 
 def _prior_of(fit: Fit) -> Prior:
@@ -364,7 +355,7 @@ class HRA(LikelihoodMethod):
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
-        the typical annotator has reliability 1. A graphics card always fits the mode.
+        the typical annotator has reliability 1.
     terms
         What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
         categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a
@@ -635,7 +626,7 @@ class CrowdBT(LikelihoodMethod):
         Seed for all random numbers.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
-        standard normal prior on the scores. A graphics card always fits the mode.
+        standard normal prior on the scores.
 
     Examples
     --------
