@@ -49,8 +49,7 @@ def test_no_random_start_finds_a_better_mode(
     random = np.random.default_rng(seed)
     for width in (0.3, 1.0, 3.0) * 2:
         start = width * random.standard_normal(judgments.n_items)
-        other = replace(aggregator, tolerance=1e-6)
-        other = other.refit(judgments, start, consensus)
+        other = replace(aggregator, tolerance=1e-6).refit(judgments, start, consensus)
         assert consensus.objective is not None
         assert other.objective is not None
         assert consensus.objective < other.objective + 1e-3
