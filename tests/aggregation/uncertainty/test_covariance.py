@@ -10,8 +10,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.covariance import DenseCovariance, SolvedCovariance
-from aggcal.aggregation.methods import Estimator
 from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.registry.literals import Estimator
 
 
 def by_model(judgments: aggcal.Judgments, estimator: Estimator) -> Uncertainty | None:

@@ -35,7 +35,14 @@ def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float
     component = np.zeros(len(scores), dtype=np.int64)
     fixed = frozenset({SCORES})
     model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
-    record = Convergence(False, 0, 0.0, 0.0, (), ())
+    record = Convergence(
+        converged=True,
+        iterations=0,
+        gradient_norm=0.0,
+        tolerance=0.0,
+        objectives=(),
+        gradient_norms=(),
+    )
     return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 
@@ -83,6 +90,7 @@ def test_the_inverse_is_the_one_on_both_constraints(precision: float) -> None:
     centre = np.eye(n) - 1.0 / n
     centred = centre @ expected[:n, :n] @ centre
     np.testing.assert_allclose(found.covariance.matrix, centred, atol=1e-7)
+    assert found.reliability_variances is not None
     np.testing.assert_allclose(found.reliability_variances, np.diag(expected)[n:], atol=1e-7)
 
 
