@@ -89,8 +89,8 @@ def fits(size: str, repeat: int, estimator: Any) -> list[float]:
         return called
 
     vars(thurstone)["fit_thurstone"] = watched(vars(thurstone)["fit_thurstone"], bare)
-    for owner in (estimate.Quantify, marginal.QuantifyMarginal):
-        setattr(owner, "_laplace", watched(vars(owner)["_laplace"], alone))  # noqa: B010
+    errors = estimate.Quantify._result  # noqa: SLF001
+    estimate.Quantify._result = watched(errors, alone)  # type: ignore[method-assign]  # noqa: SLF001
     rows = judged(*(int(number) for number in size.split(",")))
     whole, errors = [], []
     for _ in range(repeat + 1):

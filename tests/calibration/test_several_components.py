@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.local import LocalEngine
 
 
 def _rows(sizes: tuple[int, ...], seed: int = 0, each: int = 25) -> list[tuple[str, str, str]]:

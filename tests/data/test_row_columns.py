@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.local import LocalEngine
 from aggcal.errors import OptionError
 
 LABEL = {

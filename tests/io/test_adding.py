@@ -16,7 +16,7 @@ import aggcal
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
-from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.local import LocalEngine
 
 _IDS = st.sampled_from(["a", "b", "10", "9", "c d", "é", "-3"])
 _WEIGHTS = st.sampled_from([1.0, 2.0, 0.25])

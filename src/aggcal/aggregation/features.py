@@ -50,6 +50,8 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.links import link
+from aggcal.aggregation.modes import Evaluation
 from aggcal.aggregation.newton import Convergence, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.start import not_converged
@@ -64,8 +66,6 @@ from aggcal.errors import (
     KernelWarning,
     OptionError,
 )
-from aggcal.models.links import link
-from aggcal.models.objective import Point
 
 Design: TypeAlias = Any
 """A sparse matrix; SciPy's types do not say what its product with an array is."""
@@ -150,7 +150,7 @@ class Posterior:
         # What a gradient would be if every judgment pulled the same way: convergence is relative.
         self._size = np.abs(root).T @ pulled + 1.0
 
-    def evaluate(self, whitened: FloatArray) -> Point:
+    def evaluate(self, whitened: FloatArray) -> Evaluation:
         """Return the value and derivatives at z, and remember the point."""
         self.whitened, self.scores = whitened, self._root @ whitened
         self._gap = self._design @ self.scores
@@ -160,7 +160,7 @@ class Posterior:
         gradient = whitened - self._root.T @ self._score
         design_squares, root_squares = self._squares
         information = design_squares.T @ (self._weight * self._curve)
-        return Point(
+        return Evaluation(
             0.5 * float(whitened @ whitened) - self.log_likelihood,
             gradient,
             # Without its cross terms, which would cost as much as the whole matrix: it only scales.

@@ -27,6 +27,7 @@ from aggcal.aggregation.families import (
     Adjacent,
     Advantage,
     Family,
+    Mixture,
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
@@ -41,6 +42,7 @@ _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
+_MIXTURES = {"logistic": 6, "normal": 7}
 _PIECE = 2048
 """Rows of annotators who are alike that are summed in one go: they stay in the cache."""
 _HELD = 1e-12
@@ -118,22 +120,22 @@ class NativeTape(Tape):
         self,
         rows: Rows,
         value: float,
-        curve: dict[tuple[str, str], SingleArray],
+        curve: dict[tuple[str, str], Any],
         blocks: IntArray,
         pulls: dict[str, SingleArray],
         weights: FloatArray,
         forces: FloatArray | None = None,
     ) -> None:
-        self.rows, self.value, self.curve, self.means = rows, value, curve, []  # type: ignore[assignment]
+        self.rows, self.value, self.curve, self.means = rows, value, curve, []
         self.weights = weights if forces is None else None
         self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
         self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
         self._forces = forces
 
     @cached_property
-    def pulls(self) -> dict[str, FloatArray]:  # type: ignore[override]
+    def pulls(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
-        rows, tables = self.rows, {}
+        rows, tables = self.rows, dict[str, SingleArray]()
         for name, block in self._block_pulls.items():
             table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
             for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
@@ -169,7 +171,7 @@ class NativeTape(Tape):
         tables = starts, self._blocks, len(pulls), channels.table, pulls, self._mixing
         return cores(), m, nodes, *tables, int(self._forces is None)
 
-    def _curves(self) -> list[SingleArray]:
+    def _curves(self) -> list[Any]:
         return [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
 
     def _by_index(self) -> list[Mean]:
@@ -194,10 +196,7 @@ class NativeTape(Tape):
         for mean in self.means:
             gradient[mean.index] = float(mean.force.sum())
             complete[mean.index] = mean.curve
-            square = (self.weights * mean.pulls**2).sum(axis=1)
-            missing[mean.index] = float(
-                (square - (self.weights * mean.pulls).sum(axis=1) ** 2).sum()
-            )
+            missing[mean.index] = float((self._mix(mean.pulls) * mean.pulls).sum())
             if values is not None:
                 pulled[mean.index] = float((values * mean.pulls).sum())
         return gradient, pulled, complete, missing
@@ -207,7 +206,7 @@ class NativeTape(Tape):
         return self._gathered(None)
 
     @property
-    def gradient(self) -> FloatArray:  # type: ignore[override]
+    def gradient(self) -> FloatArray:
         """Of the value."""
         return self._sums[0]
 
@@ -265,10 +264,8 @@ class NativeTape(Tape):
 class NativeAnnotators(Annotators):
     """`Annotators` who are integrated out, and maximised over, by compiled kernels."""
 
-    family: Advantage
-
-    def __init__(self, rows: Rows, family: Advantage) -> None:
-        super().__init__(rows, family)
+    def __init__(self, rows: Rows, family: Family, bounds: tuple[float, float]) -> None:
+        super().__init__(rows, family, bounds)
         self._starts: FloatArray | None = None
         """Where to look for the modes: annotators by halves by parameters."""
 
@@ -352,9 +349,12 @@ class NativeAnnotators(Annotators):
         rows, names, prior, law = self.rows, self.family.names, point.prior, _law(self.family)
         if law is None:
             return super().integrated(point)
-        assert isinstance(prior, Normal)  # noqa: S101  # as the family says
+        normal = isinstance(prior, Normal)
+        means = _doubles(prior.means) if normal else np.array([prior.a, prior.b])
+        sds = _doubles(prior.sds) if normal else np.array(self.bounds)
+        points, point_weights = self.rule
         share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
-        halves, each = 1 if share is None else 2, len(self.rule[1])
+        halves, each = 1 if share is None else 2, len(points)
         if self._starts is None or self._starts.shape[1] != halves:
             signs = (1.0, -1.0)[:halves]
             self._starts = np.stack([prior.first(names, sign) for sign in signs], axis=1)
@@ -374,8 +374,8 @@ class NativeAnnotators(Annotators):
             0 if point.covariance.ndim == 1 else len(point.covariance),
             float(point.largest_gap_sd), *self._answers, *law,
             np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
-            p, halves, _doubles(prior.means), _doubles(prior.sds), log_shares, upright,
-            float(point.close), int(floats), self._starts, nodes, weights,
+            p, halves, _doubles(points), np.log(point_weights), each, means, sds, log_shares,
+            upright, float(point.close), int(floats), self._starts, nodes, weights,
             [pulls.get(name) for name in _CHANNELS], [curve.get(pair) for pair in _PAIRS],
         )  # fmt: skip
         posterior = Posterior(names, nodes, weights, evidence, halves)
@@ -383,7 +383,17 @@ class NativeAnnotators(Annotators):
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:
-    """Return the number of a law, and the weights of ties and further grades; None if unknown."""
+    """Return the number of a law, and the weights of ties and further grades; None if unknown.
+
+    Of a mixture it is the inverse of its width.
+    """
+    if isinstance(family, Mixture):
+        known = family.logit and family.link.name in _MIXTURES
+        return (
+            (_MIXTURES[family.link.name], np.array([1.0 / family.width, 0.0, 0.0]))
+            if known
+            else None
+        )
     if not isinstance(family, Advantage):
         return None
     law = family.law
@@ -415,4 +425,4 @@ def annotators_of(
     here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
     if library() is None or not here or _law(family) is None:
         return Annotators(rows, family, bounds)
-    return NativeAnnotators(rows, family)  # type: ignore[arg-type]  # which `_law` has seen
+    return NativeAnnotators(rows, family, bounds)

@@ -41,12 +41,11 @@ from aggcal.errors import (
     AggcalWarning,
     OptionError,
     PooledCriteriaWarning,
-    TermsLeftOutWarning,
     check_choice,
     did_you_mean,
     some,
 )
-from aggcal.registry import BRIDGES, CONTEXT_USES, DASK, LOCAL, SWITCHES, TIES
+from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
 from aggcal.registry.literals import Bridge, ContextUse, Switch, Ties
 
 _REPEATED = 1.5
@@ -354,15 +353,9 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
         )
     if integrates is not False or terms in (DEFAULT, PLAIN):
         return
-    what = "ties, positions, contexts, control and axes"
-    if not judgments.integrates:
-        raise OptionError(
-            f"{what} are not fitted on the engine '{judgments.engine_name}'; choose the engine "
-            f"'{LOCAL}' or '{DASK}', or leave the terms out."
-        )
     raise OptionError(
-        f"{what} are fitted by the estimator 'marginal' and with a prior only; leave the "
-        "estimator and the prior as they are, or leave the terms out."
+        "ties, positions, contexts, control and axes are fitted by the estimator 'marginal' and "
+        "with a prior only; leave the estimator and the prior as they are, or leave the terms out."
     )
 
 
@@ -407,35 +400,6 @@ class _Explained:
             np.union1d(self.lacking, other.lacking),
             np.maximum(self.largest, other.largest),
         )
-
-
-def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
-    """Say which terms of the default are not fitted where annotators are not integrated out."""
-    if judgments.integrates:
-        return []
-    counts = counts_of(judgments)
-    shares = {
-        "ties (each counts as half a win for either side)": counts.ties > 0,
-        "strengths of answers": counts.largest_grade > 1,
-        "a preference for the left side": judgments.sided,
-        "effects of contexts": counts.contexts > 1,
-        "scores by category": bool(judgments.category_ids),
-    }
-    named = [what for what, there in shares.items() if there]
-    if not named:
-        return []
-    listed = ", ".join(named[:-1]) + " and " + named[-1] if named[1:] else named[0]
-    return [
-        TermsLeftOutWarning(
-            f"The engine '{judgments.engine_name}' does not fit {listed}, as the default does on "
-            "other engines: scores may differ from theirs.",
-            f"Choose the engine '{LOCAL}' or '{DASK}' to have them fitted, or --estimator mode "
-            "to leave them out everywhere.",
-            title=f"Terms that the engine '{judgments.engine_name}' does not fit",
-            why=f"It leaves out {listed}, which the default fits on other engines: scores may "
-            "differ from theirs.",
-        )
-    ]
 
 
 def further_in_any_case(terms: Terms, judgments: AnyJudgments) -> bool:

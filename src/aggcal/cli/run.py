@@ -69,7 +69,7 @@ def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
     asked = {name: how[name] for name in ("method", "prior", "estimator")}
     check_method(**asked, given_features=options.features is not None, terms=terms_from(options))
-    check_engine(**asked, engine=options.engine)
+    check_engine(options.method, options.engine)
     check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator
@@ -87,8 +87,8 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     >>> prior_from(argparse.Namespace(**typed, score_sd=None))
     Prior(score_sd=0.55..., reliability_sd=0.25)
     """
-    from aggcal.models.links import link
-    from aggcal.models.priors import default_prior
+    from aggcal.aggregation.links import link
+    from aggcal.aggregation.priors import default_prior
 
     sds = {row.dest: row.given(options) for row in PRIOR_SDS}
     given = {name: sd for name, sd in sds.items() if sd is not None}

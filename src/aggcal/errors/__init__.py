@@ -38,7 +38,6 @@ The tree::
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
     ├── NoGpuWarning            no GPU to work with: the processor took its place
-    ├── TermsLeftOutWarning     ties or sides that an engine does not fit, though others would
     ├── PluginWarning           what an installed package registers wrongly: left out
     ├── KernelWarning           a kernel that the judgments do not determine
     └── ConvergenceWarning      the optimum was not reached
@@ -374,12 +373,6 @@ class NoGpuWarning(AggcalWarning):
     """There is no GPU to work with, and the processor took its place."""
 
     code = "no-gpu"
-
-
-class TermsLeftOutWarning(AggcalWarning):
-    """An engine does not fit what the default fits elsewhere: ties, sides, contexts, categories."""
-
-    code = "terms-left-out"
 
 
 class PluginWarning(AggcalWarning):

@@ -18,7 +18,7 @@ from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.posterior import FitPosterior, ModeProblem
 from aggcal.aggregation.rows import GAP, SCORES, Rows
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 from aggcal.simulation import simulate
 
 RELIABLE = Advantage((RELIABILITY,), Wins(link("logistic")))
@@ -35,14 +35,7 @@ def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float
     component = np.zeros(len(scores), dtype=np.int64)
     fixed = frozenset({SCORES})
     model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
-    record = Convergence(
-        converged=True,
-        iterations=0,
-        gradient_norm=0.0,
-        tolerance=0.0,
-        objectives=(),
-        gradient_norms=(),
-    )
+    record = Convergence(True, 0, 0.0, 0.0, (), ())  # noqa: FBT003
     return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 

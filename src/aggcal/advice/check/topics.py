@@ -46,7 +46,6 @@ TOPICS = {
     "self-pairs": "self-comparisons",
     "separation": "unbeaten or winless items",
     "side-preferred": "study-wide position bias",
-    "terms-left-out": "terms left out",
     "too-fast": "fast answers",
     "unanswered": "unanswered rows",
     "unclear-agreement": "unclear agreement",

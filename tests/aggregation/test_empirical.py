@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,133 +11,43 @@ from scipy.special import log_expit
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal._core.kernels import library
+from aggcal.aggregation.empirical import Model, Problem
+from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
+from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.spreads import centred, next_sd
 from aggcal.aggregation.start import not_converged
-from aggcal.models.beliefs import Beliefs, Population
-from aggcal.models.links import link
-from aggcal.models.marginal import Integrated
-from aggcal.models.rows import Rows, rows_of
 from aggcal.simulation import simulate
 
-POPULATION = Population(1.0, 0.5, 0.1)
 
-
-def some_rows(*, weighted: bool = False) -> Rows:
-    study = simulate(items=9, annotators=6, judgments=240, reversed_share=0.2, seed=3)
-    columns = dict(study.judgments)
-    if weighted:
-        columns["weight"] = np.random.default_rng(1).uniform(0.3, 2.0, 240)
-    return rows_of(aggcal.read_judgments(columns))
-
-
-def integrated(rows: Rows, name: str = "logistic", sd: float = 0.2) -> tuple[Integrated, Beliefs]:
-    scores = np.linspace(-1.5, 1.5, rows.n_items)
-    means = np.linspace(0.9, 1.2, rows.n_annotators)
-    found = Integrated(rows, link(name))
-    return found, found.evaluate(scores, np.full(len(rows), sd), POPULATION, means)
-
-
-def density(rho: float, sign: float, gap: FloatArray, weight: FloatArray, mean: float) -> float:
+def density(rho: float, sign: float, gap: FloatArray, weight: FloatArray) -> float:
     """Likelihood and prior of one annotator's strength, times e^60."""
     fit = float(weight @ log_expit(sign * rho * gap))
-    return float(np.exp(fit + 60.0 - 2.0 * (rho - mean) ** 2) * np.sqrt(2.0 / np.pi))
+    return float(np.exp(fit + 60.0 - 2.0 * (rho - 1.0) ** 2) * np.sqrt(2.0 / np.pi))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_evidence_is_the_integral_over_reliabilities(weighted: bool) -> None:
-    rows = some_rows(weighted=weighted)
-    scores = np.linspace(-1.5, 1.5, rows.n_items)
-    means = np.linspace(0.9, 1.2, rows.n_annotators)
-    found = Integrated(rows, link("logistic"))
-    beliefs = found.evaluate(scores, np.zeros(len(rows)), POPULATION, means)
+    study = simulate(items=9, annotators=6, judgments=240, reversed_share=0.2, seed=3)
+    columns = dict(study.judgments)
+    if weighted:
+        columns["weight"] = np.random.default_rng(1).uniform(0.3, 2.0, 240)
+    judgments = aggcal.read_judgments(columns)
+    rows, scores = mode_rows(judgments), np.linspace(-1.5, 1.5, 9)
+    model = Model(rows, Advantage((RELIABILITY,), Adjacent()), judgments.graph.component)
+    posterior = Problem(model).at(model.first_state(scores, share=0.1)).posterior
     total = 0.0
     for u in range(rows.n_annotators):
         mine = slice(rows.starts[u], rows.starts[u + 1])
-        gap, weight = scores[rows.winner[mine]] - scores[rows.loser[mine]], rows.weight[mine]
-
+        gap, weight = scores[rows.left[mine]] - scores[rows.right[mine]], rows.answers.weight[mine]
         halves = [
-            quad(density, -4.0, 7.0, args=(sign, gap, weight, means[u]), limit=200)[0]
-            for sign in (1.0, -1.0)
+            quad(density, -4.0, 7.0, args=(sign, gap, weight), limit=200)[0] for sign in (1.0, -1.0)
         ]
         whole = 0.9 * halves[0] + 0.1 * halves[1]
         total += np.log(whole) - 60.0
         # Three nodes of either half do not see every corner of it.
-        assert beliefs.reversed[u] == pytest.approx(0.1 * halves[1] / whole, abs=0.02)
-    assert beliefs.log_evidence == pytest.approx(total, abs=0.05)
-
-
-@pytest.mark.parametrize("name", ["logistic", "normal", "laplace"])
-@pytest.mark.parametrize("sd", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("crowded", [0.0, 1.0])
-def test_compiled_and_plain_sums_agree(
-    name: str, sd: float, weighted: bool, crowded: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("aggcal.models.marginal._CROWDED", crowded)
-    rows = some_rows(weighted=weighted)
-    if library() is None:
-        pytest.skip("nothing is compiled here")
-    one, first = integrated(rows, name, sd)
-    vector = np.random.default_rng(0).normal(size=rows.n_items)
-    values = first.weights * first.strength_off
-    mine = (
-        first.nodes, first.reliability, one.gradient, one.held_diagonal, one.loose_diagonal,
-        one.diagonal(), one.product(vector), one.unit_pull, one.dense()[0],
-        *one.forms(values, np.eye(rows.n_items) + 0.1, vector),
-        *one.forms(values, np.ones(rows.n_items), vector),
-    )  # fmt: skip
-    monkeypatch.setattr("aggcal.models.marginal.library", lambda: None)
-    other, second = integrated(rows, name, sd)
-    theirs = (
-        second.nodes, second.reliability, other.gradient, other.held_diagonal, other.loose_diagonal,
-        other.diagonal(), other.product(vector), other.unit_pull, other.dense()[0],
-        *other.forms(values, np.eye(rows.n_items) + 0.1, vector),
-        *other.forms(values, np.ones(rows.n_items), vector),
-    )  # fmt: skip
-    # Where rows vary little the compiled ones are averaged by derivatives, the plain by points.
-    for a, b in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(a, b, rtol=6e-4, atol=6e-4)
-
-
-def test_the_start_of_a_large_fit_may_be_scaled_by_a_sample(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    study = simulate(items=30, annotators=60, judgments=3000, reversed_share=0.2, seed=5)
-    whole = aggcal.aggregate(study.judgments, warn=False)
-    monkeypatch.setattr("aggcal.aggregation.solve.marginal._SAMPLE", 300)
-    part = aggcal.aggregate(study.judgments, warn=False)
-    np.testing.assert_allclose(part.scores, whole.scores, atol=1e-3)
-    np.testing.assert_allclose(part.reliabilities, whole.reliabilities, atol=1e-3)
-
-
-def test_every_third_annotator_keeps_their_rows() -> None:
-    rows = some_rows(weighted=True)
-    some = rows.every(3)
-    for k, u in enumerate(range(0, rows.n_annotators, 3)):
-        one, other = some.alone(k), rows.alone(u)
-        np.testing.assert_array_equal(one.winner, other.winner)
-        np.testing.assert_array_equal(one.loser, other.loser)
-        np.testing.assert_array_equal(one.weight, other.weight)
-
-
-def test_products_are_those_of_the_matrix_and_the_curvature_is_a_derivative() -> None:
-    rows = some_rows()
-    found, _ = integrated(rows, sd=0.0)
-    vector = np.random.default_rng(0).normal(size=rows.n_items)
-    dense = found.dense()[0]
-    np.testing.assert_allclose(found.product(vector), dense @ vector, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(found.diagonal(), np.diag(dense), rtol=1e-5)
-    step, scores = 1e-4, np.linspace(-1.5, 1.5, rows.n_items)
-    gradients = []
-    for sign in (1.0, -1.0):
-        means = np.linspace(0.9, 1.2, rows.n_annotators)
-        found.evaluate(scores + sign * step * vector, np.zeros(len(rows)), POPULATION, means)
-        gradients.append(found.gradient)
-    slope = (gradients[0] - gradients[1]) / (2.0 * step)
-    # Nodes move with the scores, which Louis' identity does not see: near, not equal.
-    np.testing.assert_allclose(-slope, dense @ vector, rtol=0.1, atol=0.3)
+        assert posterior.reversed[u] == pytest.approx(0.1 * halves[1] / whole, abs=0.02)
+    assert posterior.log_evidence == pytest.approx(total, abs=0.05)
 
 
 def test_the_typical_annotator_has_reliability_1_and_nobody_is_at_an_end() -> None:
@@ -209,7 +121,7 @@ def test_many_reversed_annotators_do_not_spoil_the_order() -> None:
 def test_one_careless_majority_does_not_turn_the_others_round() -> None:
     """Six thousand answers that are nearly random against five people who agree with each other.
 
-    Comparing the two optima with the tilt that holds the unit would choose the mirrored one.
+    Comparing the two optima with the multiplier of the constraint would choose the mirrored one.
     """
     random = np.random.default_rng(5)
     first = random.integers(20, size=10_000)
@@ -296,3 +208,33 @@ def test_derivatives_give_way_where_rows_vary_too_much(
     assert consensus.convergence is not None
     assert consensus.convergence.converged
     assert np.isfinite(consensus.scores).all()
+
+
+@pytest.mark.parametrize(("true", "noise", "first"), [(0.3, 3.0, 0.2), (0.0, 4.0, 0.3)])
+def test_where_judgments_say_little_an_update_goes_where_thousands_of_em_do(
+    true: float, noise: float, first: float
+) -> None:
+    random = np.random.default_rng(3)
+    n = 400
+    seen = true * random.normal(size=n) + noise * random.normal(size=n)
+
+    def posterior(sigma: float) -> tuple[np.ndarray, np.ndarray]:
+        variance = 1.0 / (noise**-2 + sigma**-2)
+        return variance * seen / noise**2, np.full(n, variance)
+
+    slow, squares = first, float(seen @ seen)
+    for _ in range(200_000):
+        variance = 1.0 / (noise**-2 + slow**-2)  # the same for all, so that sums are products
+        slow = sqrt(((variance / noise**2) ** 2 * squares + n * variance) / (n - 1 + log(slow)))
+    quick = first
+    for _ in range(20):
+        quick = next_sd(quick, *posterior(quick), n - 1, 1.0)
+    assert quick == pytest.approx(slow, rel=1e-3)
+
+
+@pytest.mark.parametrize("answers", [1, 400])
+def test_one_annotator_who_never_contradicts_themselves_is_fitted(answers: int) -> None:
+    fit = aggcal.aggregate([("ann", "a", "b")] * answers, warn=False)
+    assert fit.convergence is not None
+    assert fit.convergence.converged
+    assert fit.reliabilities[0] == pytest.approx(1.0, abs=0.1)
