@@ -22,6 +22,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from aggcal.aggregation.solve.marginal import fit_marginal
+from aggcal.aggregation.solve.marginal_fits import MarginalFit
+from aggcal.models.rows import rows_of
 from one_core import on_one_core_each
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtr
@@ -29,11 +32,8 @@ from scipy.special import expit, log_expit, ndtr
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.solve.marginal import fit_marginal
-from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
-from aggcal.models.rows import rows_of
 from aggcal.registry.literals import Estimator
 
 HEAD = """\

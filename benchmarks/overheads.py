@@ -74,7 +74,7 @@ def suggestions(pairs: int) -> list[tuple[float, float]]:
 def fits(size: str, repeat: int, estimator: Any) -> list[float]:
     """Return processor seconds: the bare fit, `aggregate`, standard errors, all of `quantify`."""
     import aggcal
-    from aggcal.aggregation import estimate, marginal, thurstone
+    from aggcal.aggregation import estimate, thurstone
 
     bare: list[float] = []
     alone: list[float] = []
