@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from aggcal.aggregation.marginal import QuantifyMarginal
 from aggcal.aggregation.solve.marginal import fit_marginal
 from aggcal.aggregation.solve.marginal_fits import MarginalFit
 from aggcal.models.rows import rows_of
@@ -32,6 +31,7 @@ from scipy.special import expit, log_expit, ndtr
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.estimate import Quantify
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.registry.literals import Estimator
@@ -174,9 +174,9 @@ def missed(task: tuple[str, Estimator, int, int]) -> tuple[float, bool]:
     if estimator == "mode":
         return fit.objective - random_optimum(method, judgments, starts, seed), told
     own = fit.quantifier
-    if not isinstance(own, QuantifyMarginal):
+    if not isinstance(own, Quantify) or own.integrated is None:
         raise TypeError("the annotators were not integrated out")
-    return own.fit.cost - random_marginal(method, judgments, starts, seed), told
+    return own.integrated.cost - random_marginal(method, judgments, starts, seed), told
 
 
 def main() -> None:

@@ -74,7 +74,7 @@ def suggestions(pairs: int) -> list[tuple[float, float]]:
 def fits(size: str, repeat: int, estimator: Any) -> list[float]:
     """Return processor seconds: the bare fit, `aggregate`, standard errors, all of `quantify`."""
     import aggcal
-    from aggcal.aggregation import estimate, marginal, thurstone
+    from aggcal.aggregation import estimate, thurstone
 
     bare: list[float] = []
     alone: list[float] = []
@@ -89,8 +89,8 @@ def fits(size: str, repeat: int, estimator: Any) -> list[float]:
         return called
 
     vars(thurstone)["fit_thurstone"] = watched(vars(thurstone)["fit_thurstone"], bare)
-    for owner in (estimate.Quantify, marginal.QuantifyMarginal):
-        setattr(owner, "_laplace", watched(vars(owner)["_laplace"], alone))  # noqa: B010
+    errors = estimate.Quantify._result  # noqa: SLF001
+    estimate.Quantify._result = watched(errors, alone)  # type: ignore[method-assign]  # noqa: SLF001
     rows = judged(*(int(number) for number in size.split(",")))
     whole, errors = [], []
     for _ in range(repeat + 1):

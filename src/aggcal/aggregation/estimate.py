@@ -186,7 +186,10 @@ class Quantify:
             return None
         if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
             refuse_pieces(self.judgments)
-        return self._last.of(consensus.scores, seed, FitPosterior(fit, seed).result)
+        return self._last.of(consensus.scores, seed, lambda: self._result(fit, seed))
+
+    def _result(self, fit: Fit, seed: int) -> FitCovariance:
+        return FitPosterior(fit, seed).result()
 
     def fit(self, consensus: Consensus) -> Fit | None:
         """Return the fit of a consensus; None where there is no likelihood."""
@@ -207,6 +210,7 @@ class Quantify:
             penalty=partial(own.penalty, consensus=consensus),
             located=True,
         )
+        assert consensus.convergence is not None  # noqa: S101  # of a likelihood it is recorded
         prior = own.annotators_prior(consensus, len(theta))
         problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
         return problem.fit(consensus.scores, consensus.convergence)

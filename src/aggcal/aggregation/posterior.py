@@ -39,6 +39,7 @@ from aggcal.aggregation.shards import annotators_of
 from aggcal.aggregation.spreads import LOG_SD, centred
 from aggcal.aggregation.uncertainty import Scale
 
+_SIGNS = np.array([-1.0, 1.0])
 _PROBES, _CLOSE = 12, 1e-4
 """Vectors of random signs, and the relative residual to which systems are solved."""
 _WIDER = 1.05
@@ -126,7 +127,7 @@ def inverse_diagonal(
     """
     random, beyond = np.random.default_rng(seed), np.empty((probes, len(diagonal)))
     for k in range(probes):
-        signs = 1.0 - 2.0 * random.integers(0, 2, len(diagonal))
+        signs: FloatArray = random.choice(_SIGNS, len(diagonal))
         near = signs / diagonal
         beyond[k] = diagonal * signs * (solve(signs) - 2.0 * near + product(near) / diagonal)
     # How far each is beyond 1/D differs little: it is shrunk to their mean as chance demands.
@@ -195,8 +196,8 @@ class FitPosterior:
         # Their sd is uncertain, too, and they move with it: the information of log σ is
         # 2 tr (1 − C/σ²)², and that of its prior.
         shrunk = matrix / self.fit.state.sds[SCORES] ** 2
-        free = len(matrix) - int(model.component.max()) - 1
-        free += float(np.square(shrunk).sum()) - 2.0 * float(np.trace(shrunk))
+        free = float(np.square(shrunk).sum()) - 2.0 * float(np.trace(shrunk))
+        free += len(matrix) - int(model.component.max()) - 1
         push = 2.0 * shrunk @ self.fit.scores
         return DenseCovariance(matrix + np.outer(push, push) / _information_of_log_sd(free))
 
@@ -312,8 +313,8 @@ def _stiffness(fit: Fit) -> float:
         return stiffness
     precision = fit.state.sds[SCORES] ** -2
     shrunk = precision * centred(fit.curvature.inverse(), model.component)
-    free = len(shrunk) - int(model.component.max()) - 1
-    free += float(np.square(shrunk).sum()) - 2.0 * float(np.trace(shrunk))
+    free = float(np.square(shrunk).sum()) - 2.0 * float(np.trace(shrunk))
+    free += len(shrunk) - int(model.component.max()) - 1
     # Sherman and Morrison's formula: what the sd adds to the covariance is an outer product.
     along = 2.0 * precision * dot(scores, scores)
     beyond = 4.0 * precision * dot(shrunk @ scores, scores)

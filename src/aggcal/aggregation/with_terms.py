@@ -14,7 +14,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
-from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart, refuse_pieces
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.protocols import RowForces
 from aggcal.aggregation.robust import Answers
@@ -176,18 +176,13 @@ class QuantifyTerms(Quantify):
 
     __repr__ = brief
 
-    def covariance(self, consensus: Consensus, seed: int = 0, /) -> FitCovariance:  # noqa: ARG002
-        """Return the covariance of scores and reliabilities."""
-        effects = self.effects
-        if consensus.prior is None:
-            refuse_pieces(self.judgments)
-        result = effects.posterior.result()
+    def _result(self, fit: Fit, seed: int) -> FitCovariance:  # noqa: ARG002
+        effects, result = self.effects, self.effects.posterior.result()
         if effects.chosen.weights is None:
             return result
-        covariance = effects.weighted_covariance()
-        matrix = covariance if covariance.ndim > 1 else None
-        means = independent(np.sqrt(covariance)) if matrix is None else DenseCovariance(matrix)
-        return replace(result, covariance=means, by_prior=None)
+        matrix = effects.weighted_covariance()
+        of_means = DenseCovariance(matrix) if matrix.ndim > 1 else independent(np.sqrt(matrix))
+        return replace(result, covariance=of_means, by_prior=None)
 
     def _answers(
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray

@@ -53,10 +53,10 @@ def moved(fitted: Fit) -> tuple[FloatArray, FloatArray]:
 def test_the_pulls_of_all_rows_and_of_the_prior_cancel(fitted: Fit) -> None:
     _, consensus = fitted
     forces = one_step(consensus).forces
-    pulled = net_flow(forces.above, forces.below, forces.pull, forces.n_items)
+    pulled = net_flow(forces.rows.left, forces.rows.right, forces.pull, forces.n_items)
     assert np.abs(pulled).max() > 0.5
     if consensus.method != "crowd-bt":  # whose prior is no normal one
-        assert pulled == pytest.approx(forces.precision * consensus.scores, abs=1e-4)
+        assert pulled == pytest.approx(forces.precision * consensus.scores, abs=5e-4)
 
 
 def test_one_step_is_near_what_fits_say(fitted: Fit) -> None:

@@ -31,7 +31,7 @@ def test_one_answer_is_the_step_that_linear_algebra_gives() -> None:
     judgments, _ = started(1, 8, 4, 120)
     asking = aggcal.Suggester(judgments)
     assert asking.consensus.quantifier is not None
-    known = asking.consensus.quantifier.curvature(asking.consensus)
+    known = asking.consensus.quantifier.covariance(asking.consensus)
     assert known is not None
     assert isinstance(known.covariance, DenseCovariance)
     matrix = known.covariance.matrix

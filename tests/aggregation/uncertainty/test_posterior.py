@@ -83,6 +83,7 @@ def test_the_inverse_is_the_one_on_both_constraints(precision: float) -> None:
     centre = np.eye(n) - 1.0 / n
     centred = centre @ expected[:n, :n] @ centre
     np.testing.assert_allclose(found.covariance.matrix, centred, atol=1e-7)
+    assert found.reliability_variances is not None
     np.testing.assert_allclose(found.reliability_variances, np.diag(expected)[n:], atol=1e-7)
 
 

@@ -192,7 +192,7 @@ def influence_of(judgments: AnyJudgments, consensus: Consensus, *, exact: int) -
     error = np.maximum(np.where(np.isfinite(error), error, spread), 1e-9 * spread)
     typical = _typical(error)
     shifts, item_size = step.without_annotators(), step.without_items() / typical
-    none = np.zeros(forces.n_annotators, dtype=bool), np.zeros(forces.n_items, dtype=bool)
+    none = np.zeros(forces.rows.n_annotators, dtype=bool), np.zeros(forces.n_items, dtype=bool)
     found = Influence(consensus, shifts, error, none[0], item_size, none[1], step.joint)
     return _refitted(found, Refits(whole, consensus), exact) if exact else found
 
