@@ -23,9 +23,8 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import Start, refuse_auto
+from aggcal.aggregation.start import Start
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
-from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, check_choice
@@ -34,11 +33,9 @@ from aggcal.models.priors import Prior
 from aggcal.registry import (
     AUTO,
     BOOTSTRAP,
-    DASK,
     DEFAULT_METHOD,
     ENGINES,
     ESTIMATORS,
-    GPU,
     LOCAL,
     MARGINAL,
     METHODS,
@@ -80,7 +77,7 @@ def aggregate(
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator
         For the named methods with reliabilities: ``"marginal"`` (the default) or ``"mode"`` (see
-        `HRA`); on a graphics card only ``"mode"``.
+        `HRA`).
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
@@ -97,9 +94,8 @@ def aggregate(
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.Dask``
-        takes the address of a scheduler); or ``"gpu"``. A graphics card fits methods with
-        reliabilities by the mode, to the same optimum as ``estimator="mode"`` finds here.
-        Judgments given as a path are read by the engine itself.
+        takes the address of a scheduler); or ``"gpu"``. Judgments given as a path are read by
+        the engine itself.
     frame
         What tables of the result are: ``"pandas"``, ``"polars"``, ``"pyarrow"`` or ``"columns"``;
         None for the library of the input, else what `options` says.
@@ -117,9 +113,7 @@ def aggregate(
     """
     check_frame(frame)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
-    check_engine(method, engine, prior=prior, estimator=estimator)
-    if isinstance(judgments, AnyJudgments) and not judgments.integrates:
-        check_estimation(method, prior, estimator)
+    check_engine(method, engine)
     consensus = aggregator.fit(prepare(judgments, engine), start=start, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
     if warn:
@@ -128,21 +122,11 @@ def aggregate(
     return consensus
 
 
-def check_engine(
-    method: str | Aggregator,
-    engine: str | Engine,
-    *,
-    prior: PriorChoice = "default",
-    estimator: Estimator | None = None,
-) -> None:
+def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
     """Refuse an engine that is none, and what only works on one machine."""
     if isinstance(engine, str):
         check_choice("engine", engine, ENGINES)
-    if engine == LOCAL:
-        return
-    if engine == GPU or not getattr(engine, "integrates", True):
-        check_estimation(method, prior, estimator)
-    if by_rows(method):
+    if engine == LOCAL or by_rows(method):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
         raise OptionError(
@@ -153,26 +137,6 @@ def check_engine(
 
 def _called(method: str | Aggregator) -> str:
     return method if isinstance(method, str) else type(method).__name__
-
-
-def check_estimation(
-    method: str | Aggregator, prior: PriorChoice, estimator: Estimator | None
-) -> None:
-    """Refuse estimates that a graphics card does not make."""
-    if estimator == MARGINAL:
-        raise OptionError(
-            f"estimator '{MARGINAL}' does not work on the engine '{GPU}'; leave it out to fit the "
-            f"mode, or choose the engine '{LOCAL}' or '{DASK}'."
-        )
-    if isinstance(method, str):
-        name, apart = method, METHODS.find(method).integrates
-    elif by_rows(method):
-        own = cast("Any", method)
-        name, apart, prior = own.name, own.heterogeneous, own.prior
-    else:
-        return
-    if apart and prior == "auto":
-        refuse_auto(name)
 
 
 def check_features(method: str, *, given: bool) -> None:

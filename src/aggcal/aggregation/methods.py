@@ -14,6 +14,7 @@ from math import inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
@@ -22,28 +23,26 @@ from aggcal._core.machine import one_thread
 from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
-from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.modes import (
     HONESTY_MARGIN,
     VANISHING,
     Mode,
     Modes,
+    doubtful,
     mode_rows,
     score_penalty,
 )
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.rows import SCORES
-from aggcal.aggregation.solve.marginal import fit_marginal
-from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
     Start,
     divided,
     many_against,
     no_prior_warnings,
     not_converged,
-    refuse_auto,
     start_scores,
     typical_reliability,
 )
@@ -64,14 +63,11 @@ from aggcal.aggregation.with_terms import (
     no_maximum,
     penalised,
 )
-from aggcal.aggregation.without_terms import WithoutTerms, marginal_problem
 from aggcal.data.base import AnyJudgments
-from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
 from aggcal.models.links import link as link_of
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
-from aggcal.models.rows import Rows, rows_of
 from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
@@ -80,9 +76,6 @@ _TOLERANCE = 1e-10
 """Relative gradient norm of a mode: smaller takes longer, larger leaves scores off the optimum."""
 _ALPHA, _BETA = 4.0, 1.0
 """A prior of mostly honest annotators: it predicted held-out judgments best, or nearly."""
-_GAP_SD = 1.0
-"""Uncertainty of a gap, in units of the default sd, up to which crowd mixtures average over it:
-with more, where items were judged some twenty times, intervals of η cover too little."""
 _RANDOM_HONESTY = 0.5
 """η of one who tosses a coin."""
 _MANY = 1_000_000
@@ -92,7 +85,7 @@ _MANY = 1_000_000
 class LikelihoodMethod:
     """A method of the one likelihood, fitted wherever the judgments lie."""
 
-    link: str
+    link: Any  # a name of a link
     prior: PriorChoice
     tolerance: float
     seed: int
@@ -121,7 +114,7 @@ class LikelihoodMethod:
         on_iteration: Progress | None = None,
     ) -> Consensus:
         """Fit the model, and warn of what the data do not determine."""
-        integrates = self._integrates(judgments) if self.heterogeneous else None
+        integrates = self._integrates if self.heterogeneous else None
         check_terms(self.terms, judgments, integrates=integrates)
         return self._fitted(judgments, start, on_iteration)
 
@@ -144,17 +137,16 @@ class LikelihoodMethod:
         self._check(judgments)
         warned = list if trusted else _warned(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
-        if self._integrates(judgments):
+        if self._integrates:
             return self._integrated(judgments, begin, warned, began, on_iteration, trusted=trusted)
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
         prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
         said = [*warned()]
         alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
         if alike is not None and not alike.plain:
-            sd, here = None if prior is None else prior.score_sd, judgments.local or judgments
-            known = isinstance(self.prior, Prior)
+            sd, known = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
             effects = fit_alike(
-                here, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
+                judgments, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
             )
             return self._with_terms(effects, said, began)
         said += self._doubts(judgments, modes, mode)
@@ -194,8 +186,6 @@ class LikelihoodMethod:
         """Refuse what cannot be fitted to these judgments."""
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and not judgments.integrates:
-            refuse_auto(self.name)
 
     @abstractmethod
     def _mode(
@@ -241,6 +231,33 @@ class LikelihoodMethod:
         """Return what else a consensus records."""
         return {"unit": scale}
 
+    def _integrated_consensus(
+        self,
+        judgments: AnyJudgments,
+        fit: Fit,
+        said: list[AggcalWarning],
+        began: float,
+        **record: Any,
+    ) -> Consensus:
+        """Return the consensus of a fit of items and annotators alone."""
+        values = fit.posterior.nodes[:, :, 0]
+        if fit.problem.model.beta is not None:
+            values = expit(values)
+        return Consensus.of(
+            judgments,
+            fit.scores,
+            method=self.name,
+            reliabilities=fit.posterior.mean(values),
+            warnings=(*said, *not_converged(self.name, fit.convergence)),
+            objective=fit.objective,
+            log_likelihood=fit.posterior.log_evidence,
+            convergence=fit.convergence,
+            estimator="marginal",
+            seconds=time.perf_counter() - began,
+            quantifier=Quantify(self, judgments, fit),
+            **record,
+        )
+
     # ------------------------------------------------------------- terms
     def _with_terms(self, effects: Effects, said: list[AggcalWarning], began: float) -> Consensus:
         """Return the consensus of a fit with further terms."""
@@ -278,9 +295,10 @@ class LikelihoodMethod:
         """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
-        asked = self.terms, judgments.local or judgments
         return self.fixed or (
-            chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
+            chosen_terms(self.terms, judgments, scores)
+            if self.heterogeneous
+            else alike_terms(self.terms, judgments)
         )
 
     def _goes_on(self, judgments: AnyJudgments) -> bool:
@@ -289,12 +307,16 @@ class LikelihoodMethod:
             return False
         if self.fixed is not None:
             return not self.fixed.plain
-        return further_in_any_case(self.terms, judgments.local or judgments)
+        return further_in_any_case(self.terms, judgments)
 
-    def _integrates(self, judgments: AnyJudgments) -> bool:
-        """Whether parameters are integrated out: not on a device, and not without a prior."""
-        integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and judgments.integrates
+    @property
+    def _integrates(self) -> bool:
+        """Whether parameters are integrated out: not without a prior."""
+        return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
+
+
+def _prior_of(fit: Fit) -> Prior:
+    return Prior(fit.state.sds[SCORES], fit.state.sds[RELIABILITY])
 
 
 def _no_prior(judgments: AnyJudgments, mode: Mode, *, heterogeneous: bool) -> list[AggcalWarning]:
@@ -333,7 +355,7 @@ class HRA(LikelihoodMethod):
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
-        the typical annotator has reliability 1. A graphics card always fits the mode.
+        the typical annotator has reliability 1.
     terms
         What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
         categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a
@@ -383,9 +405,7 @@ class HRA(LikelihoodMethod):
         if isinstance(self.prior, Prior):
             prior = self.prior
         elif self.prior == "auto":
-            begun = self._plain(start, modes.on_iteration, trusted=trusted)
-            sds = begun.fit(rows_of(judgments), judgments.graph).population
-            prior = Prior(sds.score_sd, sds.reliability_sd)
+            prior = _prior_of(self._without_terms(modes, judgments, start, trusted=trusted))
         precisions = prior.score_precision, prior.reliability_precision
         return prior, modes.reliable(*precisions, start, trusted=trusted)
 
@@ -410,11 +430,35 @@ class HRA(LikelihoodMethod):
         return Normal(np.full((annotators, 1), mean), np.array([sd]))
 
     # ------------------------------------------------------------- integrated out
-    def _plain(
-        self, start: FloatArray | None, on_iteration: Progress | None, *, trusted: bool
-    ) -> WithoutTerms:
-        prior = self.prior if isinstance(self.prior, Prior) else None
-        return WithoutTerms(link_of(self.link), prior, start, on_iteration, trusted)
+    def _without_terms(
+        self, modes: Modes, judgments: AnyJudgments, start: FloatArray | None, *, trusted: bool
+    ) -> Fit:
+        """Fit items and reliabilities alone, the latter integrated out."""
+        sds, default = {}, default_prior(modes.link)
+        precision = default.score_precision
+        if isinstance(self.prior, Prior):
+            sds = {SCORES: self.prior.score_sd, RELIABILITY: self.prior.reliability_sd}
+            precision = self.prior.score_precision
+        model = Model(
+            modes.rows,
+            self.family,
+            judgments.graph.component,
+            default_sd=default.score_sd,
+            fixed=frozenset(sds),
+        )
+
+        def others(fit: Fit) -> list[State]:
+            reliabilities = fit.posterior.mean(fit.posterior.of(RELIABILITY))
+            weights = modes.rows.annotator_weights
+            if trusted or not doubtful(fit.scores, reliabilities, weights):
+                return []
+            # Many are reversed: perhaps it is the others who are.
+            starts = -fit.scores, modes.first_voice(precision)
+            return [model.first_state(scores, sds) for scores in starts]
+
+        begin = modes.rough(precision) if start is None else start
+        states = [model.first_state(begin, sds)]
+        return best(Problem(model), states, others, modes.on_iteration)
 
     def _integrated(
         self,
@@ -426,33 +470,28 @@ class HRA(LikelihoodMethod):
         *,
         trusted: bool,
     ) -> Consensus:
-        plain = self._plain(start, on_iteration, trusted=trusted)
-        if self._goes_on(judgments):
-            fit = plain.begun(judgments)
-        else:
-            fit = plain.fit(rows_of(judgments), judgments.graph)
+        modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
+        fit = self._without_terms(modes, judgments, start, trusted=trusted)
         said = [*warned(), *divided(fit.objective, fit.rival)]
-        chosen = self._chosen(judgments, fit.scores)
+        chosen, share = self._chosen(judgments, fit.scores), fit.state.reversed_share
         if chosen is not None and not chosen.plain:
-            spreads = fit.population
-            sds = {SCORES: spreads.score_sd, RELIABILITY: spreads.reliability_sd}
             effects = fit_terms(
                 judgments,
                 chosen,
-                lambda model: model.first_state(fit.scores, sds, spreads.reversed_share),
-                fixed=frozenset(sds) if isinstance(self.prior, Prior) else frozenset(),
+                lambda model: model.first_state(fit.scores, fit.state.sds, share),
+                fixed=fit.problem.model.fixed,
                 on_iteration=on_iteration,
             )
             return self._with_terms(effects, said, began)
-        size, share = fit.population, fit.population.reversed_share
-        estimated = Prior(size.score_sd, size.reliability_sd)
-        rise = None if chosen is None else chosen.evidence
-        record: dict[str, Any] = {"reversed_share": share, "position_evidence": rise}
-        return marginal_consensus(self, judgments, fit, said, began, prior=estimated, **record)
-
-    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
-        """Return the likelihood of these rows with the reliabilities integrated out."""
-        return marginal_problem(rows, graph, link_of(self.link))
+        return self._integrated_consensus(
+            judgments,
+            fit,
+            said,
+            began,
+            prior=_prior_of(fit),
+            reversed_share=share,
+            position_evidence=None if chosen is None else chosen.evidence,
+        )
 
     # ------------------------------------------------------------- uncertainty
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
@@ -587,7 +626,7 @@ class CrowdBT(LikelihoodMethod):
         Seed for all random numbers.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
-        standard normal prior on the scores. A graphics card always fits the mode.
+        standard normal prior on the scores.
 
     Examples
     --------
@@ -644,8 +683,10 @@ class CrowdBT(LikelihoodMethod):
         sd = self.prior.score_sd if isinstance(self.prior, Prior) else self._default_sd
         prior = Prior(sd, DEFAULT_RELIABILITY_SD)
         honesty = self._honesty(judgments.n_annotators)
-        known = {"virtual": self.virtual, "trusted": trusted}
-        return prior, modes.honest(self.family, honesty, sd**-2, start, **known)
+        mode = modes.honest(
+            self.family, honesty, sd**-2, start, virtual=self.virtual, trusted=trusted
+        )
+        return prior, mode
 
     def _honesty(self, annotators: int) -> Beta:
         return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)
@@ -673,43 +714,31 @@ class CrowdBT(LikelihoodMethod):
         *,
         trusted: bool,
     ) -> Consensus:
-        sd = self.prior.score_sd if isinstance(self.prior, Prior) else None
+        sds = {SCORES: self.prior.score_sd} if isinstance(self.prior, Prior) else {}
+        rows, family = mode_rows(judgments), replace(self.family, logit=True)
+        model = Model(
+            rows,
+            family,
+            judgments.graph.component,
+            default_sd=self._default_sd,
+            fixed=frozenset(sds),
+            beta=(self.alpha, self.beta),
+            penalty=(lambda scores: score_penalty(scores, 0.0, family, self.virtual))
+            if self.virtual
+            else None,
+        )
         starts = [] if start is None else [start]
         if not (trusted and starts):
-            modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance)
-            starts += modes.starts_of_mixture(self.width, (sd or self._default_sd) ** -2)
-        fit = fit_marginal(
-            self.marginal_problem(rows_of(judgments), judgments.graph),
-            lambda best: starts if best is None else [],
-            score_sd=sd,
-            on_iteration=on_iteration,
-        )
-        prior = Prior(fit.population.score_sd, DEFAULT_RELIABILITY_SD)
+            modes = Modes(rows, link_of(self.link), self.tolerance)
+            sd = sds.get(SCORES, self._default_sd)
+            starts += modes.starts_of_mixture(self.width, sd**-2)
+        states = [model.first_state(scores, sds) for scores in starts]
+        fit = best(Problem(model), states, on_iteration=on_iteration)
+        prior = Prior(fit.state.sds[SCORES], DEFAULT_RELIABILITY_SD)
         record = {"random_reliability": _RANDOM_HONESTY, "prior": prior}
-        return marginal_consensus(self, judgments, fit, warned(), began, **record)
-
-    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
-        """Return the likelihood of these rows with η integrated out."""
-        from aggcal.models.marginal_crowd import integrated_crowd
-
-        problem = self._objective(rows, 0.0)
-        return MarginalProblem(
-            integrated_crowd(problem, self.alpha, self.beta),
-            graph.component,
-            self._default_sd,
-            has_unit=False,
-            virtual=problem if self.virtual > 0.0 else None,
-            row_cap=_GAP_SD,
-        )
+        return self._integrated_consensus(judgments, fit, warned(), began, **record)
 
     # ------------------------------------------------------------- uncertainty
-    def _objective(self, rows: Rows, precision: float) -> Any:
-        from aggcal.models.crowd import crowd
-
-        beta = {"alpha": self.alpha, "beta": self.beta}
-        options = {"width": self.width, "virtual": self.virtual}
-        return crowd(rows, link_of(self.link), precision, **beta, **options)
-
     def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:  # noqa: ARG002
         """Return those of the Beta prior of η."""
         total = self.alpha + self.beta

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
@@ -23,7 +21,6 @@ from aggcal.errors import (
     count,
     some,
 )
-from aggcal.registry import DASK, GPU, LOCAL
 
 Start = Consensus | Scores | FloatArray | None
 _CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
@@ -94,14 +91,6 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"{record.tolerance:.0e} is required.",
         )
     ]
-
-
-def refuse_auto(method: str) -> NoReturn:
-    """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
-    raise OptionError(
-        f"{method} cannot estimate its prior on the engine '{GPU}'; leave the prior out, set its "
-        f"standard deviations, or choose the engine '{LOCAL}' or '{DASK}'."
-    )
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:

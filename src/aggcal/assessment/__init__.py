@@ -15,7 +15,6 @@ from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
     check_engine,
-    check_estimation,
     check_method,
     check_uncertainty,
     feature_choice,
@@ -119,7 +118,7 @@ def assess(
         "seed": seed,
     }  # fmt: skip
     check_method(method, prior, estimator, given_features=features is not None, terms=terms)
-    check_engine(method, engine, prior=prior, estimator=estimator)
+    check_engine(method, engine)
     check_uncertainty(uncertainty, draws)
     limits.check(level=level, seed=seed)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
@@ -133,8 +132,6 @@ def assess(
     if judgments.spelling is not None:
         known = judgments.spelling.tables({"scores": scores, "features": features, **known})
         scores, features = known.pop("scores"), known.pop("features")
-    if not judgments.integrates:
-        check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
     _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)

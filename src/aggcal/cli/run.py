@@ -69,7 +69,7 @@ def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
     asked = {name: how[name] for name in ("method", "prior", "estimator")}
     check_method(**asked, given_features=options.features is not None, terms=terms_from(options))
-    check_engine(**asked, engine=options.engine)
+    check_engine(options.method, options.engine)
     check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator

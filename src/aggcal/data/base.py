@@ -140,11 +140,6 @@ class AnyJudgments(ABC):
         """The same with all rows on this machine; None where it does not have them."""
 
     @property
-    def integrates(self) -> bool:
-        """Whether annotators' parameters can be integrated out where the rows lie."""
-        return True
-
-    @property
     def graph(self) -> ComparisonGraph:
         """Which items were compared."""
         from aggcal.data.graph import ComparisonGraph
