@@ -343,10 +343,8 @@ class Effects:
         scores, se = np.full((2, len(ids), self.judgments.n_items), np.nan)
         own = np.arange(block.where.start, block.where.stop)
         scores[block.group, block.item] = state.unknowns[block.item] + state.unknowns[own]
-        variances, joint = (
-            self.variances[block.item] + self.variances[own],
-            tuple[FloatArray, ...](),
-        )
+        variances = self.variances[block.item] + self.variances[own]
+        joint: tuple[FloatArray, ...] = ()
         if covariance.ndim > 1:
             variances = variances + 2.0 * covariance[block.item, own]
             groups = [block.group == g for g in range(len(ids))]
@@ -388,11 +386,8 @@ class Effects:
 
         A criterion in which nobody compared an item adds what is known of it beforehand.
         """
-        block, weighting, share = (
-            self._criteria,
-            self._weighting,
-            np.square(np.array(self.chosen.weights)),
-        )
+        block, weighting = self._criteria, self._weighting
+        share = np.square(np.array(self.chosen.weights))
         compared = np.bincount(block.item, share[block.group], self.judgments.n_items)
         prior = self.fit.state.sds[f"by {CRITERION}"] ** 2 * (share.sum() - compared)
         if self.covariance.ndim == 1:
