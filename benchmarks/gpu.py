@@ -22,7 +22,7 @@ from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 
 from aggcal._core.arrays import constant
 from aggcal.aggregation.newton import minimise
-from aggcal.models.links import link as named_link
+from aggcal.aggregation.links import link as named_link
 from aggcal.models.rows import Rows
 
 _CHUNK = 1 << 26

@@ -11,7 +11,7 @@ import pytest
 import aggcal
 from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.errors import OptionError
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 from aggcal.registry.literals import LinkName, SimulatedTies
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
+    from aggcal.aggregation.priors import Prior
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
     from aggcal.aggregation.terms import Terms
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         read_scores,
     )
     from aggcal.metrics import compare
-    from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
 # fmt: off
@@ -95,7 +95,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "aggregation.terms": ("Terms",),
-    "models.priors": ("Prior",),
+    "aggregation.priors": ("Prior",),
     "simulation": ("simulate",),
 }
 

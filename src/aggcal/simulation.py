@@ -13,8 +13,8 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.families import Adjacent, RaoKupper
+from aggcal.aggregation.links import link as link_of
 from aggcal.errors import OptionError, check_choice
-from aggcal.models.links import link as link_of
 from aggcal.registry import LOGISTIC, TIES, limits
 from aggcal.registry.literals import LinkName, SimulatedTies
 

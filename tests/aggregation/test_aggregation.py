@@ -19,8 +19,8 @@ from aggcal.errors import (
     OptionError,
     ReversedWarning,
 )
-from aggcal.models.links import link
-from aggcal.models.priors import default_prior
+from aggcal.aggregation.links import link
+from aggcal.aggregation.priors import default_prior
 from aggcal.registry import METHODS
 from aggcal.registry.literals import Estimator
 from aggcal.simulation import Simulation, simulate

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from aggcal.errors import OptionError
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 
 LINKS = ("logistic", "normal", "laplace")
 GRID = np.concatenate([np.linspace(-40, 40, 161), np.array([-1e-9, 0.0, 1e-9])])

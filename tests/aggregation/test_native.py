@@ -24,7 +24,7 @@ from aggcal.aggregation.families import (
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers, Block, Channel, Rows
 from aggcal.aggregation.tape import Mean
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no compiled kernels")
 

@@ -183,7 +183,7 @@ def test_what_annotators_share_is_the_same_in_pieces(monkeypatch: pytest.MonkeyP
     """One annotator makes half of the judgments, of few items: entries of very many rows."""
     from aggcal.engines.gpu import information as module
     from aggcal.models.information import information
-    from aggcal.models.links import link
+    from aggcal.aggregation.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood
 
@@ -210,7 +210,7 @@ def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
     from aggcal.models.coins import LANES
     from aggcal.models.information import information
-    from aggcal.models.links import link
+    from aggcal.aggregation.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood
 

@@ -16,7 +16,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.models.links import LOGISTIC, Link, link
+from aggcal.aggregation.links import LOGISTIC, Link, link
 
 _STEPS, _SMALL = 100, 1e-12
 """Newton's steps at most, and the one after which the next changes nothing: a few are enough."""

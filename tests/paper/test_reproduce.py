@@ -14,7 +14,7 @@ import pytest
 from aggcal.errors import OptionError
 from aggcal.io.scores import read_item_columns
 from aggcal.metrics import kendall
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 from aggcal.paper import dots, pictures
 from aggcal.paper.dots import judgments_from_ratings, mean_and_median, read_ratings
 from aggcal.paper.pictures import CLEAN, counts

@@ -22,6 +22,7 @@ from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.newton import Progress
+from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import Start
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
@@ -29,7 +30,6 @@ from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, check_choice
 from aggcal.io import read_features
-from aggcal.models.priors import Prior
 from aggcal.registry import (
     AUTO,
     BOOTSTRAP,

@@ -16,6 +16,7 @@ from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
+from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import (
@@ -28,7 +29,6 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.models.priors import Prior
 from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 

@@ -27,8 +27,10 @@ from aggcal.aggregation.covariance import (
 from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
+from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
+from aggcal.aggregation.priors import default_prior
 from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
@@ -40,8 +42,6 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.remote import gathered
 from aggcal.errors import OptionError, TooLittleDataError, check_choice
-from aggcal.models.links import link as link_of
-from aggcal.models.priors import default_prior
 
 _FEW, _STILL_CLEAR = 12, 1.96
 """Annotators up to which each is left out in turn, and standard errors that a gap must then have.

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.links import Link
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers
-from aggcal.models.links import Link
 
 RELIABILITY, POSITION, READINESS, STANCE = "reliability", "position", "readiness", "stance"
 HONESTY = "honesty"

@@ -50,6 +50,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.links import link
 from aggcal.aggregation.modes import Evaluation
 from aggcal.aggregation.newton import Convergence, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
@@ -65,7 +66,6 @@ from aggcal.errors import (
     KernelWarning,
     OptionError,
 )
-from aggcal.models.links import link
 
 Design: TypeAlias = Any
 """A sparse matrix; SciPy's types do not say what its product with an array is."""

@@ -26,6 +26,7 @@ from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import (
     HONESTY_MARGIN,
     VANISHING,
@@ -36,6 +37,7 @@ from aggcal.aggregation.modes import (
     score_penalty,
 )
 from aggcal.aggregation.newton import Progress
+from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.rows import SCORES
 from aggcal.aggregation.start import (
     Start,
@@ -66,8 +68,6 @@ from aggcal.aggregation.with_terms import (
 from aggcal.data.base import AnyJudgments
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError, check_choice
-from aggcal.models.links import link as link_of
-from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None

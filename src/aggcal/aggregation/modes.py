@@ -19,14 +19,14 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, dot
 from aggcal.aggregation.annotators import Beta, Normal, Prior
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.links import Link
 from aggcal.aggregation.newton import Convergence, Progress, minimise
+from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.aggregation.rows import Plan, Rows
 from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
 from aggcal.aggregation.spreads import centred, next_sd
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
-from aggcal.models.links import Link
-from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
 HONESTY_MARGIN = 1e-12
 """An honesty stops this short of 0 and 1: no judgment is then impossible."""

@@ -11,11 +11,11 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import Covariance, DenseCovariance
+from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.terms import counts_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.models.priors import Prior
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 _FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary

@@ -15,8 +15,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.groups import members
+from aggcal.aggregation.links import link as link_of
 from aggcal.errors import OptionError, check_choice, did_you_mean
-from aggcal.models.links import link as link_of
 from aggcal.registry import ELO, METHODS, SCALES, WIN, ScaleInfo
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE
+from aggcal.aggregation.links import link
 from aggcal.aggregation.protocols import Likelihood
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import link
 
 DETAILED = 200
 """Items, the highest first, whose comparisons are kept: more make the page heavy."""

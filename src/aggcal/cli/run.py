@@ -87,8 +87,8 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     >>> prior_from(argparse.Namespace(**typed, score_sd=None))
     Prior(score_sd=0.55..., reliability_sd=0.25)
     """
-    from aggcal.models.links import link
-    from aggcal.models.priors import default_prior
+    from aggcal.aggregation.links import link
+    from aggcal.aggregation.priors import default_prior
 
     sds = {row.dest: row.given(options) for row in PRIOR_SDS}
     given = {name: sd for name, sd in sds.items() if sd is not None}

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, IntArray, TextArray
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, sums
 from aggcal._core.kernels import at, library
 from aggcal.data.base import AnyJudgments
 
@@ -74,6 +74,48 @@ class ComparisonGraph:
     def never_lose(self) -> list[str]:
         """Items without as much as half a loss."""
         return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
+
+
+def net_flow(
+    winner: CodeArray, loser: CodeArray, values: FloatArray, n_items: int
+) -> FloatArray:
+    """Return the sum of values over the rows that each item won, less those that it lost.
+
+    Examples
+    --------
+    >>> net_flow(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0]), 3)
+    array([ 1.,  1., -2.])
+    """
+    return sums(winner, values, n_items) - sums(loser, values, n_items)
+
+
+def laplacian(
+    winner: CodeArray, loser: CodeArray, weight: FloatArray, n_items: int
+) -> FloatArray:
+    """Return the Laplacian of the graph of items whose edges are rows of these weights.
+
+    Examples
+    --------
+    >>> laplacian(np.array([0, 1, 0]), np.array([1, 0, 1]), np.ones(3), 2)
+    array([[ 3., -3.],
+           [-3.,  3.]])
+    """
+    pairs = sums(winner.astype(np.int64) * n_items + loser, weight, n_items * n_items)
+    return laplacian_of_pairs(pairs.reshape(n_items, n_items))
+
+
+def laplacian_of_pairs(pairs: FloatArray) -> FloatArray:
+    """Return the Laplacian of a graph whose edges have these weights, in either direction.
+
+    Examples
+    --------
+    >>> laplacian_of_pairs(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    array([[ 3., -3.],
+           [-3.,  3.]])
+    """
+    matrix = -(pairs + pairs.T)
+    matrix[np.diag_indices(len(pairs))] = pairs.sum(axis=0) + pairs.sum(axis=1)
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation import aggregate
+from aggcal.aggregation.links import link
+from aggcal.aggregation.priors import Prior, default_prior
 from aggcal.data.judgments import Judgments
 from aggcal.io import read_judgments
-from aggcal.models.links import link
-from aggcal.models.priors import Prior, default_prior
 from aggcal.registry import METHODS
 from aggcal.registry.literals import Estimator
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, sums
-from aggcal.models.links import Link, link
+from aggcal.aggregation.links import Link, link
 from aggcal.paper.published import HRA, METHODS
 
 

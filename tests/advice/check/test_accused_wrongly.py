@@ -12,7 +12,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.advice.check import Check, check
 from aggcal.advice.check.agreement import infit
 from aggcal.advice.check.context import Fitted
-from aggcal.models.links import LOGISTIC
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.simulation import simulate
 
 

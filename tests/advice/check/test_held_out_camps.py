@@ -11,7 +11,7 @@ from aggcal.advice.check import camps
 from aggcal.advice.check.camp_signs import first_sign
 from aggcal.advice.check.camps import HeldOut, held_out
 from aggcal.advice.check.context import Fitted
-from aggcal.models.links import LOGISTIC
+from aggcal.aggregation.links import LOGISTIC
 
 
 def test_many_ties_do_not_make_camps_of_annotators_who_agree() -> None:

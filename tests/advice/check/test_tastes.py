@@ -11,7 +11,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import Check, check
 from aggcal.advice.check.tastes import Plane, for_two_groups
-from aggcal.models.links import LOGISTIC
+from aggcal.aggregation.links import LOGISTIC
 
 GROUPS = 2.5  # nats from which on a study is said to have two groups
 

@@ -12,8 +12,8 @@ from aggcal.advice.influence import Influence, Refits, influence_of
 from aggcal.advice.influence.one_step import OneStep, matched
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
+from aggcal.data.graph import net_flow
 from aggcal.data.judgments import Judgments
-from aggcal.models.rows import scatter
 from aggcal.simulation import SimulatedTerms
 
 Fit = tuple[Judgments, Consensus]
@@ -53,7 +53,7 @@ def moved(fitted: Fit) -> tuple[FloatArray, FloatArray]:
 def test_the_pulls_of_all_rows_and_of_the_prior_cancel(fitted: Fit) -> None:
     _, consensus = fitted
     forces = one_step(consensus).forces
-    pulled = scatter(forces.above, forces.below, forces.pull, forces.n_items)
+    pulled = net_flow(forces.above, forces.below, forces.pull, forces.n_items)
     assert np.abs(pulled).max() > 0.5
     if consensus.method != "crowd-bt":  # whose prior is no normal one
         assert pulled == pytest.approx(forces.precision * consensus.scores, abs=1e-4)

@@ -11,7 +11,7 @@ from aggcal.advice.suggest.annotators import anybody, people
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
 from aggcal.aggregation.families import Adjacent, RaoKupper
-from aggcal.models.links import LOGISTIC, link
+from aggcal.aggregation.links import LOGISTIC, link
 from aggcal.simulation import SimulatedTerms, simulate
 
 X = np.linspace(-4.0, 4.0, 17)

@@ -18,7 +18,7 @@ from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.posterior import FitPosterior, ModeProblem
 from aggcal.aggregation.rows import GAP, SCORES, Rows
-from aggcal.models.links import link
+from aggcal.aggregation.links import link
 from aggcal.simulation import simulate
 
 RELIABLE = Advantage((RELIABILITY,), Wins(link("logistic")))

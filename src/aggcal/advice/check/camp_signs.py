@@ -19,8 +19,8 @@ from aggcal.advice.check.random_signs import (
     sign_of,
     strengths_and_agreements,
 )
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.aggregation.newton import definite_solve
-from aggcal.models.links import LOGISTIC
 
 FEWEST = 2  # annotators of the smallest camp: one alone is an odd one out
 FEWEST_ANNOTATORS = 4  # two camps of two

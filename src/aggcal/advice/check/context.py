@@ -17,11 +17,11 @@ from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import TIE, Answers
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.links import LOGISTIC, link
 from aggcal.aggregation.methods import HRA, AlikeMethod, CrowdBT
 from aggcal.aggregation.newton import Progress
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.models.links import LOGISTIC, link
 from aggcal.registry import DEFAULT_METHOD, MARGINAL, METHODS, MODE, WITHOUT_FEATURES
 
 _CLOSE = 1e-6

@@ -14,8 +14,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import effective
 from aggcal.aggregation.groups import apart
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.data.graph import Forest
-from aggcal.models.rows import laplacian, scatter
+from aggcal.data.graph import Forest, laplacian_of_pairs, net_flow
 
 if TYPE_CHECKING:
     from aggcal.advice.check.context import Fitted
@@ -120,10 +119,10 @@ def items_differ(fitted: Fitted) -> bool:
     force = effective(judgments) * slope * (judgments.outcome - 0.5)
     weight = force * slope * (judgments.outcome - 0.5)
     pairs = sums(judgments.left.astype(np.int64) * n + judgments.right, weight, n * n)
-    information = laplacian(pairs.reshape(n, n))
+    information = laplacian_of_pairs(pairs.reshape(n, n))
     telling = np.flatnonzero(weight > 0.0)
     forest = Forest.of(judgments.left[telling], judgments.right[telling], n)
-    force = scatter(judgments.left, judgments.right, force, n)
+    force = net_flow(judgments.left, judgments.right, force, n)
     told, square = _score_test(information, force, forest.component)
     return bool(told and chdtrc(told, square) < _CHANCE)
 

@@ -19,8 +19,8 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, elem
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.testing import holm
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.errors import count
-from aggcal.models.links import LOGISTIC
 
 _RATE = 0.01
 """Chance that a study names anybody who never lapses: a lower one misses more of those who do."""

@@ -17,10 +17,10 @@ from scipy.linalg.lapack import dtrtrs
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, elementwise, starts_of, sums
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.progress import report
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.aggregation.newton import definite_inverse, inverse_of_factor, upper_factor
+from aggcal.data.graph import laplacian
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import LOGISTIC
-from aggcal.models.rows import laplacian_of
 
 MOST_ITEMS = 1500
 """Items up to which the inverse of the whole information matrix is worked out."""
@@ -139,7 +139,7 @@ def consensus_of_others(
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
         errors = normal / np.sqrt(diagonal + precision)
         return Others(gap - moved, gap_variances, None, diagonal, errors, share)
-    information = laplacian_of(left, right, curve, n)
+    information = laplacian(left, right, curve, n)
     whole = information + precision * np.eye(n)
     factor = upper_factor(whole)
     if factor is None:
@@ -213,7 +213,7 @@ def by_rows(covariance: FloatArray, own: _Rows) -> tuple[FloatArray, FloatArray]
 def by_items(whole: FloatArray, own: _Rows) -> tuple[FloatArray, FloatArray]:
     """Leave out one annotator, who has more rows than there are items, by the information."""
     (i, j, r, w), n = (column[0] for column in own), len(whole)
-    rest = whole - laplacian_of(i, j, w, n)
+    rest = whole - laplacian(i, j, w, n)
     without = definite_inverse(rest, rest)
     step = without @ (sums(i, r, n) - sums(j, r, n))
     variance = without[i, i] + without[j, j] - 2.0 * without[i, j]

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.models.links import LOGISTIC
+from aggcal.aggregation.links import LOGISTIC
 
 _AGREE = 2.0
 """Standard deviations of chance above which answers are taken to agree with each other. A lower one

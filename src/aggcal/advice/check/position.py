@@ -26,8 +26,8 @@ from aggcal.advice.check.side_of_study import advantage_of_all, switched
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.aggregation.effects import AnnotatorEffect
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.errors import count
-from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly as following a side."""

@@ -25,8 +25,8 @@ from aggcal.advice.check.own_order import (
 )
 from aggcal.advice.check.row_sums import Seen
 from aggcal.advice.check.testing import benjamini_hochberg, holm
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.aggregation.uncertainty import wilson_interval
-from aggcal.models.links import LOGISTIC
 
 _RATE = 0.01
 """Chance that a study names anybody honest as reversed or guessing: a higher one finds more, and

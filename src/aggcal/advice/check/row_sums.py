@@ -14,7 +14,7 @@ from scipy.special import expit
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
-from aggcal.models.links import LOGISTIC
+from aggcal.aggregation.links import LOGISTIC
 
 _FEWEST = 500  # rows for a thread where each is looked at by many slopes and sets of scores
 _MOST_SETS = 64  # of scores: as many as the kernel has room for

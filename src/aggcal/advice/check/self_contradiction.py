@@ -12,8 +12,8 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.errors import count
-from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly here."""

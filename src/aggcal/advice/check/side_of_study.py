@@ -9,9 +9,9 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.row_sums import Shifted
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.aggregation.newton import definite_solve
-from aggcal.models.links import LOGISTIC
-from aggcal.models.rows import scatter
+from aggcal.data.graph import net_flow
 
 _LEAST_KEPT = 0.2
 """Share of the information about the side that uncertain scores leave under a prior twice as wide
@@ -101,7 +101,7 @@ def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatAr
     """Return how much more each item counts on the left than on the right."""
     judgments, n = fitted.judgments, fitted.judgments.n_items
     slope = fitted.population.slopes[judgments.annotator[decided]] * doubt
-    return scatter(judgments.left[decided], judgments.right[decided], slope, n)
+    return net_flow(judgments.left[decided], judgments.right[decided], slope, n)
 
 
 def _information(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:

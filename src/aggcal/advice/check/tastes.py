@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import LOGISTIC
 
 _PRIOR = 1.0 / 9.0
 """Precision of an annotator's two coefficients, which are about 1: it keeps those of annotators

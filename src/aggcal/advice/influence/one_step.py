@@ -17,7 +17,7 @@ from aggcal._core.progress import counted
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation.protocols import RowForces
-from aggcal.models.rows import laplacian
+from aggcal.data.graph import laplacian_of_pairs
 
 MOST_ITEMS = 1000
 """Items up to which all move together: a matrix of more takes longer than most fits."""
@@ -148,7 +148,7 @@ def _moved(inverse: FloatArray, forces: RowForces, rows: slice) -> FloatArray:
         return np.asarray(-np.linalg.solve(inside, pull) @ across)
     i, j = position[:half], position[half:]
     pulled = np.bincount(i, pull, t) - np.bincount(j, pull, t)
-    own = laplacian(sums(i * t + j, curve, t * t).reshape(t, t))
+    own = laplacian_of_pairs(sums(i * t + j, curve, t * t).reshape(t, t))
     inside = left * np.eye(t) - own @ inverse[np.ix_(touched, touched)]
     return np.asarray(-inverse[:, touched] @ np.linalg.solve(inside, pulled))
 

@@ -18,8 +18,8 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, Text
 from aggcal._core.text import brief
 from aggcal.advice.power.goals import HALF_WIDTH, Goal
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.links import LOGISTIC
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import LOGISTIC
 from aggcal.simulation import SimulatedTerms, simulate
 
 _TIED = 0.5  # the outcome of a tie

@@ -11,9 +11,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
+from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError, count, did_you_mean, some
-from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
 _NOBODY: IntArray = np.empty(0, dtype=np.int64)
 

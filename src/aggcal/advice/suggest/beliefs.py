@@ -10,11 +10,11 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.links import Link
+from aggcal.aggregation.links import link as link_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
-from aggcal.models.links import Link
-from aggcal.models.links import link as link_of
 from aggcal.registry import PREDICTABLE, TIES
 
 _ENOUGH_TO_PLACE = 10

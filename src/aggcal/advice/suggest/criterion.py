@@ -35,7 +35,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.exact import ExactCriterion
 from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 from aggcal.aggregation.families import Adjacent, RaoKupper
-from aggcal.models.links import LOGISTIC, Link
+from aggcal.aggregation.links import LOGISTIC, Link
 
 MOST_EXACT = 1500
 """Up to so many items the covariance is used as a matrix, where it is one; beyond, its diagonal
@@ -62,7 +62,7 @@ class Answering(NamedTuple):
         --------
         Between equals, someone who calls a tie in a third of the cases tells a third less:
 
-        >>> from aggcal.models.links import link
+        >>> from aggcal.aggregation.links import link
         >>> some = Answering(link("logistic"), 1.0, 0.0)
         >>> round(float(some.information(np.zeros(1))[0]), 4), round(0.25 * 2 / 3, 4)
         (0.1667, 0.1667)
@@ -94,7 +94,7 @@ class Answering(NamedTuple):
         --------
         Someone who hardly doubts is hardly moved by what they expected:
 
-        >>> from aggcal.models.links import link
+        >>> from aggcal.aggregation.links import link
         >>> some = Answering(link("logistic"), 1.0)
         >>> round(some.slope(np.array([3.0]), 1.0), 3), round(some.slope(np.array([3.0]), 0.0), 3)
         (0.047, -0.953)
@@ -111,7 +111,7 @@ def information(someone: Answering, gap: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> from aggcal.models.links import link
+    >>> from aggcal.aggregation.links import link
     >>> information(Answering(link("logistic"), 2.0), np.zeros(1))
     array([1.])
     """
@@ -132,7 +132,7 @@ def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
     --------
     A pair of equals tells nothing about an annotator:
 
-    >>> from aggcal.models.links import link
+    >>> from aggcal.aggregation.links import link
     >>> reliability_information(Answering(link("logistic"), 1.0), np.array([0.0, 2.0])).round(2)
     array([0.  , 0.42])
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi, sqrt
 
+from aggcal.aggregation.links import Link
 from aggcal.errors import OptionError
-from aggcal.models.links import Link
 
 _SMALLEST, _LARGEST = 1e-6, 1e6  # spreads outside lose the digits of a double
 
@@ -57,7 +57,7 @@ def default_prior(link: Link) -> Prior:
 
     Examples
     --------
-    >>> from aggcal.models.links import link
+    >>> from aggcal.aggregation.links import link
     >>> default_prior(link("logistic"))
     Prior(score_sd=1.0, reliability_sd=0.5)
     >>> round(default_prior(link("normal")).score_sd, 4)
