@@ -119,8 +119,8 @@ class Coefficients:
 
         Examples
         --------
-        >>> found = Coefficients(("words",), np.array([0.5]), np.array([0.1]))
-        >>> [end.round(2).tolist() for end in found.interval(0.9)]
+        >>> words = Coefficients(("words",), np.array([0.5]), np.array([0.1]))
+        >>> [end.round(2).tolist() for end in words.interval(0.9)]
         [[0.34], [0.66]]
         """
         reach = float(ndtri(0.5 + 0.5 * level)) * self.se
@@ -150,8 +150,8 @@ class Correlations:
         Examples
         --------
         >>> ids, one = np.array(["content", "style"], dtype=object), np.eye(2)
-        >>> found = Correlations(ids, one * 0.2 + 0.8, 0.3 - 0.3 * one)
-        >>> [end[0, 1].round(2).item() for end in found.interval(0.9)]
+        >>> alike = Correlations(ids, one * 0.2 + 0.8, 0.3 - 0.3 * one)
+        >>> [end[0, 1].round(2).item() for end in alike.interval(0.9)]
         [0.54, 0.92]
         """
         reach = float(ndtri(0.5 + 0.5 * level)) * self.z_se
@@ -343,10 +343,8 @@ class Effects:
         scores, se = np.full((2, len(ids), self.judgments.n_items), np.nan)
         own = np.arange(block.where.start, block.where.stop)
         scores[block.group, block.item] = state.unknowns[block.item] + state.unknowns[own]
-        variances, joint = (
-            self.variances[block.item] + self.variances[own],
-            tuple[FloatArray, ...](),
-        )
+        variances = self.variances[block.item] + self.variances[own]
+        joint: tuple[FloatArray, ...] = ()
         if covariance.ndim > 1:
             variances = variances + 2.0 * covariance[block.item, own]
             groups = [block.group == g for g in range(len(ids))]
@@ -388,11 +386,8 @@ class Effects:
 
         A criterion in which nobody compared an item adds what is known of it beforehand.
         """
-        block, weighting, share = (
-            self._criteria,
-            self._weighting,
-            np.square(np.array(self.chosen.weights)),
-        )
+        block, weighting = self._criteria, self._weighting
+        share = np.square(np.array(self.chosen.weights))
         compared = np.bincount(block.item, share[block.group], self.judgments.n_items)
         prior = self.fit.state.sds[f"by {CRITERION}"] ** 2 * (share.sum() - compared)
         if self.covariance.ndim == 1:
@@ -653,27 +648,27 @@ def _sum_covariance(covariance: FloatArray, one: IntArray, two: IntArray) -> Flo
 class _NewItem:
     """The posterior of what is unknown of a new item: score, effects in groups, axis."""
 
-    def __init__(self, effects: Effects, judgments: Judgments, item: int, at: IntArray) -> None:
+    def __init__(self, effects: Effects, judgments: Judgments, item: int, index: IntArray) -> None:
         sds, blocks = effects.fit.state.sds, effects._blocks  # noqa: SLF001
-        sign = np.where(judgments.left[at] == item, 1.0, -1.0)
-        columns, factors = [np.zeros(len(at), dtype=np.int64)], [sign]
+        sign = np.where(judgments.left[index] == item, 1.0, -1.0)
+        columns, factors = [np.zeros(len(index), dtype=np.int64)], [sign]
         precision = [sds[SCORES] ** -2.0]
         for name, block in blocks.items():
             if name in (SCORES, AXIS) or (block.item < 0).any():
                 continue
-            group = effects._group(name, judgments, of_fit=False)[at]  # noqa: SLF001
+            group = effects._group(name, judgments, of_fit=False)[index]  # noqa: SLF001
             own = np.unique(group[group >= 0])
             columns.append(np.where(group >= 0, len(precision) + np.searchsorted(own, group), 0))
             factors.append(np.where(group >= 0, sign, 0.0))
             precision += [sds[name] ** -2.0] * len(own)
         channels = {GAP: (columns, factors)}
         if AXIS in blocks:
-            channels[AXIS] = [np.full(len(at), len(precision))], [sign]
+            channels[AXIS] = [np.full(len(index), len(precision))], [sign]
             precision.append(sds[AXIS] ** -2.0)
         self.precision, size = np.array(precision), len(precision)
         moved = effects._moved(judgments)[0]  # noqa: SLF001
-        self.moved = {name: values[at] for name, values in moved.items()}
-        annotators, first = np.unique(judgments.annotator[at], return_index=True)
+        self.moved = {name: values[index] for name, values in moved.items()}
+        annotators, first = np.unique(judgments.annotator[index], return_index=True)
         nodes, weights = effects._nodes(judgments)  # noqa: SLF001
         self.nodes, self.weights = nodes[annotators], weights[annotators]
         self.family = replace(effects.family, channels=tuple(channels))
@@ -684,12 +679,12 @@ class _NewItem:
         answers = answers._replace(lean=np.clip(answers.lean, -most, most))
         none = np.full(size, -1)
         self.rows = Rows(
-            judgments.left[at],
-            judgments.right[at],
-            Answers(*(part[at] for part in answers)),
-            np.append(first, len(at)),
+            judgments.left[index],
+            judgments.right[index],
+            Answers(*(part[index] for part in answers)),
+            np.append(first, len(index)),
             judgments.n_items,
-            levels[:, at],
+            levels[:, index],
             channels={
                 name: Channel(np.stack(columns, 1).astype(np.int32), np.stack(factors, 1), size)
                 for name, (columns, factors) in channels.items()
@@ -777,75 +772,64 @@ def correlations(
 ) -> Correlations | None:
     """Return the correlations of s + δ between categories.
 
+    The fit shrinks all categories toward one common score alike. That is taken out again: of each
+    item there remains what its judgments say, normal, with precision Λ_i and mean Λ_i⁻¹ h_i, and to
+    that scores t_i ~ N(0, Σ) with any correlation are fitted.
+
     Parameters
     ----------
     ids, block
-        The categories, and where what items do in them stands.
+        The categories, and which unknowns are what items do in them.
     unknowns, covariance
         Posterior means and covariance of all unknowns; the latter a matrix or its diagonal.
     sds
-        Prior standard deviations of the scores, and of what items do in categories.
+        Prior sds of the scores, and of what items do in categories.
     """
-    if not 1 < len(ids) <= _MOST_CATEGORIES:
+    number, n = len(ids), int(block.item.max()) + 1
+    if not 1 < number <= _MOST_CATEGORIES:
         return None
-    precision, pull, seen = _category_information(len(ids), block, unknowns, covariance, sds)
-    shape = len(ids), len(ids)
-    values, errors = np.full(shape, np.nan), np.full(shape, np.nan)
-    for a in range(len(ids)):
-        values[a, a], errors[a, a] = 1.0, 0.0
-        for b in range(a):
-            both, pair = seen[:, a] & seen[:, b], np.array([a, b])
-            if both.sum() < _FEWEST_ITEMS:
-                continue
-            parts = precision[both][:, pair[:, None], pair], pull[both][:, pair]
-            z, se = _correlation(*parts, float(np.hypot(*sds)))
-            values[a, b] = values[b, a] = np.tanh(z)
-            errors[a, b] = errors[b, a] = se
-    return Correlations(ids, values, errors)
-
-
-def _category_information(
-    number: int,
-    block: Block,
-    unknowns: FloatArray,
-    covariance: FloatArray,
-    sds: tuple[float, float],
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return Λ_i and h_i of every item, and where it was compared, items by categories."""
-    n, (sd, own_sd) = int(block.item.max()) + 1, sds
-    seen = np.zeros((n, number), dtype=bool)
-    seen[block.item, block.group] = True
-    mean = np.tile(unknowns[:n], (number, 1))
-    mean[block.group, block.item] += unknowns[block.where]
-    posterior = _category_covariances(block, seen, covariance, own_sd)
-    centred = (mean - mean.mean(axis=1, keepdims=True)).T
-    alike = sd**2 * np.ones((number, number)) + own_sd**2 * np.eye(number)
-    prior = np.linalg.inv((1.0 - 1.0 / n) * alike)
-    whole = np.linalg.inv(posterior)
-    values, vectors = np.linalg.eigh(whole - prior)
-    values = np.where(values > _LEAST * np.abs(prior).max(), values, 0.0)
+    compared = np.zeros((n, number), dtype=bool)
+    compared[block.item, block.group] = True
+    scores = np.tile(unknowns[:n], (number, 1))
+    scores[block.group, block.item] += unknowns[block.where]
+    centred_scores = (scores - scores.mean(axis=1, keepdims=True)).T
+    prior = sds[0] ** 2 * np.ones((number, number)) + sds[1] ** 2 * np.eye(number)
+    prior_precision = np.linalg.inv((1.0 - 1.0 / n) * prior)
+    posterior_precision = np.linalg.inv(_by_item(block, compared, covariance, sds[1]))
+    values, vectors = np.linalg.eigh(posterior_precision - prior_precision)
+    values = np.where(values > _LEAST * np.abs(prior_precision).max(), values, 0.0)
     precision = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return precision, (whole @ centred[:, :, None])[:, :, 0], seen
+    pull = (posterior_precision @ centred_scores[:, :, None])[:, :, 0]
+    correlation, errors = np.full((2, number, number), np.nan)
+    np.fill_diagonal(correlation, 1.0)
+    np.fill_diagonal(errors, 0.0)
+    for a in range(number):
+        for b in range(a):
+            both, pair = compared[:, a] & compared[:, b], np.array([a, b])
+            if both.sum() >= _FEWEST_ITEMS:
+                parts = precision[both][:, pair[:, None], pair], pull[both][:, pair]
+                z, se = _correlation(*parts, float(np.hypot(*sds)))
+                correlation[a, b] = correlation[b, a] = np.tanh(z)
+                errors[a, b] = errors[b, a] = se
+    return Correlations(ids, correlation, errors)
 
 
-def _category_covariances(
-    block: Block, seen: BoolArray, covariance: FloatArray, own_sd: float
+def _by_item(
+    block: Block, compared: BoolArray, covariance: FloatArray, own_sd: float
 ) -> FloatArray:
     """Return the posterior covariance of each item's scores, about the mean of each category."""
-    (n, number), own = seen.shape, np.arange(block.where.start, block.where.stop)
+    (n, number), own = compared.shape, np.arange(block.where.start, block.where.stop)
     if covariance.ndim == 1:  # of many items: what they share is next to nothing
-        found = np.tile(covariance[:n, None, None], (1, number, number))
-        more = np.full((n, number), own_sd**2)
-        more[block.item, block.group] = covariance[own]
-        found[:, np.arange(number), np.arange(number)] += more
-        return found
+        own_variances = np.full((n, number), own_sd**2)
+        own_variances[block.item, block.group] = covariance[own]
+        return covariance[:n, None, None] + own_variances[:, :, None] * np.eye(number)
     every, cell = np.tile(np.arange(n), number), block.group * n + block.item
     joint = covariance[np.ix_(every, every)]
     joint[np.ix_(cell, cell)] += covariance[np.ix_(own, own)]
     cross = covariance[np.ix_(every, own)]
     joint[:, cell] += cross
     joint[cell] += cross.T
-    unseen = np.flatnonzero(~seen.T.ravel())
+    unseen = np.flatnonzero(~compared.T.ravel())
     joint[unseen, unseen] += own_sd**2
     # The mean of each category is a convention: only its prior knows it.
     table = joint.reshape(number, n, number, n)
@@ -855,49 +839,35 @@ def _category_covariances(
 
 
 def _correlation(precision: FloatArray, pull: FloatArray, sd: float) -> tuple[float, float]:
-    """Return the inverse hyperbolic tangent of the correlation, and its standard error."""
+    """Return the inverse hyperbolic tangent of the correlation, and its standard error.
+
+    Beforehand, log spreads are N(0, 1), over sd, and that is N(0, 2²).
+    """
     from scipy.optimize import minimize
 
     def loss(theta: FloatArray) -> float:
-        return _correlation_loss(theta, precision, pull, sd)
+        """Minus the log posterior."""
+        one, two = sd * np.exp(theta[:2])
+        rho = np.tanh(theta[2])
+        sigma = np.array([[one**2, rho * one * two], [rho * one * two, two**2]])
+        inner = np.eye(2) + precision @ sigma
+        # (Λ + Σ⁻¹)⁻¹ = Σ (I + Λ Σ)⁻¹, which needs no inverse of Σ.
+        spread = sigma @ np.linalg.solve(inner, pull[:, :, None])
+        fit = 0.5 * float((pull[:, :, None] * spread).sum())
+        size = 0.5 * float(np.log(np.linalg.det(inner)).sum())
+        prior = 0.5 * float(theta[:2] @ theta[:2]) + 0.5 * float(theta[2] / _WIDE) ** 2
+        return size - fit + prior
 
     best = minimize(loss, np.zeros(3), method="L-BFGS-B", bounds=[(-6.0, 3.0)] * 2 + [(-6.0, 6.0)])
-    steps = _DIFFERENCE * np.eye(3)
-    bend = np.array(
-        [
-            [
-                loss(best.x + a + b) - loss(best.x + a - b) - loss(best.x - a + b)
-                + loss(best.x - a - b)
-                for b in steps
-            ]
-            for a in steps
-        ]
+    x, steps = best.x, _DIFFERENCE * np.eye(3)
+    hessian = np.array(
+        [[loss(x + a + b) - loss(x + a - b) - loss(x - a + b) + loss(x - a - b) for b in steps]
+         for a in steps]
     ) / (4.0 * _DIFFERENCE**2)  # fmt: skip
-    values, vectors = np.linalg.eigh(bend)
-    along = np.square(vectors[2]) / np.maximum(values, 1e-3)
+    values, vectors = np.linalg.eigh(hessian)
+    variance = (np.square(vectors[2]) / np.maximum(values, 1e-3)).sum()
     # Fisher's 1/(n − 3), where the curvature has 1/n.
-    few = len(pull) / (len(pull) - 3.0)
-    return float(best.x[2]), float(np.sqrt(few * along.sum()))
-
-
-def _correlation_loss(
-    theta: FloatArray, precision: FloatArray, pull: FloatArray, sd: float
-) -> float:
-    """Minus the log posterior of log spreads, over sd, and of the correlation.
-
-    Beforehand, log spreads are N(0, 1), and the inverse hyperbolic tangent of the correlation is
-    N(0, 2²).
-    """
-    one, two = sd * np.exp(theta[:2])
-    rho = np.tanh(theta[2])
-    sigma = np.array([[one**2, rho * one * two], [rho * one * two, two**2]])
-    inner = np.eye(2) + precision @ sigma
-    # (Λ + Σ⁻¹)⁻¹ = Σ (I + Λ Σ)⁻¹, which needs no inverse of Σ.
-    spread = sigma @ np.linalg.solve(inner, pull[:, :, None])
-    fit = 0.5 * float((pull[:, :, None] * spread).sum())
-    size = 0.5 * float(np.log(np.linalg.det(inner)).sum())
-    prior = 0.5 * float(theta[:2] @ theta[:2]) + 0.5 * float(theta[2] / _WIDE) ** 2
-    return size - fit + prior
+    return float(x[2]), float(np.sqrt(len(pull) / (len(pull) - 3.0) * variance))
 
 
 def in_camps(effects: Effects | None) -> bool:

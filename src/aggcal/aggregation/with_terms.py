@@ -226,14 +226,14 @@ class QuantifyTerms(Quantify):
         consensus: Consensus,  # noqa: ARG002
     ) -> tuple[FloatArray, FloatArray]:
         """Score new items by all that was fitted: sides, ties, contexts."""
-        known, placed = np.isfinite(fixed), []
+        scored, results = np.isfinite(fixed), []
         for item in new.tolist():
-            mine = (judgments.left == item) & known[judgments.right]
-            mine |= (judgments.right == item) & known[judgments.left]
+            mine = (judgments.left == item) & scored[judgments.right]
+            mine |= (judgments.right == item) & scored[judgments.left]
             if not mine.any():
                 refuse_apart(judgments, item)
-            placed.append(self.effects.score_of(judgments, item, mine))
-        scores, sd = np.array(placed).T
+            results.append(self.effects.score_of(judgments, item, mine))
+        scores, sd = np.array(results).T
         return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
