@@ -83,11 +83,11 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml hatch_build.py $(wildcard src/aggcal/_core/kernels/*.[ch]) | $(BIN)/python
+$(VENV)/.core: pyproject.toml hatch_build.py $(wildcard src/aggcal/_core/kernels/*.[ch]*) | $(BIN)/python
 	$(call install,.)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml hatch_build.py $(wildcard src/aggcal/_core/kernels/*.[ch]) | $(BIN)/python
+$(VENV)/.dev: pyproject.toml hatch_build.py $(wildcard src/aggcal/_core/kernels/*.[ch]*) | $(BIN)/python
 	$(call install,.[dev])
 	@touch $@ $(VENV)/.core
 

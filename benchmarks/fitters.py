@@ -187,7 +187,7 @@ def count_bytes(swept: list[float]) -> None:
         swept[0] += len(self.rows) * 16
         return product(self, vector)
 
-    NativeAnnotators._at_modes = evaluate_  # type: ignore[method-assign]  # noqa: SLF001
+    NativeAnnotators._at_modes = evaluate_  # type: ignore[method-assign,assignment]  # noqa: SLF001
     NativeTape.product = product_  # type: ignore[method-assign]
 
 

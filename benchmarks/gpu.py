@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from aggcal._core.arrays import constant
-from aggcal.aggregation.newton import minimise
 from aggcal.aggregation.laplace import laplace
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
+
+from aggcal._core.arrays import constant
+from aggcal.aggregation.newton import minimise
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
 

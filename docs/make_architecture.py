@@ -29,7 +29,7 @@ WHAT = {
     "pages": "HTML, Markdown, JSON, SVG",
     "advice": "check · suggest · guarantees",
     "calibration": "Stage 2: calibrate()",
-    "aggregation": "Stage 1: aggregate() · solve · uncertainty",
+    "aggregation": "Stage 1: aggregate() · fits · uncertainty",
     "engines": "where rows are kept: sharded · gpu",
     "simulation": "a known truth",
     "io": "tables · formats · writing",

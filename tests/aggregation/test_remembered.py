@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregation import shards, terms
+from aggcal.aggregation import empirical, shards, terms
 from aggcal.aggregation.empirical import _FEW_UNKNOWNS
-from aggcal.aggregation.with_terms import QuantifyTerms
 
 
 def tied(items: int, judgments: int) -> aggcal.Judgments:
@@ -44,7 +43,7 @@ def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    laid_out, laplace = shards.lay_out, QuantifyTerms._laplace
+    laid_out, inverse = shards.lay_out, empirical.Curvature.inverse
     judgments = tied(9, 4000)
     found = aggcal.aggregate(judgments, warn=False)
 
@@ -56,7 +55,7 @@ def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
         return tell
 
     monkeypatch.setattr(terms, "lay_out", told("rows", laid_out))
-    monkeypatch.setattr(QuantifyTerms, "_laplace", told("laplace", laplace))
+    monkeypatch.setattr(empirical.Curvature, "inverse", told("inverse", inverse))
     assert found.uncertainty is not None
     aggcal.suggest_pairs(judgments, consensus=found)
-    assert asked == ["laplace"]
+    assert asked == ["inverse"]

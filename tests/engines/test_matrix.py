@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.gpu.engine import GpuEngine
+from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.sharded.local import LocalEngine
 from test_sharded import judged
 
@@ -24,8 +26,6 @@ from aggcal.advice import advising
 from aggcal.advice.check import survey
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.engines.gpu.engine import GpuEngine
-from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.remote import RemoteJudgments, gathered
 from aggcal.errors import OptionError
 from aggcal.models.rows import rows_of

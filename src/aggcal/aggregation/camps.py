@@ -216,14 +216,24 @@ def fit_axis(model: Model, before: Fit, run: Run) -> Fit:
 
 def _leading_axis(fit: Fit) -> FloatArray:
     """Return the axis along which the annotators' scores, or gradients, differ most."""
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import LinearOperator, svds
 
-    rows = fit.problem.model.rows
-    gradients = fit.curvature.tape.responses(fit.posterior.weights)[:, : rows.n_items]
-    if min(gradients.shape) < 2:  # noqa: PLR2004  # there is no axis among one
+    rows, tape, weights = fit.problem.model.rows, fit.curvature.tape, fit.posterior.weights
+    shape, root = (rows.n_annotators, rows.n_items), np.sqrt(rows.annotator_weights)
+    if min(shape) < 2:  # noqa: PLR2004  # there is no axis among one
         return np.ones(rows.n_items)
-    weighted = gradients.multiply(1.0 / np.sqrt(rows.annotator_weights)[:, None]).tocsr()
-    return np.asarray(svds(weighted, k=1, random_state=0)[2][0])
+    none = np.zeros(tape.size)
+
+    def along(scores: FloatArray) -> FloatArray:
+        x = none.copy()
+        x[: rows.n_items] = scores.ravel()
+        return tape.forms(weights, none, x)[1] / root
+
+    def back(annotators: FloatArray) -> FloatArray:
+        return tape.pulled(weights * (annotators.ravel() / root)[:, None])[: rows.n_items]
+
+    gradients = LinearOperator(shape, matvec=along, rmatvec=back, dtype=np.float64)
+    return np.asarray(svds(gradients, k=1, random_state=0)[2][0])
 
 
 # ------------------------------------------------------------------------------- the mixture

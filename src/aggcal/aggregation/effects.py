@@ -425,13 +425,11 @@ class Effects:
     def _axis_share(self, stances: FloatArray) -> float:
         """Return the part of the axis in the squared advantages of items over others."""
         rows, posterior = self.fit.problem.model.rows, self.fit.posterior
+        unknowns = self.fit.state.unknowns[: rows.size]
+        scores = np.where(np.arange(rows.size) < rows.n_items, unknowns, 0.0)
         reliability = posterior.mean(posterior.of(RELIABILITY))
-        axis = rows.channels[AXIS].gather(self.fit.state.unknowns)
-        scores = self.fit.scores[rows.left] - self.fit.scores[rows.right]
-        own, shared = (
-            float(rows.answers.weight @ np.square(rows.per_row(by) * gap))
-            for by, gap in ((stances, axis), (reliability, scores))
-        )
+        own = rows.weighted_square(AXIS, unknowns, stances)
+        shared = rows.weighted_square(GAP, scores, reliability)
         return own / max(own + shared, 1e-300)
 
     @property

@@ -85,7 +85,7 @@ _MANY = 1_000_000
 class LikelihoodMethod:
     """A method of the one likelihood, fitted wherever the judgments lie."""
 
-    link: str
+    link: Any  # a name of a link
     prior: PriorChoice
     tolerance: float
     seed: int
@@ -683,8 +683,10 @@ class CrowdBT(LikelihoodMethod):
         sd = self.prior.score_sd if isinstance(self.prior, Prior) else self._default_sd
         prior = Prior(sd, DEFAULT_RELIABILITY_SD)
         honesty = self._honesty(judgments.n_annotators)
-        known = {"virtual": self.virtual, "trusted": trusted}
-        return prior, modes.honest(self.family, honesty, sd**-2, start, **known)
+        mode = modes.honest(
+            self.family, honesty, sd**-2, start, virtual=self.virtual, trusted=trusted
+        )
+        return prior, mode
 
     def _honesty(self, annotators: int) -> Beta:
         return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)

@@ -253,7 +253,8 @@ class Modes:
             every.precision = sigma**-2
             scores = every.minimise(scores, close)[0]
             if n <= _MOST_DENSE:
-                variances = np.diag(centred(np.linalg.inv(every.dense()), component))
+                inverse: FloatArray = np.linalg.inv(every.dense()).astype(np.float64)
+                variances = np.diag(centred(inverse, component))
             else:
                 variances = 1.0 / every.diagonal
             change = log(next_sd(sigma, scores, variances, free, default_sd) / sigma)

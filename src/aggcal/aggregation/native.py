@@ -120,22 +120,22 @@ class NativeTape(Tape):
         self,
         rows: Rows,
         value: float,
-        curve: dict[tuple[str, str], SingleArray],
+        curve: dict[tuple[str, str], Any],
         blocks: IntArray,
         pulls: dict[str, SingleArray],
         weights: FloatArray,
         forces: FloatArray | None = None,
     ) -> None:
-        self.rows, self.value, self.curve, self.means = rows, value, curve, []  # type: ignore[assignment]
+        self.rows, self.value, self.curve, self.means = rows, value, curve, []
         self.weights = weights if forces is None else None
         self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
         self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
         self._forces = forces
 
     @cached_property
-    def pulls(self) -> dict[str, FloatArray]:  # type: ignore[override]
+    def pulls(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
-        rows, tables = self.rows, {}
+        rows, tables = self.rows, dict[str, SingleArray]()
         for name, block in self._block_pulls.items():
             table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
             for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
@@ -171,7 +171,7 @@ class NativeTape(Tape):
         tables = starts, self._blocks, len(pulls), channels.table, pulls, self._mixing
         return cores(), m, nodes, *tables, int(self._forces is None)
 
-    def _curves(self) -> list[SingleArray]:
+    def _curves(self) -> list[Any]:
         return [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
 
     def _by_index(self) -> list[Mean]:
@@ -196,10 +196,7 @@ class NativeTape(Tape):
         for mean in self.means:
             gradient[mean.index] = float(mean.force.sum())
             complete[mean.index] = mean.curve
-            square = (self.weights * mean.pulls**2).sum(axis=1)
-            missing[mean.index] = float(
-                (square - (self.weights * mean.pulls).sum(axis=1) ** 2).sum()
-            )
+            missing[mean.index] = float((self._mix(mean.pulls) * mean.pulls).sum())
             if values is not None:
                 pulled[mean.index] = float((values * mean.pulls).sum())
         return gradient, pulled, complete, missing
@@ -209,7 +206,7 @@ class NativeTape(Tape):
         return self._gathered(None)
 
     @property
-    def gradient(self) -> FloatArray:  # type: ignore[override]
+    def gradient(self) -> FloatArray:
         """Of the value."""
         return self._sums[0]
 

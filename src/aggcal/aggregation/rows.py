@@ -235,6 +235,11 @@ class Rows:
         """Add up what rows have; rows are the last axis."""
         return segment_sums(values, self.starts)
 
+    def weighted_square(self, channel: str, unknowns: FloatArray, values: FloatArray) -> float:
+        """Return Σ w (v x)² over rows: x what a channel makes of unknowns, v the annotators'."""
+        moved = self.per_row(values) * self.channels[channel].gather(unknowns)
+        return float(self.answers.weight @ np.square(moved))
+
     def of(self, kept: np.ndarray) -> Rows:
         """Return the rows of a mask; annotators of whom none is kept are left out."""
         sizes = self.by_annotator(kept.astype(np.int64))

@@ -363,34 +363,33 @@ def _groups(
     if kind == HOLD_OUT[0]:
         by_screen = "question" if judgments.screen is None else "screen"
         kind = by_screen if judgments.context is None else "context"
-    if kind == "row":
+    rows, name, codes = judgments, kind, judgments.context
+    if kind == "context":
+        name = judgments.context_name
+    elif kind == "screen":
+        split = replace(judgments, context=None, context_ids=None).with_context_of_screens()
+        rows, codes = replace(split, context=None, context_ids=None), split.context
+    elif kind == "row":
         # Equal judgments that were merged would be held out together.
         bare = replace(judgments, screen=None, screen_weight=None)
         split = bare.of_rows(np.repeat(np.arange(len(bare.count)), bare.count))
         ones = np.ones_like(split.count)
-        single = replace(split, weight=split.weight / split.count, count=ones)
-        return single, kind, np.arange(len(single.left)), ()
-    notes: tuple[str, ...] = ()
-    if kind in ("context", "screen"):
-        rows, name = judgments, judgments.context_name
-        if kind == "screen":
-            rows, name = replace(judgments, context=None, context_ids=None), kind
-            rows = rows.with_context_of_screens()
-        context, fault = rows.context, f"The judgments have no {kind}s."
-        if context is not None:
-            fault = _unfit(name, context, rows.weight, number)
-            notes = (fault,)
-        if context is not None and not fault:
-            if kind == "screen":
-                rows = replace(rows, context=None, context_ids=None)
-            none, group = context < 0, context.astype(np.int64)
+        rows = replace(split, weight=split.weight / split.count, count=ones)
+        return rows, kind, np.arange(len(rows.left)), ()
+    else:
+        return rows, kind, _questions(rows, by_annotator=kind == "question"), ()
+    if codes is None:
+        fault = f"The judgments have no {kind}s."
+    else:
+        fault = _unfit(name, codes, rows.weight, number)
+        if not fault:
+            none, group = codes < 0, codes.astype(np.int64)
             if none.any():  # of no context: by question
                 group[none] = int(group.max()) + 1 + _questions(rows)[none]
             return rows, name, group, ()
-        if hold_out == kind:
-            raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out question.")
-        kind = "question"
-    return judgments, kind, _questions(judgments, by_annotator=kind == "question"), notes
+    if hold_out == kind:
+        raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out question.")
+    return judgments, "question", _questions(judgments), () if codes is None else (fault,)
 
 
 def _unfit(name: str, context: CodeArray, weight: FloatArray, number: int) -> str:

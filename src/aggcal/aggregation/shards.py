@@ -117,6 +117,11 @@ class ShardedRows(Rows):
         """The same of those that it won."""
         return self.of_items[1]
 
+    def weighted_square(self, channel: str, unknowns: FloatArray, values: FloatArray) -> float:
+        """Return Σ w (v x)² over rows: x what a channel makes of unknowns, v the annotators'."""
+        same = [[each] * len(self.shards) for each in (channel, unknowns)]
+        return float(sum(self.each(_weighted_square, *same, self.cut(values))))
+
     def cut(self, values: FloatArray) -> list[FloatArray]:
         """Return the part of each shard of values by annotator."""
         return [values[first:end] for first, end in pairwise(self.edges.tolist())]
@@ -419,6 +424,13 @@ def _expected_grades(  # noqa: PLR0917  # called by position
     annotators = _annotators(shard, layout, which)
     unknowns, posterior = shard.inward((unknowns, posterior))
     return shard.outward(annotators.expected_grades(unknowns, posterior, grades))
+
+
+def _weighted_square(
+    shard: Shard, layout: str, channel: str, unknowns: FloatArray, values: FloatArray
+) -> float:
+    rows, (unknowns, values) = _laid_out(shard, layout)[0], shard.inward((unknowns, values))
+    return rows.weighted_square(channel, unknowns, values)
 
 
 def _ask(shard: Shard, layout: str, name: str, question: str, *arguments: Any) -> Any:

@@ -14,9 +14,10 @@ from aggcal.aggregation.annotators import Annotators, Beta, Normal, Prior
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import HONESTY, RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.posterior import FitPosterior, ModeProblem
-from aggcal.aggregation.rows import GAP, SCORES, Rows, win_rows
+from aggcal.aggregation.rows import GAP, SCORES, Rows
 from aggcal.models.links import link
 from aggcal.simulation import simulate
 
@@ -34,13 +35,13 @@ def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float
     component = np.zeros(len(scores), dtype=np.int64)
     fixed = frozenset({SCORES})
     model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
-    record = Convergence(True, 0, 0.0, 0.0, (), ())
+    record = Convergence(True, 0, 0.0, 0.0, (), ())  # noqa: FBT003
     return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 
 def some_rows() -> tuple[FloatArray, FloatArray, Rows]:
     study = simulate(items=8, annotators=4, judgments=600, seed=3)
-    return study.latent, study.reliability, win_rows(aggcal.read_judgments(study.judgments))
+    return study.latent, study.reliability, mode_rows(aggcal.read_judgments(study.judgments))
 
 
 def whole(fit: Fit) -> FloatArray:
@@ -140,7 +141,7 @@ def test_the_published_formula_is_wrong_for_the_published_normalisation() -> Non
             known = found.uncertainty
             assert known is not None
             formula.append(known.covariance.gap_variance(np.array([5]), np.array([0]))[0])
-            rows = win_rows(aggcal.Judgments.of_codes(*codes))
+            rows = mode_rows(aggcal.Judgments.of_codes(*codes))
             schur = at_mode(found.scores, found.reliabilities, rows).curvature.tape.dense()[0]
             inverse = np.linalg.pinv(schur, rcond=1e-8, hermitian=True)
             published.append(inverse[5, 5] + inverse[0, 0] - 2 * inverse[5, 0])

@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 32; }
+int aggcal_version(void) { return 33; }
 
 /* The highest level of x86-64 that this processor runs and there are kernels for; else 1. */
 int aggcal_level(void)

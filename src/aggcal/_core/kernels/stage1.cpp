@@ -36,6 +36,7 @@ const double SHARE[POINTS] = {8.0 / 15, 0.22207592200561266, 0.22207592200561266
                               0.011257411327720689, 0.011257411327720689};
 constexpr double SMOOTH = 0.4;  // sd of eta up to which cumulants do: right to 6e-5 of a row
 constexpr double SLACK = 1.3;   // how far beyond that a step may lead before more points are used
+constexpr int64_t FEW_ROWS = 10000;  // that no second thread is worth waking for
 constexpr int STEPS = 60, HALVINGS = 30;
 constexpr double LONGEST = 1.0;  // change of a parameter in a step: losses are straight beyond
 constexpr double LEAST_CURVATURE = 0.1;  // of the prior's: mixtures are not log-concave
@@ -43,7 +44,9 @@ constexpr double CLEARLY = 3.0;  // sds by which the strength of a reversed anno
 constexpr double LARGEST_READINESS = 600.0, LARGEST_OFFSET = 100.0;
 constexpr double READY = 20.0;  // readiness up to which floats do not overflow
 
-enum Law { LOGISTIC, DAVIDSON, TWO_GRADES, THREE_GRADES, NORMAL, LAPLACE, LOGISTIC_MIXTURE, NORMAL_MIXTURE };
+enum Law {
+    LOGISTIC, DAVIDSON, TWO_GRADES, THREE_GRADES, NORMAL, LAPLACE, LOGISTIC_MIXTURE, NORMAL_MIXTURE
+};
 enum Parameter { RELIABILITY, POSITION, READINESS, STANCE };
 enum ChannelName { GAP, AXIS, TIE, CHANNELS };
 
@@ -73,9 +76,11 @@ template <class Real> ALWAYS Real exp_minus(Real a) {
     const Real shifted = a * Real(1.4426950408889634) + magic, power = shifted - magic;
     const Real r = (power * F::high - a) + power * F::low, r2 = r * r, r4 = r2 * r2;
     Real sum = (Real(1) + r) + r2 * (Real(0.5) + r * Real(1.0 / 6));
-    const Real middle = (Real(1.0 / 24) + r * Real(1.0 / 120)) + r2 * (Real(1.0 / 720) + r * Real(1.0 / 5040));
+    const Real middle = (Real(1.0 / 24) + r * Real(1.0 / 120)) +
+                        r2 * (Real(1.0 / 720) + r * Real(1.0 / 5040));
     if constexpr (sizeof(Real) == 8) {
-        const Real top = (Real(1.0 / 40320) + r * Real(1.0 / 362880)) + r2 * (Real(1.0 / 3628800) + r * Real(1.0 / 39916800)) +
+        const Real top = (Real(1.0 / 40320) + r * Real(1.0 / 362880)) +
+                         r2 * (Real(1.0 / 3628800) + r * Real(1.0 / 39916800)) +
                          r4 * (Real(1.0 / 479001600) + r * Real(1.0 / 6227020800));
         sum += r4 * (middle + r4 * top);
     } else {
@@ -102,7 +107,8 @@ template <class Real> ALWAYS Real log_of(Real x) {
     const Real z = (mantissa - Real(1)) / (mantissa + Real(1)), q = z * z, q2 = q * q;
     Real sum = Real(2) + q * Real(2.0 / 3) + q2 * (Real(2.0 / 5) + q * Real(2.0 / 7));
     if constexpr (sizeof(Real) == 8)
-        sum += q2 * q2 * ((Real(2.0 / 9) + q * Real(2.0 / 11)) + q2 * (Real(2.0 / 13) + q * Real(2.0 / 15)));
+        sum += q2 * q2 * ((Real(2.0 / 9) + q * Real(2.0 / 11)) +
+                          q2 * (Real(2.0 / 13) + q * Real(2.0 / 15)));
     else
         sum += q2 * q2 * Real(2.0 / 9);
     return power * Real(0.69314718055994531) + z * sum;
@@ -118,7 +124,8 @@ inline double normal_link(double x, double &slope, double &bend) {
             scaled = std::exp(z * z) * std::erfc(z);
         } else {
             const double t = 1.0 / (2.0 * z * z);
-            scaled = (1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t)))) / (z * 1.7724538509055160273);
+            scaled = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t)));
+            scaled /= z * 1.7724538509055160273;
         }
         slope = -0.79788456080286535588 / scaled;
         loss = 0.5 * x * x - std::log(0.5 * scaled);
@@ -159,7 +166,7 @@ struct Spot {
 // Gradient and upper triangle of the curvature in (reliability, position, readiness, stance).
 struct Slopes { double gradient[MOST], bend[MOST][MOST]; };
 
-constexpr bool has_ties(Law law) { return law == DAVIDSON || law == TWO_GRADES || law == THREE_GRADES; }
+constexpr bool has_ties(Law law) { return law >= DAVIDSON && law <= THREE_GRADES; }
 constexpr bool is_mixture(Law law) { return law == LOGISTIC_MIXTURE || law == NORMAL_MIXTURE; }
 constexpr bool has_cumulants(Law law) { return law == LOGISTIC || law == DAVIDSON; }
 
@@ -167,38 +174,48 @@ constexpr bool has_cumulants(Law law) { return law == LOGISTIC || law == DAVIDSO
 // parameters. RICH: rows have an axis and a readiness of their context; SUMS: adds to slopes.
 //
 // A gap with a variance is averaged over by the cumulants k of the answer's mean m: the derivatives
-// of the loss in eta, which follow from one another as the answer a, being +-1/2 or 0, has a^3 = a/4.
+// of the loss in eta, which follow from one another as the answer a (+-1/2 or 0) has a^3 = a/4.
 // With half the variance v of eta the loss gains v k2 + v^2/2 k4, and so on with its derivatives;
 // what multiplies the gap itself follows by Stein's lemma.
 template <Law LAW, bool RICH, bool SUMS, class Real>
 double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, Slopes &slopes) {
-    const Real *__restrict gap = s.gap + from, *__restrict variance = s.variance + from, *__restrict weight = s.weight + from;
-    const Real *__restrict lean = s.lean + from, *__restrict tied = s.tied + from, *__restrict axis = s.axis + from;
+    const Real *__restrict gap = s.gap + from, *__restrict variance = s.variance + from,
+        *__restrict weight = s.weight + from;
+    const Real *__restrict lean = s.lean + from, *__restrict tied = s.tied + from,
+        *__restrict axis = s.axis + from;
     const Real *__restrict offset = s.offset + from;
-    Real *__restrict slope = s.slope + from, *__restrict bend = s.bend + from, *__restrict tie_slope = s.tie_slope + from;
+    Real *__restrict slope = s.slope + from, *__restrict bend = s.bend + from,
+        *__restrict tie_slope = s.tie_slope + from;
     Real *__restrict tie_bend = s.tie_bend + from, *__restrict cross = s.cross + from;
-    const Real gamma = Real(spot.gamma), position = Real(spot.position), stance = Real(spot.stance), ties = Real(spot.tie);
+    const Real gamma = Real(spot.gamma), position = Real(spot.position),
+        stance = Real(spot.stance), ties = Real(spot.tie);
     const Real second_grade = Real(spot.grades[0]), third_grade = Real(spot.grades[1]);
     const Real half = Real(0.5), one = Real(1), two = Real(2), three = Real(3);
     Real losses[BLOCK];
-    Real g0 = 0, g1 = 0, g2 = 0, g3 = 0, h00 = 0, h01 = 0, h02 = 0, h03 = 0, h11 = 0, h12 = 0, h13 = 0, h22 = 0, h23 = 0, h33 = 0;
+    Real g0 = 0, g1 = 0, g2 = 0, g3 = 0, h00 = 0, h01 = 0, h02 = 0, h03 = 0, h11 = 0, h12 = 0,
+        h13 = 0, h22 = 0, h23 = 0, h33 = 0;
 #pragma omp simd reduction(+ : g0, g1, g2, g3, h00, h01, h02, h03, h11, h12, h13, h22, h23, h33)
     for (int r = 0; r < n; r++) {
         const Real g = gap[r], w = weight[r], a = RICH ? axis[r] : Real(0);
-        const Real eta = RICH ? gamma * g + position + stance * a : gamma * g + position, size = std::fabs(eta);
+        const Real eta = RICH ? gamma * g + position + stance * a : gamma * g + position,
+            size = std::fabs(eta);
         const Real tie = RICH ? ties * offset[r] : ties;
         Real loss, m, c, t = 0, p, b, push = 0, k3 = 0, k4 = 0;
         Real t_slope = 0, t_bend = 0, t_cross = 0, t_second = 0;
         if constexpr (has_cumulants(LAW)) {
-            const Real e = exp_minus(LAW == DAVIDSON ? half * size : size), e2 = LAW == DAVIDSON ? e * e : e;
-            const Real z = LAW == DAVIDSON ? tie * e : Real(0), total = one + e2 + z, inverse = one / total;
+            const Real e = exp_minus(LAW == DAVIDSON ? half * size : size),
+                e2 = LAW == DAVIDSON ? e * e : e;
+            const Real z = LAW == DAVIDSON ? tie * e : Real(0), total = one + e2 + z,
+                inverse = one / total;
             m = std::copysign(half * (one - e2) * inverse, eta);
             c = (e2 + Real(0.25) * (one + e2) * z) * inverse * inverse;
             t = z * inverse;
             const Real q = Real(0.25) - three * c - m * m, q1 = -three * m * q - two * m * c;
             k3 = m * q, k4 = c * q + m * q1;
-            const Real q2 = -three * k4 - two * (c * c + m * k3), k5 = k3 * q + two * c * q1 + m * q2;
-            const Real q3 = -three * k5 - Real(6) * c * k3 - two * m * k4, k6 = k4 * q + three * (k3 * q1 + c * q2) + m * q3;
+            const Real q2 = -three * k4 - two * (c * c + m * k3),
+                k5 = k3 * q + two * c * q1 + m * q2;
+            const Real q3 = -three * k5 - Real(6) * c * k3 - two * m * k4,
+                k6 = k4 * q + three * (k3 * q1 + c * q2) + m * q3;
             push = gamma * variance[r];
             const Real v = half * gamma * push, h = half * v * v;
             loss = half * size + log_of(total) + (v * (c + h * Real(1.0 / 3) * k6) + h * k4);
@@ -207,8 +224,10 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             if (LAW == DAVIDSON) {
                 t_cross = -t * m, t_second = t * (m * m - c);
                 const Real third = t * (m * (three * c - m * m) - k3);
-                const Real fourth = t * (m * m * (m * m - Real(6) * c) + Real(4) * m * k3 + three * c * c - k4);
-                t_bend = t * (one + e2) * inverse + v * (t_second - two * (t_cross * t_cross + t * t_second));
+                const Real fourth = t * (m * m * (m * m - Real(6) * c) + Real(4) * m * k3
+                    + three * c * c - k4);
+                t_bend = t * (one + e2) * inverse;
+                t_bend += v * (t_second - two * (t_cross * t_cross + t * t_second));
                 t_slope = t + (v * t_second + h * fourth);
                 t_cross += v * third, t_second += v * fourth;
             }
@@ -226,8 +245,10 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
                 const Real e5 = e4 * e, e6 = e3 * e3;
                 t = tie * e3;
                 total = t + (e2 + e4) + second_grade * (e + e5) + third_grade * (one + e6);
-                mean = half * (e2 - e4) + second_grade * (e - e5) + Real(1.5) * third_grade * (one - e6);
-                square = Real(0.25) * (e2 + e4) + second_grade * (e + e5) + Real(2.25) * third_grade * (one + e6);
+                mean = half * (e2 - e4) + second_grade * (e - e5)
+                    + Real(1.5) * third_grade * (one - e6);
+                square = Real(0.25) * (e2 + e4) + second_grade * (e + e5)
+                    + Real(2.25) * third_grade * (one + e6);
             }
             const Real inverse = one / total;
             m = std::copysign(mean * inverse, eta), c = square * inverse - m * m, t *= inverse;
@@ -235,7 +256,7 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             p = w * m, b = w * c;
             t_slope = t, t_bend = t * (one - t), t_cross = -t * m;
         } else if constexpr (is_mixture(LAW)) {
-            // -log P, P = h F + (1 - h) (1 - F), and its derivatives in the gap and in the logit of h.
+            // -log P, P = h F + (1 - h) (1 - F), and derivatives in the gap and in the logit of h.
             const double x = g * spot.inverse_width, h = spot.honesty, first = h * (1 - h);
             double ahead, density, steep;
             if constexpr (LAW == LOGISTIC_MIXTURE) {
@@ -254,7 +275,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             g0 -= w * in_honesty, h00 += w * in_honesty * (in_honesty - (1 - 2 * h));
         } else {
             double first, second;
-            loss = Real(LAW == NORMAL ? normal_link(eta, first, second) : laplace_link(eta, first, second));
+            const auto link = LAW == NORMAL ? normal_link : laplace_link;
+            loss = Real(link(eta, first, second));
             // The linear part, half the weight times eta, is taken off for all laws alike.
             loss += half * eta;
             p = w * (Real(first) + half), b = w * Real(second);
@@ -263,7 +285,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
         losses[r] = w * loss;
         slope[r] = p;
         bend[r] = b;
-        const Real ts = has_ties(LAW) ? w * t_slope - tied[r] : Real(0), tb = w * t_bend, tc = w * t_cross;
+        const Real ts = has_ties(LAW) ? w * t_slope - tied[r] : Real(0), tb = w * t_bend,
+            tc = w * t_cross;
         if (RICH && has_ties(LAW)) tie_slope[r] = ts, tie_bend[r] = tb, cross[r] = tc;
         if (SUMS && !is_mixture(LAW)) {
             const Real once = g * b + push * w * k3, ready = g * tc + push * w * t_second;
@@ -275,7 +298,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
     }
     if (SUMS) {
         const Real gradient[MOST] = {g0, g1, g2, g3};
-        const Real upper[MOST][MOST] = {{h00, h01, h02, h03}, {0, h11, h12, h13}, {0, 0, h22, h23}, {0, 0, 0, h33}};
+        const Real upper[MOST][MOST] = {{h00, h01, h02, h03}, {0, h11, h12, h13}, {0, 0, h22, h23},
+            {0, 0, 0, h33}};
         for (int i = 0; i < MOST; i++) {
             slopes.gradient[i] += double(gradient[i]);
             for (int j = i; j < MOST; j++) slopes.bend[i][j] += double(upper[i][j]);
@@ -341,7 +365,8 @@ template <class Work> void in_threads(int64_t threads, int64_t ranges, Work work
     const auto next = [&] { return taken++; };
     std::vector<std::thread> others;
     try {
-        for (int64_t t = 1; t < std::min(threads, ranges); t++) others.emplace_back([&] { work(next); });
+        for (int64_t t = 1; t < std::min(threads, ranges); t++)
+            others.emplace_back([&] { work(next); });
     } catch (...) {  // no more threads are to be had: this one does what is left
     }
     work(next);
@@ -350,7 +375,8 @@ template <class Work> void in_threads(int64_t threads, int64_t ranges, Work work
 
 // Add up what work(begin, end, sums) makes of the ranges, in their order.
 template <class Work>
-void add_up(int64_t threads, const std::vector<int64_t> &edges, int64_t size, double *out, Work work) {
+void add_up(int64_t threads, const std::vector<int64_t> &edges, int64_t size, double *out,
+    Work work) {
     const int64_t ranges = int64_t(edges.size()) - 1;
     if (ranges == 1) return work(edges[0], edges[1], out);
     std::mutex mutex;
@@ -438,19 +464,23 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             column.resize(std::max<size_t>(column.size(), room));
             std::fill(column.begin() + n, column.begin() + room, Real(0));
         }
-        const double *weight = job.weight + first, *lean = job.lean + first, *tied = job.tied + first, *x = job.unknowns;
+        const double *weight = job.weight + first, *lean = job.lean + first,
+                     *tied = job.tied + first, *x = job.unknowns, *covariance = job.covariance;
         const double largest = job.largest_sd * job.largest_sd;
-        Real *__restrict gap = columns[GAPS].data(), *__restrict variance = columns[VARIANCE].data();
-        if (!job.covariance) {
-            for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x)), variance[r] = 0;
+        Real *__restrict gap = columns[GAPS].data(),
+            *__restrict variance = columns[VARIANCE].data();
+        if (!covariance) {
+            for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x));
+            std::fill(variance, variance + n, Real(0));
         } else if (gaps.factors || job.covariance_size) {
             for (int64_t r = 0; r < n; r++) gap[r] = Real(gaps.gather(first + r, x));
-            for (int64_t r = 0; r < n; r++) variance[r] = Real(gaps.variance(first + r, job.covariance, job.covariance_size));
+            for (int64_t r = 0; r < n; r++)
+                variance[r] = Real(gaps.variance(first + r, covariance, job.covariance_size));
         } else {
             const int32_t *column = gaps.columns + 2 * first;
             for (int64_t r = 0; r < n; r++) gap[r] = Real(x[column[2 * r]] - x[column[2 * r + 1]]);
             for (int64_t r = 0; r < n; r++)
-                variance[r] = Real(job.covariance[column[2 * r]] + job.covariance[column[2 * r + 1]]);
+                variance[r] = Real(covariance[column[2 * r]] + covariance[column[2 * r + 1]]);
         }
         for (int64_t r = 0; r < n; r++) variance[r] = std::min(variance[r], Real(largest));
         copy(weight, WEIGHT), copy(lean, LEAN), copy(tied, TIED);
@@ -459,7 +489,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         if (!RICH) return;
         Real *axis = columns[AXES].data(), *offset = columns[OFFSET].data();
         std::fill(axis, axis + n, Real(0)), std::fill(offset, offset + n, Real(0));
-        for (int64_t r = 0; job.channels[AXIS].columns && r < n; r++) axis[r] = Real(job.channels[AXIS].gather(first + r, x));
+        for (int64_t r = 0; job.channels[AXIS].columns && r < n; r++)
+            axis[r] = Real(job.channels[AXIS].gather(first + r, x));
         for (int64_t r = 0; job.channels[TIE].columns && r < n; r++)
             offset[r] = Real(std::min(job.channels[TIE].gather(first + r, x), LARGEST_OFFSET));
         lean_axis = dot(lean, axis), tied_offset = dot(tied, offset);
@@ -504,8 +535,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
                 int64_t to = n;
                 for (int t = 0; t < POINTS; t++)
                     for (const int64_t r : wide) {
-                        const Real share = c == WEIGHT || c == LEAN || c == TIED ? Real(SHARE[t]) : Real(1);
-                        Real value = share * columns[c][r];
+                        Real value = columns[c][r];
+                        if (c == WEIGHT || c == LEAN || c == TIED) value *= Real(SHARE[t]);
                         if (c == GAPS) value += Real(POINT[t]) * std::sqrt(columns[VARIANCE][r]);
                         if (c == VARIANCE) value = Real(0);
                         expanded[c][t ? to++ : r] = value;
@@ -513,9 +544,11 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             }
         }
         for (auto &term : terms) term.resize(std::max<size_t>(term.size(), sample.n));
-        sample = {from[GAPS].data(), from[VARIANCE].data(), from[WEIGHT].data(), from[LEAN].data(), from[TIED].data(),
-                  from[AXES].data(), from[OFFSET].data(), terms[SLOPE].data(), terms[BEND].data(), terms[TIE_SLOPE].data(),
-                  terms[TIE_BEND].data(), terms[CROSS].data(), sample.n};
+        sample = {from[GAPS].data(),       from[VARIANCE].data(),   from[WEIGHT].data(),
+                  from[LEAN].data(),       from[TIED].data(),       from[AXES].data(),
+                  from[OFFSET].data(),     terms[SLOPE].data(),     terms[BEND].data(),
+                  terms[TIE_SLOPE].data(), terms[TIE_BEND].data(),  terms[CROSS].data(),
+                  sample.n};
     }
 
     Spot spot_at(const double *theta) const {
@@ -537,21 +570,23 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     // Minus the log of the joint density; adds up its derivatives where SUMS.
     template <bool SUMS> double look(const double *theta, double *gradient, double (*bend)[MOST]) {
         const Spot spot = spot_at(theta);
-        if (cut * std::fabs(spot.gamma) > SLACK * SMOOTH && widest * std::fabs(spot.gamma) > SLACK * SMOOTH) {
-            cut = SMOOTH / std::fabs(spot.gamma);
+        const double size = std::fabs(spot.gamma);
+        if (std::min(cut, widest) * size > SLACK * SMOOTH) {
+            cut = SMOOTH / size;
             expand();
         }
         Slopes slopes;
         std::memset(&slopes, 0, sizeof slopes);
-        double loss = 0;
-        if (!is_mixture(LAW)) loss = -spot.gamma * lean_gap - spot.position * lean_sum - spot.stance * lean_axis;
+        double loss = -spot.gamma * lean_gap - spot.position * lean_sum - spot.stance * lean_axis;
+        if (is_mixture(LAW)) loss = 0;
         if (has_ties(LAW)) loss -= spot.nu * tied_sum + tied_offset;
         for (int64_t from = 0; from < sample.n; from += BLOCK) {
             const int rows = int(std::min<int64_t>(BLOCK, sample.n - from));
             loss += law_terms<LAW, RICH, SUMS>(sample, from, rows, spot, slopes);
         }
         if (is_mixture(LAW)) {  // by the prior h^a (1 - h)^b
-            const double h = spot.honesty, a = job.means[0], b = job.means[1], curve = (a + b) * h * (1 - h);
+            const double h = spot.honesty, a = job.means[0], b = job.means[1],
+                curve = (a + b) * h * (1 - h);
             if (SUMS) {
                 gradient[0] = slopes.gradient[0] - a * (1 - h) + b * h;
                 bend[0][0] = std::max(slopes.bend[0][0] + curve, LEAST_CURVATURE * curve);
@@ -570,7 +605,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             for (int b = a; b < MOST; b++) {
                 const int64_t j = job.role[b];
                 if (j < 0) continue;
-                bend[i][j] = bend[j][i] = (a == b ? 1.0 : turn) * slopes.bend[a][b] + (a == b ? precision : 0.0);
+                bend[i][j] = bend[j][i] = (a == b ? 1.0 : turn) * slopes.bend[a][b];
+                if (a == b) bend[i][i] += precision;
             }
         }
         return loss;
@@ -581,7 +617,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     }
 
     // Find the mode by damped Newton steps from theta; `ahead` is where another step would lead.
-    double find_mode(double *theta, double *ahead, double *gradient, double (*factor)[MOST], double (*bend)[MOST]) {
+    double find_mode(double *theta, double *ahead, double *gradient, double (*factor)[MOST],
+        double (*bend)[MOST]) {
         const int64_t p = job.parameters;
         double step[MOST], trial[MOST], value = look<true>(theta, gradient, bend);
         for (int count = 0;; count++) {
@@ -607,7 +644,8 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             for (int i = 0; i < p; i++) ahead[i] = bounded(theta[i] - length * step[i]);
             const bool stuck = is_mixture(LAW) && ahead[0] == theta[0];
             if (!(fall >= job.close) || count == STEPS || stuck) return value;
-            const double limit = value + (sizeof(Real) == 8 ? 1e-9 : 1e-6) * (1 + std::fabs(value)), before = cut;
+            const double rounding = sizeof(Real) == 8 ? 1e-9 : 1e-6, before = cut;
+            const double limit = value + rounding * (1 + std::fabs(value));
             for (int halvings = 0; halvings < HALVINGS; halvings++, length *= 0.5) {
                 for (int i = 0; i < p; i++) trial[i] = bounded(theta[i] - length * step[i]);
                 value = look<true>(trial, gradient, bend);
@@ -629,18 +667,20 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         for (int c = 0; c < CHANNELS; c++) {
             if (!job.channels[c].columns) continue;
             float *__restrict pull = job.pulls[c] + job.blocks[u] + k * n;
-            const Real *__restrict slope = terms[c == TIE ? TIE_SLOPE : SLOPE].data(), by = -Real(factor[c]);
+            const Real *__restrict slope = terms[c == TIE ? TIE_SLOPE : SLOPE].data(),
+                by = -Real(factor[c]);
             for (int64_t r = 0; r < n; r++) pull[r] = float(by * slope[r]);
         }
         const int stored[] = {BEND, TIE_BEND, CROSS};
         for (int s = 0; s < STORED; s++)
-            std::copy(terms[stored[s]].begin(), terms[stored[s]].begin() + n, bends.begin() + (k * STORED + s) * n);
+            std::copy_n(terms[stored[s]].begin(), n, bends.begin() + (k * STORED + s) * n);
     }
 
     // Look at the nodes of a half: log weights, but for a constant.
     void look_at_half(int64_t half, double log_precision, double *log_weights) {
         const int64_t p = job.parameters, each = job.each, strength = job.role[RELIABILITY];
-        double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], gradient[MOST], factor[MOST][MOST], bend[MOST][MOST];
+        double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], gradient[MOST],
+            factor[MOST][MOST], bend[MOST][MOST];
         sign = half ? -1.0 : 1.0;
         std::copy(mode, mode + p, theta);
         const double gamma = strength < 0 ? 1.0 : std::fabs(theta[strength]);
@@ -679,10 +719,14 @@ public:
         for (int i = 0; i < p && !is_mixture(LAW); i++) log_precision -= std::log(job.sds[i]);
         std::fill(log_weights, log_weights + count, -HUGE_VAL);
         for (int64_t half = 0; half < job.halves; half++)
-            if (!half || !job.upright || !job.upright[u]) look_at_half(half, log_precision, log_weights);
+            if (!half || !job.upright || !job.upright[u])
+                look_at_half(half, log_precision, log_weights);
         double *weights = job.weights + u * count;
         for (int64_t k = 0; k < count; k++) most = std::max(most, log_weights[k]);
-        for (int64_t k = 0; k < count; k++) total += weights[k] = log_weights[k] > most - 700 ? std::exp(log_weights[k] - most) : 0.0;
+        for (int64_t k = 0; k < count; k++) {
+            weights[k] = log_weights[k] > most - 700 ? std::exp(log_weights[k] - most) : 0.0;
+            total += weights[k];
+        }
         for (int64_t k = 0; k < count; k++) weights[k] /= total;
         for (int pair = 0; pair < PAIRS; pair++) {
             if (!job.curves[pair]) continue;
@@ -692,9 +736,11 @@ public:
                 if (weights[k] == 0) continue;
                 sign = 1;  // nodes have their sign
                 const Spot spot = spot_at(job.nodes + (u * count + k) * p);
-                const double g = spot.gamma, f = spot.stance, factor[PAIRS] = {g * g, g * f, f * f, g, f, 1.0};
+                const double g = spot.gamma, f = spot.stance;
+                const double factor[PAIRS] = {g * g, g * f, f * f, g, f, 1.0};
+                const int what = pair < 3 ? 0 : pair < 5 ? 2 : 1;
                 const float by = float(weights[k] * factor[pair]);
-                const float *__restrict bend = bends.data() + (k * STORED + (pair < 3 ? 0 : pair < 5 ? 2 : 1)) * n;
+                const float *__restrict bend = bends.data() + (k * STORED + what) * n;
                 for (int64_t r = 0; r < n; r++) curve[r] += by * bend[r];
             }
         }
@@ -703,7 +749,8 @@ public:
 
     // Maximises over the reliability, the only parameter; returns minus the log density. What is
     // left of the gradient there enters the force to first order.
-    double maximise(int64_t annotator, double *ahead, double *theta, double *inverse, double *force) {
+    double maximise(int64_t annotator, double *ahead, double *theta, double *inverse,
+        double *force) {
         double gradient[MOST], factor[MOST][MOST], bend[MOST][MOST], next[MOST];
         u = annotator;
         load();
@@ -723,30 +770,38 @@ public:
     }
 };
 
-template <Law LAW, bool RICH, class Real> double integrate(int64_t threads, int64_t m, const Integral &job) {
-    const std::vector<int64_t> edges = cuts(m, job.starts, 2500, 64);
-    double evidence = 0;
-    add_up(job.starts[m] < 10000 ? 1 : threads, edges, 1, &evidence, [&](int64_t begin, int64_t end, double *sum) {
-        Annotator<LAW, RICH, Real> one(job);
-        for (int64_t u = begin; u < end; u++) *sum += one.integrate(u);
+// The sum of what work(annotator, u) returns for all of them.
+template <class One, class Work>
+double of_all(int64_t threads, int64_t m, const Integral &job, Work work) {
+    const auto edges = cuts(m, job.starts, 2500, 64);
+    double total = 0;
+    if (job.starts[m] < FEW_ROWS) threads = 1;
+    add_up(threads, edges, 1, &total, [&](int64_t begin, int64_t end, double *sum) {
+        One one(job);
+        for (int64_t u = begin; u < end; u++) *sum += work(one, u);
     });
-    return evidence;
+    return total;
+}
+
+template <Law LAW, bool RICH, class Real>
+double integrate(int64_t threads, int64_t m, const Integral &job) {
+    using One = Annotator<LAW, RICH, Real>;
+    return of_all<One>(threads, m, job, [](One &one, int64_t u) { return one.integrate(u); });
 }
 
 template <Law LAW>
-double maximise(int64_t threads, int64_t m, const Integral &job, double *theta, double *inverse, double *force) {
-    double value = 0;
-    add_up(job.starts[m] < 10000 ? 1 : threads, cuts(m, job.starts, 2500, 64), 1, &value, [&](int64_t begin, int64_t end, double *sum) {
-        Annotator<LAW, false, double> one(job);
-        for (int64_t u = begin; u < end; u++) *sum += one.maximise(u, job.modes, theta, inverse, force);
+double maximise(int64_t threads, int64_t m, const Integral &job, double *theta, double *inverse,
+                double *force) {
+    using One = Annotator<LAW, false, double>;
+    return of_all<One>(threads, m, job, [&](One &one, int64_t u) {
+        return one.maximise(u, job.modes, theta, inverse, force);
     });
-    return value;
 }
 
 // ---------------------------------------------------------------- sums over what is left of rows
 // Responses of annotators through channels; M, which mixes those of one annotator, is diag p - p p'
-// for nodes of weights p, and diag p where `centred` is 0. Of an annotator as many nodes are stored as fit into
-// the block: those of a second half that was not looked at have no weight.
+// for nodes of weights p, and diag p where `centred` is 0. Of an annotator as many nodes are stored
+// as fit into the block: those of a second half that was not looked at have no weight.
 struct Responses {
     int64_t m, nodes;
     const int64_t *starts, *blocks;
@@ -757,11 +812,14 @@ struct Responses {
     int64_t centred;
 
     int64_t rows(int64_t u) const { return starts[u + 1] - starts[u]; }
-    int64_t stored(int64_t u) const { return (blocks[u + 1] - blocks[u]) / std::max<int64_t>(rows(u), 1); }
+    int64_t stored(int64_t u) const {
+        return (blocks[u + 1] - blocks[u]) / std::max<int64_t>(rows(u), 1);
+    }
 
     // flow += the sum over nodes of values times pulls, of n rows from the annotator's `from` on.
     template <class Real>
-    void add_flow(int64_t c, int64_t u, const double *values, int64_t from, int64_t n, Real *__restrict flow) const {
+    void add_flow(int64_t c, int64_t u, const double *values, int64_t from, int64_t n,
+        Real *__restrict flow) const {
         for (int64_t k = 0; k < stored(u); k++) {
             const Real value = Real(values[k]);
             if (value == 0) continue;
@@ -771,27 +829,38 @@ struct Responses {
     }
 };
 
-std::vector<int64_t> cuts_of_sums(const Responses &of) { return cuts(of.m, of.starts, 1 << 16, 16); }
+std::vector<int64_t> cuts_of_sums(const Responses &of) {
+    return cuts(of.m, of.starts, 1 << 16, 16);
+}
 
 }  // namespace
 
 extern "C" double stage1_integrate(
-    int64_t threads, int64_t m, const int64_t *starts, const int64_t *blocks, const void *channels, const double *unknowns,
-    const double *covariance, int64_t covariance_size, double largest_sd, const double *weight, const double *lean,
-    const double *tied, int64_t law, const double *grades, const int64_t *role, int64_t parameters, int64_t halves,
-    const double *points, const double *point_weights, int64_t each, const double *means, const double *sds, const double *log_shares, const uint8_t *upright, double close, int64_t floats,
-    double *modes, double *nodes, double *weights, float *const *pulls, float *const *curves) {
+    int64_t threads, int64_t m, const int64_t *starts, const int64_t *blocks, const void *channels,
+    const double *unknowns, const double *covariance, int64_t covariance_size, double largest_sd,
+    const double *weight, const double *lean, const double *tied, int64_t law,
+    const double *grades, const int64_t *role, int64_t parameters, int64_t halves,
+    const double *points, const double *point_weights, int64_t each, const double *means,
+    const double *sds, const double *log_shares, const uint8_t *upright, double close,
+    int64_t floats, double *modes, double *nodes, double *weights, float *const *pulls,
+    float *const *curves) {
     const Channel *of = static_cast<const Channel *>(channels);
-    const Integral job = {starts, blocks, of, unknowns, covariance, covariance_size, largest_sd, weight, lean, tied, grades, role,
-                          parameters, halves, points, point_weights, each, means, sds, log_shares, upright, close, modes, nodes, weights, pulls, curves};
+    const Integral job = {
+        starts,  blocks,     of,         unknowns, covariance,    covariance_size, largest_sd,
+        weight,  lean,       tied,       grades,   role,          parameters,      halves,
+        points,  point_weights, each,    means,    sds,           log_shares,      upright,
+        close,   modes,      nodes,      weights,  pulls,         curves};
     const bool rich = of[AXIS].columns || of[TIE].columns;
     switch (law) {
     case LOGISTIC:
         if (rich) return integrate<LOGISTIC, true, double>(threads, m, job);
-        return floats ? integrate<LOGISTIC, false, float>(threads, m, job) : integrate<LOGISTIC, false, double>(threads, m, job);
+        if (floats) return integrate<LOGISTIC, false, float>(threads, m, job);
+        return integrate<LOGISTIC, false, double>(threads, m, job);
     case DAVIDSON:
-        if (rich) return floats ? integrate<DAVIDSON, true, float>(threads, m, job) : integrate<DAVIDSON, true, double>(threads, m, job);
-        return floats ? integrate<DAVIDSON, false, float>(threads, m, job) : integrate<DAVIDSON, false, double>(threads, m, job);
+        if (rich && floats) return integrate<DAVIDSON, true, float>(threads, m, job);
+        if (rich) return integrate<DAVIDSON, true, double>(threads, m, job);
+        if (floats) return integrate<DAVIDSON, false, float>(threads, m, job);
+        return integrate<DAVIDSON, false, double>(threads, m, job);
     case TWO_GRADES: return integrate<TWO_GRADES, true, double>(threads, m, job);
     case THREE_GRADES: return integrate<THREE_GRADES, true, double>(threads, m, job);
     case NORMAL: return integrate<NORMAL, false, double>(threads, m, job);
@@ -803,14 +872,19 @@ extern "C" double stage1_integrate(
 
 // The reliability of every annotator at its mode, and what a tape of that has.
 extern "C" double stage1_maximise(
-    int64_t threads, int64_t m, const int64_t *starts, const void *channels, const double *unknowns, const double *weight,
-    const double *lean, const double *tied, int64_t law, const double *means, const double *sds, double close, double *modes,
+    int64_t threads, int64_t m, const int64_t *starts, const void *channels,
+    const double *unknowns, const double *weight, const double *lean, const double *tied,
+    int64_t law, const double *means, const double *sds, double close, double *modes,
     double *theta, double *inverse, double *force, float *pull, float *curve) {
     const int64_t role[MOST] = {0, -1, -1, -1};
     const double grades[3] = {0, 0, 0};
-    float *const pulls[CHANNELS] = {pull, nullptr, nullptr}, *const curves[PAIRS] = {curve, nullptr, nullptr, nullptr, nullptr, nullptr};
-    const Integral job = {starts, starts, static_cast<const Channel *>(channels), unknowns, nullptr, 0, HUGE_VAL, weight, lean, tied,
-                          grades, role, 1, 1, nullptr, nullptr, 0, means, sds, nullptr, nullptr, close, modes, nullptr, nullptr, pulls, curves};
+    float *const pulls[CHANNELS] = {pull}, *const curves[PAIRS] = {curve};
+    Integral job = {};
+    job.starts = job.blocks = starts, job.channels = static_cast<const Channel *>(channels);
+    job.unknowns = unknowns, job.largest_sd = HUGE_VAL;
+    job.weight = weight, job.lean = lean, job.tied = tied, job.grades = grades, job.role = role;
+    job.parameters = job.halves = 1, job.means = means, job.sds = sds, job.close = close;
+    job.modes = modes, job.pulls = pulls, job.curves = curves;
     switch (law) {
     case LOGISTIC: return maximise<LOGISTIC>(threads, m, job, theta, inverse, force);
     case NORMAL: return maximise<NORMAL>(threads, m, job, theta, inverse, force);
@@ -818,17 +892,19 @@ extern "C" double stage1_maximise(
     }
 }
 
-// out[i] += x[columns] times factors.
+// out[r] = the sum of x[columns] times factors.
 extern "C" void stage1_gather(int64_t n, const void *channel, const double *x, double *out) {
     const Channel *of = static_cast<const Channel *>(channel);
     for (int64_t r = 0; r < n; r++) out[r] = of->gather(r, x);
 }
 
-#define RESPONSES                                                                                    \
-    int64_t threads, int64_t m, int64_t nodes, const int64_t *starts, const int64_t *blocks,         \
-        int64_t channels, const void *channel, const float *const *pulls, const double *weights,     \
-        int64_t centred
-#define AS_RESPONSES {m, nodes, starts, blocks, channels, static_cast<const Channel *>(channel), pulls, weights, centred}
+#define RESPONSES                                                                               \
+    int64_t threads, int64_t m, int64_t nodes, const int64_t *starts, const int64_t *blocks,    \
+        int64_t channels, const void *channel, const float *const *pulls,                       \
+        const double *weights, int64_t centred
+#define AS_RESPONSES                                                                             \
+    {m, nodes, starts, blocks, channels, static_cast<const Channel *>(channel), pulls, weights,  \
+     centred}
 
 // out[r] = the sum over nodes of values times pulls, through the first channel.
 extern "C" void stage1_flow(RESPONSES, const double *values, double *out) {
@@ -836,14 +912,16 @@ extern "C" void stage1_flow(RESPONSES, const double *values, double *out) {
     const auto edges = cuts_of_sums(of);
     in_threads(threads, int64_t(edges.size()) - 1, [&](auto next) {
         for (int64_t k; (k = next()) < int64_t(edges.size()) - 1;)
-            for (int64_t u = edges[k]; u < edges[k + 1]; u++) of.add_flow(0, u, values + u * nodes, 0, of.rows(u), out + starts[u]);
+            for (int64_t u = edges[k]; u < edges[k + 1]; u++)
+                of.add_flow(0, u, values + u * nodes, 0, of.rows(u), out + starts[u]);
     });
 }
 
 // Adds to out, unknowns by four, through the first channel: the gradient, the sum of values times
-// responses (null: none), and the diagonals of the complete and of the missing information. force is
+// responses (null: none), and the diagonals of the complete and the missing information. force is
 // null where it is minus the mean of the pulls.
-extern "C" void stage1_sums(RESPONSES, const double *force, const float *curve, const double *values, int64_t size, double *out) {
+extern "C" void stage1_sums(RESPONSES, const double *force, const float *curve,
+    const double *values, int64_t size, double *out) {
     const Responses of = AS_RESPONSES;
     add_up(threads, cuts_of_sums(of), 4 * size, out, [&](int64_t begin, int64_t end, double *sums) {
         for (int64_t u = begin; u < end; u++)
@@ -863,7 +941,8 @@ extern "C" void stage1_sums(RESPONSES, const double *force, const float *curve, 
                 const int64_t first = starts[u] + from;
                 for (int64_t r = 0; r < n; r++) {
                     flow[r][0] = force ? force[first + r] : -mean[r], flow[r][1] = toward[r];
-                    flow[r][2] = double(curve[first + r]), flow[r][3] = square[r] - double(centred) * mean[r] * mean[r];
+                    flow[r][2] = double(curve[first + r]);
+                    flow[r][3] = square[r] - double(centred) * mean[r] * mean[r];
                 }
                 for (int64_t r = 0; r < n; r++)
                     of.channel->each(first + r, [&](int32_t i, double f) {
@@ -877,7 +956,8 @@ extern "C" void stage1_sums(RESPONSES, const double *force, const float *curve, 
 
 // out += observed information times v. responses (annotators by nodes): what else moves them, and
 // afterwards M times what does. curves: of each pair of channels.
-extern "C" void stage1_product(RESPONSES, const float *const *curves, const double *v, double *responses,
+extern "C" void stage1_product(RESPONSES, const float *const *curves, const double *v,
+    double *responses,
                                int64_t size, double *out) {
     const Responses of = AS_RESPONSES;
     add_up(threads, cuts_of_sums(of), size, out, [&](int64_t begin, int64_t end, double *sums) {
@@ -888,7 +968,8 @@ extern "C" void stage1_product(RESPONSES, const float *const *curves, const doub
             double *response = responses + u * nodes, mean = 0;
             for (int64_t c = 0; c < channels; c++) {
                 float *__restrict change = moved.data() + c * n;
-                for (int64_t r = 0; r < n; r++) change[r] = float(of.channel[c].gather(first + r, v));
+                for (int64_t r = 0; r < n; r++)
+                    change[r] = float(of.channel[c].gather(first + r, v));
                 for (int64_t k = 0; k < of.stored(u); k++) {
                     if (weights[u * nodes + k] == 0) continue;
                     const float *__restrict pull = pulls[c] + blocks[u] + k * n;
@@ -901,18 +982,22 @@ extern "C" void stage1_product(RESPONSES, const float *const *curves, const doub
                     }
                 }
             }
-            for (int64_t k = 0; centred && k < nodes; k++) mean += weights[u * nodes + k] * response[k];
-            for (int64_t k = 0; k < nodes; k++) response[k] = weights[u * nodes + k] * (mean - response[k]);
+            const double *p = weights + u * nodes;
+            for (int64_t k = 0; centred && k < nodes; k++) mean += p[k] * response[k];
+            for (int64_t k = 0; k < nodes; k++) response[k] = p[k] * (mean - response[k]);
             for (int64_t c = 0; c < channels; c++) {
                 std::fill(flow.begin(), flow.end(), 0.0f);
                 float *__restrict out_flow = flow.data();
                 for (int64_t d = 0; d < channels; d++) {
-                    const float *__restrict curve = curves[c * channels + d] + first, *__restrict change = moved.data() + d * n;
+                    const float *__restrict curve = curves[c * channels + d] + first,
+                        *__restrict change = moved.data() + d * n;
                     for (int64_t r = 0; r < n; r++) out_flow[r] += curve[r] * change[r];
                 }
                 of.add_flow(c, u, response, 0, n, out_flow);
                 for (int64_t r = 0; r < n; r++)
-                    of.channel[c].each(first + r, [&](int32_t i, double f) { sums[i] += f * out_flow[r]; });
+                    of.channel[c].each(first + r, [&](int32_t i, double f) {
+                        sums[i] += f * out_flow[r];
+                    });
             }
         }
     });
@@ -920,8 +1005,9 @@ extern "C" void stage1_product(RESPONSES, const float *const *curves, const doub
 
 // square[u] = b'Cb and along[u] = b'x of the sums b of values times responses; covariance_size is 0
 // where C is a diagonal. extra, annotators by `means`: what b has at the last unknowns.
-extern "C" void stage1_forms(RESPONSES, const double *values, const double *covariance, int64_t covariance_size, const double *x,
-                             int64_t size, int64_t means, const double *extra, double *square, double *along) {
+extern "C" void stage1_forms(RESPONSES, const double *values, const double *covariance,
+                             int64_t covariance_size, const double *x, int64_t size,
+                             int64_t means, const double *extra, double *square, double *along) {
     const Responses of = AS_RESPONSES;
     const auto edges = cuts_of_sums(of);
     in_threads(threads, int64_t(edges.size()) - 1, [&](auto next) {
@@ -939,18 +1025,23 @@ extern "C" void stage1_forms(RESPONSES, const double *values, const double *cova
                     flow.assign(of.rows(u), 0.0);
                     of.add_flow(c, u, values + u * nodes, 0, of.rows(u), flow.data());
                     for (int64_t r = 0; r < of.rows(u); r++)
-                        of.channel[c].each(starts[u] + r, [&](int32_t i, double f) { b[i] += f * flow[r]; });
+                        of.channel[c].each(starts[u] + r, [&](int32_t i, double f) {
+                            b[i] += f * flow[r];
+                        });
                 }
                 for (int64_t j = 0; j < means; j++) b[size - means + j] = extra[u * means + j];
                 for (int64_t c = 0; c < channels; c++)
-                    for (int64_t r = 0; r < of.rows(u); r++) of.channel[c].each(starts[u] + r, keep);
+                    for (int64_t r = starts[u]; r < starts[u + 1]; r++)
+                        of.channel[c].each(r, keep);
                 for (int64_t j = 0; j < means; j++) keep(int32_t(size - means + j), 1.0);
                 double form = 0, product = 0;
                 for (size_t s = 0; s < entries.size(); s++) {
-                    const double value = values_of[s], *row = covariance + entries[s] * covariance_size;
+                    const double value = values_of[s],
+                        *row = covariance + entries[s] * covariance_size;
                     double sum = 0;
                     if (covariance_size)
-                        for (size_t t = 0; t < entries.size(); t++) sum += row[entries[t]] * values_of[t];
+                        for (size_t t = 0; t < entries.size(); t++)
+                            sum += row[entries[t]] * values_of[t];
                     else
                         sum = covariance[entries[s]] * value;
                     form += value * sum, product += value * x[entries[s]];
@@ -967,7 +1058,8 @@ extern "C" void stage1_dense(RESPONSES, const float *const *curves, int64_t size
                              const double *extra, double *complete_and_missing) {
     const Responses of = AS_RESPONSES;
     const auto edges = cuts(m, starts, std::max<int64_t>(1 << 16, size * size), 16);
-    add_up(threads, edges, 2 * size * size, complete_and_missing, [&](int64_t begin, int64_t end, double *complete) {
+    add_up(threads, edges, 2 * size * size, complete_and_missing, [&](int64_t begin, int64_t end,
+        double *complete) {
         double *missing = complete + size * size;
         std::vector<double> table, products(size);
         std::vector<int32_t> entries, slot(size, -1);
@@ -979,7 +1071,8 @@ extern "C" void stage1_dense(RESPONSES, const float *const *curves, int64_t size
                         of.channel[c].each(r, [&](int32_t i, double f) {
                             double *row = complete + i * size;
                             const double curve = f * double(curves[c * channels + d][r]);
-                            of.channel[d].each(r, [&](int32_t j, double g) { row[j] += g * curve; });
+                            of.channel[d].each(
+                                r, [&](int32_t j, double g) { row[j] += g * curve; });
                         });
             // The responses as a table of nodes by the unknowns that the annotator met, or by all
             // where these are most: then what follows goes through memory as it comes.
@@ -1003,9 +1096,12 @@ extern "C" void stage1_dense(RESPONSES, const float *const *curves, int64_t size
                 for (int64_t c = 0; c < channels; c++) {
                     const float *pull = pulls[c] + blocks[u] + k * n;
                     for (int64_t r = 0; r < n; r++)
-                        of.channel[c].each(first + r, [&](int32_t i, double f) { response[slot[i]] += f * double(pull[r]); });
+                        of.channel[c].each(first + r, [&](int32_t i, double f) {
+                            response[slot[i]] += f * double(pull[r]);
+                        });
                 }
-                for (int64_t j = 0; j < means; j++) response[slot[size - means + j]] = extra[(u * nodes + k) * means + j];
+                const double *own = extra + (u * nodes + k) * means;
+                for (int64_t j = 0; j < means; j++) response[slot[size - means + j]] = own[j];
                 for (int64_t s = 0; centred && s < width; s++) mean[s] += p * response[s];
             }
             for (int64_t k = 0; k < stored; k++) {
@@ -1017,7 +1113,8 @@ extern "C" void stage1_dense(RESPONSES, const float *const *curves, int64_t size
                 double *__restrict product = products.data(), *row = missing + entries[s] * size;
                 std::fill(product, product + s + 1, 0.0);
                 for (int64_t k = 0; k < stored; k++) {
-                    const double *__restrict response = table.data() + k * width, value = response[s];
+                    const double *__restrict response = table.data() + k * width,
+                        value = response[s];
                     if (value == 0) continue;
                     for (int64_t t = 0; t <= s; t++) product[t] += value * response[t];
                 }
