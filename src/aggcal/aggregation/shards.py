@@ -35,6 +35,8 @@ from aggcal.engines.remote import RemoteJudgments
 
 _LAYOUTS = 3
 """Layouts that a shard keeps: a fit without terms, one with them, and one to compare."""
+_TRIES = 3
+"""Times that a tape is made again: a worker may be lost while it is."""
 _KINDS = 2
 """Kinds of annotators that it keeps of each: as they are fitted, and as errors take them."""
 
@@ -289,14 +291,15 @@ class ShardedTape(Tape):
 
     def _ask(self, question: str, *columns: Sequence[Any]) -> list[Any]:
         """Ask every shard's tape; one that has lost it makes it again."""
-        same = self._same(self._name), self._same(question)
-        try:
-            return self.rows.each(_ask, *same, *columns)
-        except ForgottenError:
-            self.rows.each(_move, *self._columns)
-            if question != "means":
-                self.means = self._means
-            return self.rows.each(_ask, *same, *columns)
+        asked = self._same(self._name), self._same(question), *columns
+        for _ in range(_TRIES):
+            try:
+                return self.rows.each(_ask, *asked)
+            except ForgottenError:
+                self.rows.each(_move, *self._columns)
+                if question != "means":
+                    self.means = self._means
+        return self.rows.each(_ask, *asked)
 
 
 def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
