@@ -330,6 +330,7 @@ def _scaled(fit: Fit, log_factor: float) -> _Scaled:
     # Rows are not averaged: what they would be averaged over is mostly the scale.
     state = replace(fit.state, unknowns=scores, sds={SCORES: sd}, covariance=np.zeros(n))
     here, penalty = problem.at(state), 0.0
+    observed = here.diagonal()  # before the tape of another family is made
     if model.penalty is not None:
         penalty = model.penalty(scores)[0]
     logits = here.posterior.of(HONESTY)
@@ -339,7 +340,7 @@ def _scaled(fit: Fit, log_factor: float) -> _Scaled:
     tape, _ = annotators.expected(scores, here.posterior.mean(expit(logits)), prior)
     expected = tape.diagonals()[0] - tape.missing_diagonal()
     least = _LEAST_OBSERVED * expected + here.precision
-    curvature = np.maximum(here.diagonal(), least)
+    curvature = np.maximum(observed, least)
     value = here.posterior.log_evidence - penalty
     value -= 0.5 * (free - 1) / n * float(np.log(curvature).sum())
     if estimated:

@@ -35,6 +35,13 @@ from aggcal.engines.remote import RemoteJudgments
 
 _LAYOUTS = 3
 """Layouts that a shard keeps: a fit without terms, one with them, and one to compare."""
+_TRIES = 3
+"""Times that a tape is made again: a worker may be lost while it is."""
+_KINDS = 2
+"""Kinds of annotators that it keeps of each: as they are fitted, and as errors take them."""
+
+Which = tuple[str, Family, tuple[float, float]]
+"""Annotators of a shard: a name of their own, their family, and the bounds of their parameters."""
 
 
 class ForgottenError(LookupError):
@@ -141,14 +148,15 @@ class ShardedAnnotators(Annotators):
     ) -> None:
         super().__init__(rows, family, bounds)
         self._number = len(rows.shards)
+        self._of_shards = [(uuid4().hex, family, bounds)] * self._number
 
     def restart(self) -> None:
         """Forget the modes."""
-        self.rows.each(_restart)
+        self.rows.each(_restart, self._of_shards)
 
     def rescale(self, factor: float) -> None:
         """Look for the modes where they are when gaps are multiplied by a factor."""
-        self.rows.each(_rescale, [factor] * self._number)
+        self.rows.each(_rescale, self._of_shards, [factor] * self._number)
 
     def alike(
         self,
@@ -187,7 +195,8 @@ class ShardedAnnotators(Annotators):
     ) -> FloatArray:
         """Return the weight of each strength of answer that is to be expected."""
         same = [[each] * self._number for each in (unknowns, grades)]
-        return reduce(add, self.rows.each(_expected_grades, self._parts(posterior), *same))
+        columns = self._of_shards, self._parts(posterior), *same
+        return reduce(add, self.rows.each(_expected_grades, *columns))
 
     def _parts(self, whole: Any) -> list[Any]:
         return [whole.part(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
@@ -195,9 +204,9 @@ class ShardedAnnotators(Annotators):
     def _tape(
         self, rule: str, arguments: Sequence[tuple[Any, ...]], options: Any = None
     ) -> tuple[ShardedTape, list[Any]]:
-        name, family = uuid4().hex, (self.family, self.bounds)
-        same = [[each] * self._number for each in (name, family, rule)]
-        columns = *same, arguments, [options or {}] * self._number
+        name = uuid4().hex
+        same = [[each] * self._number for each in (name, rule, options or {})]
+        columns = self._of_shards, arguments, *same
         answers = self.rows.each(_move, *columns)
         value = sum(value for value, _ in answers)
         return ShardedTape(self.rows, name, columns, value), answers
@@ -282,14 +291,15 @@ class ShardedTape(Tape):
 
     def _ask(self, question: str, *columns: Sequence[Any]) -> list[Any]:
         """Ask every shard's tape; one that has lost it makes it again."""
-        same = self._same(self._name), self._same(question)
-        try:
-            return self.rows.each(_ask, *same, *columns)
-        except ForgottenError:
-            self.rows.each(_move, *self._columns)
-            if question != "means":
-                self.means = self._means
-            return self.rows.each(_ask, *same, *columns)
+        asked = self._same(self._name), self._same(question), *columns
+        for _ in range(_TRIES):
+            try:
+                return self.rows.each(_ask, *asked)
+            except ForgottenError:
+                self.rows.each(_move, *self._columns)
+                if question != "means":
+                    self.means = self._means
+        return self.rows.each(_ask, *asked)
 
 
 def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
@@ -367,30 +377,36 @@ def _laid_out(shard: Shard, name: str) -> tuple[Rows, dict[str, Any]]:
     return rows, kept
 
 
-def _restart(shard: Shard, name: str) -> None:
-    _laid_out(shard, name)[1].clear()
+def _annotators(shard: Shard, layout: str, which: Which) -> Annotators:
+    """Return a shard's annotators, as they were left; anew where they are forgotten."""
+    rows, kept = _laid_out(shard, layout)
+    name, family, bounds = which
+    annotators: Annotators = kept.pop(name, None) or native.annotators_of(rows, family, bounds)
+    kept[name] = annotators
+    for oldest in list(kept)[:-_KINDS]:
+        del kept[oldest]
+    return annotators
 
 
-def _rescale(shard: Shard, name: str, factor: float) -> None:
-    kept = _laid_out(shard, name)[1]
-    if "annotators" in kept:
-        kept["annotators"].rescale(factor)
+def _restart(shard: Shard, layout: str, which: Which) -> None:
+    _annotators(shard, layout, which).restart()
+
+
+def _rescale(shard: Shard, layout: str, which: Which, factor: float) -> None:
+    _annotators(shard, layout, which).rescale(factor)
 
 
 def _move(  # noqa: PLR0917  # called by position
     shard: Shard,
     layout: str,
-    name: str,
-    family: tuple[Family, tuple[float, float]],
-    rule: str,
+    which: Which,
     arguments: tuple[Any, ...],
+    name: str,
+    rule: str,
     options: dict[str, Any],
 ) -> tuple[float, Any]:
     """Dispose of a shard's annotators at a point; return the value and what is known of them."""
-    rows, kept = _laid_out(shard, layout)
-    if "annotators" not in kept:
-        kept["annotators"] = native.annotators_of(rows, *family)
-    annotators: Annotators = kept["annotators"]
+    annotators = _annotators(shard, layout, which)
     shard.memory.pop("tape", None)  # the memory of two is not needed
     result = getattr(annotators, rule)(*shard.inward(arguments), **options)
     tape, more = result if isinstance(result, tuple) else (result, None)
@@ -400,14 +416,15 @@ def _move(  # noqa: PLR0917  # called by position
     return tape.value, shard.outward(more)
 
 
-def _expected_grades(
+def _expected_grades(  # noqa: PLR0917  # called by position
     shard: Shard,
     layout: str,
+    which: Which,
     posterior: Posterior,
     unknowns: FloatArray,
     grades: tuple[float, ...],
 ) -> FloatArray:
-    annotators: Annotators = _laid_out(shard, layout)[1]["annotators"]
+    annotators = _annotators(shard, layout, which)
     unknowns, posterior = shard.inward((unknowns, posterior))
     return shard.outward(annotators.expected_grades(unknowns, posterior, grades))
 
