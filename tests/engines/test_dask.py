@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.sharded import dask_cluster
 from aggcal.engines.sharded.dask import Dask
 from test_sharded import assert_same, by_mode, judged
 from test_terms_in_shards import answered, assert_same_terms, effects_of
 
 import aggcal
 from aggcal.cli import main
-from aggcal.engines.sharded import dask_cluster
 from aggcal.errors import EngineError, InputError, OptionError
 from aggcal.simulation import simulate
 from conftest import Command

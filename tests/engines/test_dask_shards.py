@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aggcal.engines.sharded import dask_asking, dask_pieces, dask_shards
 from aggcal.engines.sharded.dask import Dask
 from aggcal.engines.sharded.dask_asking import Kept
 from aggcal.engines.sharded.dask_shards import DaskShards
@@ -15,7 +16,6 @@ from test_sharded import assert_same, by_mode, judged
 
 import aggcal
 from aggcal.engines.remote import RemoteJudgments, gathered
-from aggcal.engines.sharded import dask_asking, dask_pieces, dask_shards
 from aggcal.simulation import simulate
 
 distributed = pytest.importorskip("distributed")
