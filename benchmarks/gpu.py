@@ -19,11 +19,11 @@ from aggcal.aggregation.laplace import laplace
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
+from aggcal.models.rows import Rows
 
 from aggcal._core.arrays import constant
-from aggcal.aggregation.newton import minimise
 from aggcal.aggregation.links import link as named_link
-from aggcal.models.rows import Rows
+from aggcal.aggregation.newton import minimise
 
 _CHUNK = 1 << 26
 _ROUGH = 1e-3

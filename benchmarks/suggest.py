@@ -32,8 +32,8 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.calibration.atc import project
 from aggcal.aggregation.links import link
+from aggcal.calibration.atc import project
 from aggcal.simulation import Simulation, simulate
 
 WAYS = {

@@ -10,8 +10,8 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.families import Adjacent, RaoKupper
-from aggcal.errors import OptionError
 from aggcal.aggregation.links import link
+from aggcal.errors import OptionError
 from aggcal.registry.literals import LinkName, SimulatedTies
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 

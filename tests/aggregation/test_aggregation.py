@@ -13,14 +13,14 @@ from scipy.optimize import minimize
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.links import link
+from aggcal.aggregation.priors import default_prior
 from aggcal.errors import (
     AggcalWarning,
     NoMaximumWarning,
     OptionError,
     ReversedWarning,
 )
-from aggcal.aggregation.links import link
-from aggcal.aggregation.priors import default_prior
 from aggcal.registry import METHODS
 from aggcal.registry.literals import Estimator
 from aggcal.simulation import Simulation, simulate

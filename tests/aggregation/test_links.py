@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from aggcal.errors import OptionError
 from aggcal.aggregation.links import link
+from aggcal.errors import OptionError
 
 LINKS = ("logistic", "normal", "laplace")
 GRID = np.concatenate([np.linspace(-40, 40, 161), np.array([-1e-9, 0.0, 1e-9])])

@@ -22,9 +22,9 @@ from aggcal.aggregation.families import (
     Mixture,
     Wins,
 )
+from aggcal.aggregation.links import link
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers, Block, Channel, Rows
 from aggcal.aggregation.tape import Mean
-from aggcal.aggregation.links import link
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no compiled kernels")
 

@@ -10,9 +10,9 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.links import link
 from aggcal.aggregation.scales import ScoreScale, check_scale, rank_bounds, scale_of_consensus
 from aggcal.errors import OptionError
-from aggcal.aggregation.links import link
 from documents import document, listing
 
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")] * 4

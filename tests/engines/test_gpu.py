@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_sharded import by_mode
-
-import aggcal
 from aggcal.engines.gpu.engine import GpuEngine, _on_card_if_it_has_room, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.engines.gpu.pairs import DevicePairs
-from aggcal.errors import NoGpuWarning
 from aggcal.models.weighted_pairs import WeightedPairs
+from test_sharded import by_mode
+
+import aggcal
+from aggcal.errors import NoGpuWarning
 from aggcal.simulation import simulate
 
 REASON = missing()
@@ -181,11 +181,12 @@ def test_weakly_joined_groups_are_found() -> None:
 @pytest.mark.usefixtures("always_on_the_card")
 def test_what_annotators_share_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """One annotator makes half of the judgments, of few items: entries of very many rows."""
-    from aggcal.engines.gpu import information as module
     from aggcal.models.information import information
-    from aggcal.aggregation.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood
+
+    from aggcal.aggregation.links import link
+    from aggcal.engines.gpu import information as module
 
     few, many = (
         simulate(items=items, annotators=annotators, judgments=30_000, seed=3).judgments
@@ -210,9 +211,10 @@ def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
     from aggcal.models.coins import LANES
     from aggcal.models.information import information
-    from aggcal.aggregation.links import link
     from aggcal.models.rows import rows_of
     from aggcal.models.thurstone import likelihood
+
+    from aggcal.aggregation.links import link
 
     judgments = study(9_000, 50, 60_000)
     precision = 4.0 if method == "hra-g" else None

@@ -76,9 +76,7 @@ class ComparisonGraph:
         return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
 
 
-def net_flow(
-    winner: CodeArray, loser: CodeArray, values: FloatArray, n_items: int
-) -> FloatArray:
+def net_flow(winner: CodeArray, loser: CodeArray, values: FloatArray, n_items: int) -> FloatArray:
     """Return the sum of values over the rows that each item won, less those that it lost.
 
     Examples
@@ -89,9 +87,7 @@ def net_flow(
     return sums(winner, values, n_items) - sums(loser, values, n_items)
 
 
-def laplacian(
-    winner: CodeArray, loser: CodeArray, weight: FloatArray, n_items: int
-) -> FloatArray:
+def laplacian(winner: CodeArray, loser: CodeArray, weight: FloatArray, n_items: int) -> FloatArray:
     """Return the Laplacian of the graph of items whose edges are rows of these weights.
 
     Examples

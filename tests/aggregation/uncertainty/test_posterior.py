@@ -14,11 +14,11 @@ from aggcal.aggregation.annotators import Annotators, Beta, Normal, Prior
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import HONESTY, RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.links import link
 from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.posterior import FitPosterior, ModeProblem
 from aggcal.aggregation.rows import GAP, SCORES, Rows
-from aggcal.aggregation.links import link
 from aggcal.simulation import simulate
 
 RELIABLE = Advantage((RELIABILITY,), Wins(link("logistic")))
