@@ -20,13 +20,13 @@ from typing import cast
 
 import dask
 import numpy as np
+from aggcal.engines.sharded import dask_shards
 from aggcal.engines.sharded.rows import ShardedRows
 from distributed import Client, SpecCluster, Worker
 from distributed.deploy.subprocess import SubprocessScheduler
 
 from aggcal import Judgments
 from aggcal.engines import Dask
-from aggcal.engines.sharded import dask_shards
 
 PASSES = 5
 QUIET = {

@@ -174,7 +174,7 @@ constexpr bool is_mixture(Law law) { return law == LOGISTIC_MIXTURE || law == NO
 constexpr bool has_cumulants(Law law) { return law == LOGISTIC || law == DAVIDSON; }
 
 // The terms of rows [from, from + n) at a spot; returns their loss but for what is linear in the
-// parameters. RICH: rows have an axis and a readiness of their context; SUMS: adds to slopes.
+// readiness. RICH: rows have an axis and a readiness of their context; SUMS: adds to slopes.
 //
 // A gap with a variance is averaged over by the cumulants k of the answer's mean m: the derivatives
 // of the loss in eta, which follow from one another as the answer a (+-1/2 or 0) has a^3 = a/4.
@@ -203,6 +203,10 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
         const Real eta = RICH ? gamma * g + position + stance * a : gamma * g + position,
             size = std::fabs(eta);
         const Real tie = RICH ? ties * offset[r] : ties;
+        // What the answers leave for the side that is behind: exactly 0 where they leave nothing.
+        const int top = LAW == TWO_GRADES ? 2 : LAW == THREE_GRADES ? 3 : 1;
+        const Real sign = std::copysign(one, eta);
+        const Real against = half * Real(top) * w - sign * lean[r];
         Real loss, m, c, t = 0, p, b, push = 0, k3 = 0, k4 = 0;
         Real t_slope = 0, t_bend = 0, t_cross = 0, t_second = 0;
         if constexpr (has_cumulants(LAW)) {
@@ -210,7 +214,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
                 e2 = LAW == DAVIDSON ? e * e : e;
             const Real z = LAW == DAVIDSON ? tie * e : Real(0), total = one + e2 + z,
                 inverse = one / total;
-            m = std::copysign(half * (one - e2) * inverse, eta);
+            const Real tail = (e2 + half * z) * inverse;
+            m = sign * half * (one - e2) * inverse;
             c = (e2 + Real(0.25) * (one + e2) * z) * inverse * inverse;
             t = z * inverse;
             const Real q = Real(0.25) - three * c - m * m, q1 = -three * m * q - two * m * c;
@@ -221,8 +226,10 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
                 k6 = k4 * q + three * (k3 * q1 + c * q2) + m * q3;
             push = gamma * variance[r];
             const Real v = half * gamma * push, h = half * v * v;
-            loss = half * size + log_of(total) + (v * (c + h * Real(1.0 / 3) * k6) + h * k4);
-            p = w * (m + (v * k3 + h * k5));
+            const Real averaged = v * (c + h * Real(1.0 / 3) * k6) + h * k4;
+            const Real lost = (e2 + z) - (total - one);  // by rounding: log(1 + x) for small x
+            loss = against * size + w * (log_of(total) + lost * inverse + averaged);
+            p = sign * (against - w * tail) + w * (v * k3 + h * k5);
             b = w * (c + (v * k4 + h * k6));
             if (LAW == DAVIDSON) {
                 t_cross = -t * m, t_second = t * (m * m - c);
@@ -255,8 +262,8 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             }
             const Real inverse = one / total;
             m = std::copysign(mean * inverse, eta), c = square * inverse - m * m, t *= inverse;
-            loss = Real(LAW == TWO_GRADES ? 1.0 : 1.5) * size + log_of(total);
-            p = w * m, b = w * c;
+            loss = against * size + w * log_of(total);
+            p = w * m - lean[r], b = w * c;
             t_slope = t, t_bend = t * (one - t), t_cross = -t * m;
         } else if constexpr (is_mixture(LAW)) {
             // -log P, P = h F + (1 - h) (1 - F), and derivatives in the gap and in the logit of h.
@@ -273,19 +280,16 @@ double law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, S
             const double inverse = 1 / (h * ahead + (1 - h) * (1 - ahead)), lean_to = 2 * h - 1;
             const double by = spot.inverse_width * inverse, in_gap = lean_to * density * by;
             const double in_honesty = (2 * ahead - 1) * inverse * first;
-            loss = log_of(inverse), p = -w * in_gap;
+            loss = w * log_of(inverse), p = -w * in_gap;
             b = w * (in_gap * in_gap - lean_to * steep * by * spot.inverse_width);
             g0 -= w * in_honesty, h00 += w * in_honesty * (in_honesty - (1 - 2 * h));
         } else {
             double first, second;
             const auto link = LAW == NORMAL ? normal_link : laplace_link;
-            loss = Real(link(eta, first, second));
-            // The linear part, half the weight times eta, is taken off for all laws alike.
-            loss += half * eta;
-            p = w * (Real(first) + half), b = w * Real(second);
+            loss = w * Real(link(eta, first, second));
+            p = w * Real(first), b = w * Real(second);
         }
-        if (!is_mixture(LAW)) p -= lean[r];
-        losses[r] = w * loss;
+        losses[r] = loss;
         slope[r] = p;
         bend[r] = b;
         const Real ts = has_ties(LAW) ? w * t_slope - tied[r] : Real(0), tb = w * t_bend,
@@ -450,7 +454,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
     const Integral &job;
     int64_t u = 0, n = 0, room = 0;
     double sign = 1, cut = 0, widest = 0;
-    double lean_gap = 0, lean_sum = 0, lean_axis = 0, tied_sum = 0, tied_offset = 0;
+    double tied_sum = 0, tied_offset = 0;
     std::vector<Real> columns[COLUMNS], expanded[COLUMNS];
     std::vector<Real> terms[TERMS];
     std::vector<float> bends;
@@ -488,7 +492,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         for (int64_t r = 0; r < n; r++) variance[r] = std::min(variance[r], Real(largest));
         copy(weight, WEIGHT), copy(lean, LEAN), copy(tied, TIED);
         widest = std::sqrt(double(*std::max_element(variance, variance + n)));
-        lean_gap = dot(lean, gap), lean_sum = sum(lean), tied_sum = sum(tied);
+        tied_sum = sum(tied);
         if (!RICH) return;
         Real *axis = columns[AXES].data(), *offset = columns[OFFSET].data();
         std::fill(axis, axis + n, Real(0)), std::fill(offset, offset + n, Real(0));
@@ -496,7 +500,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
             axis[r] = Real(job.channels[AXIS].gather(first + r, x));
         for (int64_t r = 0; job.channels[TIE].columns && r < n; r++)
             offset[r] = Real(std::min(job.channels[TIE].gather(first + r, x), LARGEST_OFFSET));
-        lean_axis = dot(lean, axis), tied_offset = dot(tied, offset);
+        tied_offset = dot(tied, offset);
         for (int64_t r = 0; r < n; r++) offset[r] = std::exp(offset[r]);
     }
     static int64_t padded(int64_t rows) { return (rows + PADDING - 1) / PADDING * PADDING; }
@@ -580,9 +584,7 @@ template <Law LAW, bool RICH, class Real> class Annotator {
         }
         Slopes slopes;
         std::memset(&slopes, 0, sizeof slopes);
-        double loss = -spot.gamma * lean_gap - spot.position * lean_sum - spot.stance * lean_axis;
-        if (is_mixture(LAW)) loss = 0;
-        if (has_ties(LAW)) loss -= spot.nu * tied_sum + tied_offset;
+        double loss = has_ties(LAW) ? -spot.nu * tied_sum - tied_offset : 0.0;
         for (int64_t from = 0; from < sample.n; from += BLOCK) {
             const int rows = int(std::min<int64_t>(BLOCK, sample.n - from));
             loss += law_terms<LAW, RICH, SUMS>(sample, from, rows, spot, slopes);
