@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from aggcal.engines.gpu.engine import GpuEngine, missing
 
 import aggcal
-from aggcal.engines.gpu import columns
+from aggcal.engines import gpu_columns as columns
+from aggcal.engines.gpu import GpuEngine, missing
 from aggcal.io.quick import carded
 
 by_cudf = pytest.mark.skipif(
@@ -132,9 +132,8 @@ def test_the_engine_has_a_card_read_where_there_is_one(monkeypatch: pytest.Monke
         found.append(vars(carded)["_CARD"].get())
         return aggcal.read_judgments([("ann", "a", "b")])
 
-    monkeypatch.setattr("aggcal.engines.gpu.engine.card", lambda: here)
-    monkeypatch.setattr("aggcal.engines.gpu.engine.compiled", lambda: None)
-    monkeypatch.setattr("aggcal.engines.gpu.engine.read_judgments", reading)
+    monkeypatch.setattr("aggcal.engines.gpu.card", lambda: here)
+    monkeypatch.setattr("aggcal.engines.gpu.read_judgments", reading)
     monkeypatch.setattr(GpuEngine, "distribute", lambda _, judgments: judgments)
     GpuEngine().read("study.parquet")
     assert found == [here]
