@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from aggcal.engines.gpu.columns import card
+from aggcal.engines.gpu_columns import card
 
 import aggcal
 from aggcal.io.quick import carded

@@ -1,12 +1,9 @@
 """Where Dask's scheduler stops scaling: passes over ever more workers that hold next to nothing.
 
-    python benchmarks/scheduler.py [--tasks] [WORKERS ...]
+    python benchmarks/scheduler.py [WORKERS ...]
 
 Starts a scheduler in a process of its own and so many workers, with one shard of a single judgment
-each, in this one, and asks passes: a question to every shard, the answers added in a tree. With
---tasks they are asked and added up by tasks, as when the parameters of all shards together are too
-many for one machine (`plan.py` takes these numbers), else by a message to each worker. The workers
-share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
+each, in this one, and calls a function with every shard. The workers share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
 process, which divides by nothing. Prints seconds per pass, and CPU milliseconds of the scheduler
 per pass and per shard.
 """
@@ -20,8 +17,8 @@ from typing import cast
 
 import dask
 import numpy as np
-from aggcal.engines.sharded import dask_shards
-from aggcal.engines.sharded.rows import ShardedRows
+from aggcal.engines.base import Shard
+from aggcal.engines.remote import RemoteJudgments
 from distributed import Client, SpecCluster, Worker
 from distributed.deploy.subprocess import SubprocessScheduler
 
@@ -34,6 +31,11 @@ QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "60s",
 }
+
+
+def rows_of(shard: Shard) -> int:
+    """Return next to nothing."""
+    return shard.judgments.n_rows
 
 
 def measured(workers: int) -> tuple[float, float]:
@@ -61,10 +63,11 @@ def measured(workers: int) -> tuple[float, float]:
             Client(cluster) as client,
             Dask(client, shards=workers) as engine,
         ):
-            shards = cast("ShardedRows", engine.distribute(judgments).rows).shards
+            shards = cast("RemoteJudgments", engine.distribute(judgments)).shards
+            assert shards is not None
             before, began = client.run_on_scheduler(time.process_time), time.perf_counter()
             for _ in range(PASSES):
-                shards.total("held")
+                shards.each(rows_of)
             seconds = (time.perf_counter() - began) / PASSES
             used = (client.run_on_scheduler(time.process_time) - before) / PASSES
     return seconds, used
@@ -81,7 +84,4 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    if "--tasks" in sys.argv:
-        dask_shards._AT_HOME = -1  # noqa: SLF001  # nothing is little enough
-    sizes = [int(size) for size in sys.argv[1:] if size != "--tasks"]
-    main(sizes or [10, 30, 100, 300, 1000])
+    main([int(size) for size in sys.argv[1:]] or [10, 30, 100, 300, 1000])
