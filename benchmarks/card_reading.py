@@ -21,9 +21,9 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from aggcal.engines.gpu_columns import card
 
 import aggcal
+from aggcal.engines.gpu_columns import card
 from aggcal.io.quick import carded
 
 KINDS = ("processors", "card")

@@ -3,7 +3,8 @@
     python benchmarks/scheduler.py [WORKERS ...]
 
 Starts a scheduler in a process of its own and so many workers, with one shard of a single judgment
-each, in this one, and calls a function with every shard. The workers share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
+each, in this one, and calls a function with every shard. The workers share
+this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
 process, which divides by nothing. Prints seconds per pass, and CPU milliseconds of the scheduler
 per pass and per shard.
 """
@@ -17,13 +18,12 @@ from typing import cast
 
 import dask
 import numpy as np
-from aggcal.engines.base import Shard
-from aggcal.engines.remote import RemoteJudgments
 from distributed import Client, SpecCluster, Worker
 from distributed.deploy.subprocess import SubprocessScheduler
 
 from aggcal import Judgments
 from aggcal.engines import Dask
+from aggcal.engines.base import Shard, Shards
 
 PASSES = 5
 QUIET = {
@@ -63,8 +63,7 @@ def measured(workers: int) -> tuple[float, float]:
             Client(cluster) as client,
             Dask(client, shards=workers) as engine,
         ):
-            shards = cast("RemoteJudgments", engine.distribute(judgments)).shards
-            assert shards is not None
+            shards = cast("Shards", engine.distribute(judgments).shards)
             before, began = client.run_on_scheduler(time.process_time), time.perf_counter()
             for _ in range(PASSES):
                 shards.each(rows_of)

@@ -140,7 +140,7 @@ def test_errors_by_context_where_its_effects_are_not_fitted(method: str, asked: 
 
 
 def test_what_is_held_equal_is_checked_where_the_rows_lie() -> None:
-    columns, length = answered(200)
+    columns, length = answered(600)
     judgments = aggcal.read_judgments(columns, context="prompt")
     engine = LocalEngine(shards=3)
     ids, values = length.item_ids, length.matrix
@@ -157,11 +157,9 @@ def test_what_is_held_equal_is_checked_where_the_rows_lie() -> None:
     assert_same_terms(
         aggcal.aggregate(judgments, terms=terms, engine=engine, warn=False),
         aggcal.aggregate(judgments, terms=terms, warn=False),
-        # Spreads settle to 1e-4; so few answers leave them loose, and sums differ in rounding: by
-        # 3e-7 to 2e-6 with two to five shards.
         close=1e-5,
     )
-    blank = dict(columns) | {"prompt": np.where(np.arange(200) < 3, None, columns["prompt"])}
+    blank = dict(columns) | {"prompt": np.where(np.arange(600) < 3, None, columns["prompt"])}
     without = aggcal.read_judgments(blank, context="prompt")
     bare = aggcal.read_judgments(columns)
     for control, which in ((same, judgments), (few, judgments), (by_prompt, without),
