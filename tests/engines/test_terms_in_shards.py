@@ -62,7 +62,8 @@ def assert_same_terms(
         ours, others = getattr(mine, name), getattr(theirs, name)
         assert (ours is None) == (others is None)
         if others is not None:
-            np.testing.assert_allclose(ours, others, atol=close)
+            # A tape that is made again has slightly other nodes.
+            np.testing.assert_allclose(ours, others, atol=max(close, 1e-5))
     ours, others = effects_of(found), effects_of(wanted)
     assert_same_numbers(ours.to_dict(0.9), others.to_dict(0.9))
     for one, two in zip(ours.categories, others.categories, strict=True):
