@@ -43,7 +43,7 @@ _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
-_MIXTURES = {"logistic": 6, "normal": 7}
+_MIXTURES = {LOGISTIC.name: 6, NORMAL.name: 7}
 _PIECE = 2048
 """Rows of annotators who are alike that are summed in one go: they stay in the cache."""
 _HELD = 1e-12
@@ -132,6 +132,9 @@ class NativeTape(Tape):
         self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
         self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
         self._forces = forces
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.rows)} rows)"
 
     @cached_property
     def pulls(self) -> dict[str, Any]:  # type: ignore[override]
