@@ -188,6 +188,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     "assess by features": lambda j: assessed(j, method="gppl", features="identity").items,
     "no prior": lambda j: fitted(j, "btl", prior=None),
     "bootstrap": partial(errors, kind="bootstrap"),
+    "camps": lambda j: fitted(j, terms=aggcal.Terms(bridge="camps")),
     "own method": lambda j: aggcal.aggregate(j, Wins(), warn=False),
     "compare methods": lambda j: aggcal.compare_methods(j, ["tcv"], folds=2).to_dict(),
     "suggest by name": lambda j: aggcal.suggest_pairs(
@@ -240,9 +241,9 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
         if "judgments" in signature(known).parameters
     }
     assert taking - {"simulate", "Finding.of_warning"} == {  # which take their number
-        "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
+        "Aggregator.fit", "Calibration.predict", "Consensus.judgment_probabilities",
         "Consensus.of", "Consensus.outcome_probabilities", "Consensus.place", "Control.check",
-        "Control.differences", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
+        "Control.differences", "RankSVM.fit", "add_judgments", "aggregate",
         "assess", "check", "compare_methods", "explain", "influence", "plot.comparisons", "power",
         "suggest_anchors", "suggest_pairs",
     }  # fmt: skip

@@ -48,7 +48,9 @@ def by_mode(judgments: Any, method: str = "hra-g", **options: Any) -> Consensus:
     return fitted(judgments, method, estimator="mode", **options)
 
 
-def assert_same(found: Consensus, wanted: Consensus, close: float = 1e-7) -> None:
+def assert_same(
+    found: Consensus, wanted: Consensus, close: float = 1e-7, errors: float = 5e-5
+) -> None:
     """Compare what was fitted; errors of what was integrated out are as exact as its nodes."""
     about = "estimator", "method"
     assert [getattr(found, name) for name in about] == [getattr(wanted, name) for name in about]
@@ -73,7 +75,7 @@ def assert_same(found: Consensus, wanted: Consensus, close: float = 1e-7) -> Non
         ours, others = getattr(mine, name), getattr(theirs, name)
         assert (ours is None) == (others is None)
         if others is not None:
-            np.testing.assert_allclose(ours, others, atol=5e-5 * float(theirs.se.mean()) + close)
+            np.testing.assert_allclose(ours, others, atol=errors * float(theirs.se.mean()) + close)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def assert_same_terms(
         if others is not None:
             np.testing.assert_allclose(ours, others, atol=close)
     ours, others = effects_of(found), effects_of(wanted)
-    assert_same_numbers(ours.to_dict(), others.to_dict())
+    assert_same_numbers(ours.to_dict(0.9), others.to_dict(0.9))
     for one, two in zip(ours.categories, others.categories, strict=True):
         np.testing.assert_allclose(one.scores, two.scores, atol=close)
         np.testing.assert_allclose(one.se, two.se, atol=close)

@@ -20,6 +20,7 @@ with g_u the responses: what is uncertain is so on the constraint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log, sqrt
@@ -419,6 +420,13 @@ class Problem:
         effects = len(rows.blocks) > 1 and len(rows) <= _FEW_ROWS
         self.dense = model.size <= (_MOST_DENSE if effects else _FEW_UNKNOWNS)
         """Whether the information is inverted in each step."""
+
+    def of_rows(self, rows: Rows) -> Problem:
+        """Return the same of the same rows where they lie elsewhere."""
+        same = copy(self)
+        same.model, bounds = replace(self.model, rows=rows), self.annotators.bounds
+        same.annotators = annotators_of(rows, self.model.family, bounds)
+        return same
 
     def prior_means(self, state: State) -> FloatArray:
         """Return the prior means of the annotators' parameters, annotators by parameters."""

@@ -35,6 +35,7 @@ from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES
+from aggcal.aggregation.shards import rows_here
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
@@ -436,10 +437,13 @@ class Quantify:
     # ------------------------------------------------------------- rows, new items, predictions
     def row_forces(self, consensus: Consensus) -> RowForces | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        fit = None if self.judgments.local is None else self.fit(consensus)
-        if fit is None:
+        judgments = self.judgments.local
+        fit = None if judgments is None else self.fit(consensus)
+        if fit is None or judgments is None:
             return None
-        curvature, rows = fit.curvature, fit.problem.model.rows
+        curvature, rows = fit.curvature, rows_here(fit.problem.model.rows, judgments)
+        if rows is not fit.problem.model.rows:
+            curvature = fit.problem.of_rows(rows).at(fit.state)
         tape, where = curvature.tape, rows.blocks[SCORES].where
         return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
 

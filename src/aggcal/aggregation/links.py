@@ -57,6 +57,10 @@ class Link:
         loss, pull, curve = (float(term[0]) for term in self.terms(np.zeros(1)))
         return loss, pull, curve
 
+    def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
+        """Send the name: functions stay where they are."""
+        return link, (self.name,)
+
     @property
     def pull_at_zero(self) -> float:
         """f(0)/F(0), the size of one judgment's gradient between equal items."""

@@ -316,6 +316,11 @@ def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
     return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
 
 
+def rows_here(rows: Rows, judgments: Judgments) -> Rows:
+    """Return rows on this machine, which has their judgments, too."""
+    return rows_by_plan(judgments, rows.layout.plan) if isinstance(rows, ShardedRows) else rows
+
+
 def pooled_rows(rows: Rows) -> Rows:
     """Forget who judged, wherever rows lie: each shard pools its own."""
     if not isinstance(rows, ShardedRows):

@@ -69,9 +69,7 @@ def fit_terms(
         result = run(model, continued(model, result))
     if chosen.camps:
         local = judgments.on_one_machine("looking for camps")
-        rows = model.rows
-        if not weights_are_counts(local):
-            rows = model_of(local, first, answers=True).rows
+        rows = model_of(local, first, answers=not weights_are_counts(local)).rows
         camps = find_camps(rows, result)
         if len(camps.scores):
             by_camp = fit_by_camp(local, first, camps, result, run)
