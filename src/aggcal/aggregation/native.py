@@ -42,8 +42,8 @@ _VALUED = ("integrate", "maximise")
 _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
-_LINKS = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
-_MIXTURES = {LOGISTIC.name: 6, NORMAL.name: 7}
+_LINKS: dict[str, int] = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
+_MIXTURES: dict[str, int] = {LOGISTIC.name: 6, NORMAL.name: 7}
 _PIECE = 2048
 """Rows of annotators who are alike that are summed in one go: they stay in the cache."""
 _HELD = 1e-12

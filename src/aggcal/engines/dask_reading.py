@@ -552,7 +552,8 @@ def joined(parts: Sequence[RowColumns]) -> RowColumns:
     first = np.flatnonzero(new)
     rows = [key[first] for key in keys]
     added = (np.add.reduceat(column[order], first) for column in (weight, times))
-    merged = Piece.of(RowColumns(*rows[:4], *added, dict(zip(names, rows[4:], strict=True))))
+    kept = dict(zip(names, rows[4:], strict=True))
+    merged = Piece.of(RowColumns(*rows[:4], *added)._replace(further=kept))
     return merged.columns()
 
 
