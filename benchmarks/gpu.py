@@ -48,7 +48,9 @@ def made(judgments: int, *, ties: bool, seed: int = 0) -> Judgments:
     return Judgments(
         np.array([f"item {k}" for k in range(n)], dtype=object),
         np.array([f"annotator {k}" for k in range(m)], dtype=object),
-        *(code.astype(np.int32) for code in (who, left, right)),
+        who.astype(np.int32),
+        left.astype(np.int32),
+        right.astype(np.int32),
         outcome,
         constant(1.0, judgments),
         np.broadcast_to(np.int64(1), (judgments,)),

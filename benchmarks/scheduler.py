@@ -1,11 +1,9 @@
 """Where Dask's scheduler stops scaling: passes over ever more workers that hold next to nothing.
 
-    python benchmarks/scheduler.py [--tasks] [WORKERS ...]
+    python benchmarks/scheduler.py [WORKERS ...]
 
 Starts a scheduler in a process of its own and so many workers, with one shard of a single judgment
-each, in this one, and asks passes: a question to every shard, the answers added in a tree. With
---tasks they are asked and added up by tasks, as when the parameters of all shards together are too
-many for one machine (`plan.py` takes these numbers), else by a message to each worker. The workers
+each, in this one, and makes passes: a function is called with every shard. The workers
 share this process, so the time of a pass is theirs; what is the scheduler's is the CPU time of its
 process, which divides by nothing. Prints seconds per pass, and CPU milliseconds of the scheduler
 per pass and per shard.
@@ -16,12 +14,9 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from typing import cast
 
 import dask
 import numpy as np
-from aggcal.engines.sharded import dask_shards
-from aggcal.engines.sharded.rows import ShardedRows
 from distributed import Client, SpecCluster, Worker
 from distributed.deploy.subprocess import SubprocessScheduler
 
@@ -62,7 +57,7 @@ def measured(workers: int) -> tuple[float, float]:
             Dask(client, shards=workers) as engine,
         ):
             shards = engine.distribute(judgments).shards
-            assert shards is not None
+            assert shards is not None  # noqa: S101
             before, began = client.run_on_scheduler(time.process_time), time.perf_counter()
             for _ in range(PASSES):
                 shards.each(lambda shard: shard.first)
@@ -82,7 +77,4 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    if "--tasks" in sys.argv:
-        dask_shards._AT_HOME = -1  # noqa: SLF001  # nothing is little enough
-    sizes = [int(size) for size in sys.argv[1:] if size != "--tasks"]
-    main(sizes or [10, 30, 100, 300, 1000])
+    main([int(size) for size in sys.argv[1:]] or [10, 30, 100, 300, 1000])

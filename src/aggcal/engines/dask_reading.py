@@ -553,7 +553,8 @@ def joined(parts: Sequence[RowColumns]) -> RowColumns:
     rows = [key[first] for key in keys]
     added = (np.add.reduceat(column[order], first) for column in (weight, times))
     kept = dict(zip(names, rows[4:], strict=True))
-    merged = Piece.of(RowColumns(*rows[:4], *added)._replace(further=kept))
+    whole: list[Any] = [*rows[:4], *added]
+    merged = Piece.of(RowColumns(*whole)._replace(further=kept))
     return merged.columns()
 
 
