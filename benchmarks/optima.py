@@ -18,20 +18,18 @@ import argparse
 import os
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from aggcal.aggregation.solve.marginal import fit_marginal
-from aggcal.aggregation.solve.marginal_fits import MarginalFit
-from aggcal.models.rows import rows_of
 from one_core import on_one_core_each
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtr
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.empirical import Model, Problem, fit
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.rows import Plan, rows_by_plan
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.registry.literals import Estimator
@@ -86,16 +84,16 @@ def definition(method: str, judgments: Judgments) -> Value:
 
     Annotators are reliabilities γ of prior N(1, 0.5²), or log-odds of η of prior Beta(4, 1).
     """
-    rows = rows_of(judgments)
-    owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
-    n, m, weight = rows.n_items, rows.n_annotators, rows.weight
+    rows = rows_by_plan(judgments, Plan(wins=True))
+    owner, weight = rows.owner, rows.answers.weight
+    n, m = rows.n_items, rows.n_annotators
 
     def gathered(flow: FloatArray) -> FloatArray:
-        return sums(rows.winner, flow, n) - sums(rows.loser, flow, n)
+        return sums(rows.left, flow, n) - sums(rows.right, flow, n)
 
     def hra(x: FloatArray) -> tuple[float, FloatArray]:
         scores, slopes = x[:n], x[n:]
-        gap = scores[rows.winner] - scores[rows.loser]
+        gap = scores[rows.left] - scores[rows.right]
         pull = weight * expit(-slopes[owner] * gap)
         loss = -weight @ log_expit(slopes[owner] * gap)
         slope = np.concatenate(
@@ -108,7 +106,7 @@ def definition(method: str, judgments: Judgments) -> Value:
 
     def crowd(x: FloatArray) -> tuple[float, FloatArray]:
         scores, odds, sd = x[:n], x[n:], 1.0
-        gap = scores[rows.winner] - scores[rows.loser]
+        gap = scores[rows.left] - scores[rows.right]
         ahead, density = expit(gap), expit(gap) * expit(-gap)
         if method == "crowd-tcv":
             # The normal link: Φ(d/√2), and a prior as wide in proportion to the link's sd.
@@ -143,22 +141,15 @@ def random_optimum(method: str, judgments: Judgments, starts: int, seed: int) ->
     return best
 
 
-def only(begin: FloatArray, best: MarginalFit | None) -> list[FloatArray]:
-    """Return one start, and no other after it."""
-    return [begin] if best is None else []
-
-
-def random_marginal(method: str, judgments: Judgments, starts: int, seed: int) -> float:
-    """Return the lowest cost that the marginal iteration settles at from random starts."""
-    random = np.random.default_rng([seed, 9])
-    fitter, rows, graph = aggregator(method, "marginal"), rows_of(judgments), judgments.graph
-    sd, best = fitter.marginal_problem(rows, graph).default_sd, np.inf
+def random_marginal(model: Model, starts: int, seed: int) -> float:
+    """Return the lowest cost that empirical Bayes settles at from random starts."""
+    random, best = np.random.default_rng([seed, 9]), np.inf
     for _ in range(starts):
-        begin = sd * random.choice([0.3, 1.0, 3.0]) * random.standard_normal(judgments.n_items)
-        problem = fitter.marginal_problem(rows, graph)
-        found = fit_marginal(problem, partial(only, begin))
-        if found.convergence.converged:
-            best = min(best, found.cost)
+        sd = model.default_sd * random.choice([0.3, 1.0, 3.0])
+        begin = sd * random.standard_normal(model.rows.n_items)
+        result = fit(Problem(model), model.first_state(begin))
+        if result.convergence.converged:
+            best = min(best, result.cost)
     return best
 
 
@@ -167,16 +158,17 @@ def missed(task: tuple[str, Estimator, int, int]) -> tuple[float, bool]:
     method, estimator, starts, seed = task
     warnings.simplefilter("ignore")
     judgments = study(seed)
-    fit = aggregator(method, estimator).fit(judgments)
-    if fit.objective is None:
+    consensus = aggregator(method, estimator).fit(judgments)
+    if consensus.objective is None:
         raise RuntimeError("the fit has no objective")
-    told = any(isinstance(w, DividedWarning | ConvergenceWarning) for w in fit.warnings)
+    told = any(isinstance(w, DividedWarning | ConvergenceWarning) for w in consensus.warnings)
     if estimator == "mode":
-        return fit.objective - random_optimum(method, judgments, starts, seed), told
-    own = fit.quantifier
+        return consensus.objective - random_optimum(method, judgments, starts, seed), told
+    own = consensus.quantifier
     if not isinstance(own, Quantify) or own.integrated is None:
         raise TypeError("the annotators were not integrated out")
-    return own.integrated.cost - random_marginal(method, judgments, starts, seed), told
+    best = random_marginal(own.integrated.problem.model, starts, seed)
+    return own.integrated.cost - best, told
 
 
 def main() -> None:

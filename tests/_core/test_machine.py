@@ -59,17 +59,18 @@ def test_a_second_caller_who_leaves_sooner_changes_nothing() -> None:
 
 @pytest.mark.usefixtures("two_threads")
 def test_a_fit_and_its_errors_use_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from aggcal.aggregation import estimate, thurstone
+    from aggcal.aggregation.empirical import Curvature
+    from aggcal.aggregation.modes import Profile
 
     seen: list[set[int]] = []
-    for module, name in ((thurstone, "fit_thurstone"), (estimate, "laplace")):
-        whole = getattr(module, name)
+    for kind, name in ((Profile, "evaluate"), (Curvature, "inverse")):
+        whole = getattr(kind, name)
 
         def watched(*args: object, whole: object = whole, **options: object) -> object:
             seen.append(threads())
             return whole(*args, **options)  # type: ignore[operator]
 
-        monkeypatch.setattr(module, name, watched)
+        monkeypatch.setattr(kind, name, watched)
     study = simulate(items=9, annotators=4, judgments=80, seed=1)
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         aggcal.aggregate(study.judgments, "btl", warn=False).quantify()

@@ -489,7 +489,7 @@ def test_many_items_are_fitted_as_few_are(
 ) -> None:
     """Beyond some hundred items steps are solved by products, variances by the diagonal."""
     exact = aggcal.aggregate(study_judgments, warn=False)
-    monkeypatch.setattr("aggcal.aggregation.solve.marginal.MOST_DENSE", 0)
+    monkeypatch.setattr("aggcal.aggregation.empirical._FEW_UNKNOWNS", 0)
     free = aggcal.aggregate(study_judgments, warn=False)
     assert exact.prior is not None
     assert free.prior is not None

@@ -181,7 +181,7 @@ def test_shards_keep_context_categories_and_grades() -> None:
     assert held.context_ids is judgments.context_ids
     assert [*held.category_ids] == [each.name for each in judgments.categories]
     assert held.shards is not None
-    parts = held.shards.listed("asked")
+    parts = held.shards.each(lambda shard: shard.judgments)
     np.testing.assert_array_equal(np.concatenate([p.context for p in parts]), judgments.context)
     np.testing.assert_array_equal(np.concatenate([p.grade for p in parts]), judgments.grade)
     for k, column in enumerate(judgments.categories):

@@ -46,10 +46,12 @@ where the scale constraint shifts the prior of an annotator who gave a large sha
 """
 _FIRST_STRENGTH = 2.0
 """Largest reliability at which modes are looked for first: steps towards them are short."""
-_FIRST_LOGIT = 1.5
+_FIRST_LOGIT, _FIRST_HONESTY = 1.5, 0.9
+"""The same of an honesty: most are honest."""
 _LEAST_CURVATURE = 0.1
 """Of the prior's, that a mixture's mode is looked for with: its likelihood is not log-concave."""
 _HERMITE = 6
+"""Nodes of a mixture's annotators: fewer miss a second mode, more change nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ class Beta:
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:  # noqa: ARG002
         """Return where to look for modes."""
-        begin = _FIRST_LOGIT if self.logit else 0.9
+        begin = _FIRST_LOGIT if self.logit else _FIRST_HONESTY
         return np.full((self.annotators, 1), begin)
 
     def part(self, annotators: slice) -> Beta:

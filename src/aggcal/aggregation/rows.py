@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, order_by, segment_sums, sums
+from aggcal._core.text import brief
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
@@ -52,6 +53,9 @@ class Answers(NamedTuple):
     """Half the grades for the left item, less half those for the right one."""
     tied: FloatArray
 
+    def __repr__(self) -> str:
+        return f"Answers(<{len(self.weight)}>)"
+
 
 @dataclass(frozen=True, eq=False)
 class Channel:
@@ -63,6 +67,8 @@ class Channel:
     >>> channel.gather(np.array([3.0, 1.0, 0.0])), channel.scatter(np.array([1.0, 2.0]))
     (array([2., 1.]), array([ 1.,  1., -2.]))
     """
+
+    __repr__ = brief
 
     columns: CodeArray
     """Rows by entries: which unknowns."""
@@ -146,6 +152,8 @@ def sparse_of(array: object) -> Any:
 class Block:
     """Unknowns of one kind: where they stand, and the item and group (−1: none) of each."""
 
+    __repr__ = brief
+
     where: slice
     item: IntArray
     group: IntArray
@@ -157,6 +165,8 @@ class Rows:
 
     Equal questions to one annotator are merged. Every annotator has at least one row.
     """
+
+    __repr__ = brief
 
     left: CodeArray
     right: CodeArray

@@ -86,6 +86,10 @@ _LACKING = {
 _OPTIONS = {"ties": "--ties", "position": "--position", "context": "--context-effects"}
 
 
+_QUESTION = "question"
+"""What is held out where nothing larger can be."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A method with its terms.
@@ -388,8 +392,8 @@ def _groups(
                 group[none] = int(group.max()) + 1 + _questions(rows)[none]
             return rows, name, group, ()
     if hold_out == kind:
-        raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out question.")
-    return judgments, "question", _questions(judgments), () if codes is None else (fault,)
+        raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out {_QUESTION}.")
+    return judgments, _QUESTION, _questions(judgments), () if codes is None else (fault,)
 
 
 def _unfit(name: str, context: CodeArray, weight: FloatArray, number: int) -> str:

@@ -72,7 +72,7 @@ class ShardedRows(Rows):
     """No judgments, of the same items and parted by the same columns."""
 
     @classmethod
-    def of(cls, shards: Shards, bare: Judgments, plan: Plan) -> ShardedRows:
+    def laid_out(cls, shards: Shards, bare: Judgments, plan: Plan) -> ShardedRows:
         """Have every shard lay out its judgments."""
         numbers = None
         if plan.cells or plan.grades:
@@ -105,17 +105,17 @@ class ShardedRows(Rows):
         return int(self.starts[-1])
 
     @property
-    def annotator_weights(self) -> FloatArray:  # type: ignore[override]  # it is known already
+    def annotator_weights(self) -> FloatArray:
         """Total weight of the answers of each annotator."""
         return self.weights
 
     @property
-    def item_weights(self) -> FloatArray:  # type: ignore[override]  # it is known already
+    def item_weights(self) -> FloatArray:
         """Total weight of the answers about each item."""
         return self.of_items[0]
 
     @property
-    def item_wins(self) -> FloatArray:  # type: ignore[override]  # it is known already
+    def item_wins(self) -> FloatArray:
         """The same of those that it won."""
         return self.of_items[1]
 
@@ -169,10 +169,10 @@ class ShardedAnnotators(Annotators):
         parts = none if reliabilities is None else self.rows.cut(reliabilities)
         return self._tape("alike", [(unknowns, grades, part) for part in parts])[0]
 
-    def maximised(self, unknowns: FloatArray, prior: Prior, **options: Any) -> Tape:
+    def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode."""
-        every = [(unknowns, part) for part in self._parts(prior)]
-        tape, answers = self._tape("maximised", every, options)
+        every = [(unknowns, part, close) for part in self._parts(prior)]
+        tape, answers = self._tape("maximised", every)
         self.theta = np.concatenate([theta for _, theta in answers])
         return tape
 
@@ -202,10 +202,10 @@ class ShardedAnnotators(Annotators):
         return [whole.part(slice(a, b)) for a, b in pairwise(self.rows.edges.tolist())]
 
     def _tape(
-        self, rule: str, arguments: Sequence[tuple[Any, ...]], options: Any = None
+        self, rule: str, arguments: Sequence[tuple[Any, ...]]
     ) -> tuple[ShardedTape, list[Any]]:
         name = uuid4().hex
-        same = [[each] * self._number for each in (name, rule, options or {})]
+        same = [[each] * self._number for each in (name, rule)]
         columns = self._of_shards, arguments, *same
         answers = self.rows.each(_move, *columns)
         value = sum(value for value, _ in answers)
@@ -233,7 +233,7 @@ class ShardedTape(Tape):
         self._name, self._columns = name, columns
 
     @property
-    def means(self) -> list[Mean]:  # type: ignore[override]  # shards are told
+    def means(self) -> list[Mean]:
         """Unknown prior means; the complete information of each is the first shard's."""
         return self._means
 
@@ -249,17 +249,20 @@ class ShardedTape(Tape):
         return [Mean(mean.index, *each) for each in zip(pulls, forces, curves, strict=True)]
 
     @property
-    def gradient(self) -> FloatArray:  # type: ignore[override]  # a sum
+    def gradient(self) -> FloatArray:
         """Of the value."""
-        return self._sum("gradient")
+        total: FloatArray = self._sum("gradient")
+        return total
 
     def pulled(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk."""
-        return self._sum("pulled", self.rows.cut(values))
+        total: FloatArray = self._sum("pulled", self.rows.cut(values))
+        return total
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
-        return self._sum("product", self._same(vector))
+        total: FloatArray = self._sum("product", self._same(vector))
+        return total
 
     def diagonals(self) -> tuple[FloatArray, FloatArray]:
         """Return the diagonals of the complete and of the missing information."""
@@ -268,7 +271,8 @@ class ShardedTape(Tape):
 
     def missing_diagonal(self) -> FloatArray:
         """Return the diagonal of the missing information, however often annotators met unknowns."""
-        return self._sum("missing_diagonal")
+        total: FloatArray = self._sum("missing_diagonal")
+        return total
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
@@ -312,7 +316,7 @@ def lay_out(judgments: AnyJudgments, plan: Plan) -> Rows:
     1
     """
     if isinstance(judgments, RemoteJudgments) and judgments.shards is not None:
-        return ShardedRows.of(judgments.shards, judgments.without_rows(), plan)
+        return ShardedRows.laid_out(judgments.shards, judgments.without_rows(), plan)
     return rows_by_plan(judgments.on_one_machine("laying out rows"), plan)
 
 
@@ -325,7 +329,7 @@ def pooled_rows(rows: Rows) -> Rows:
     """Forget who judged, wherever rows lie: each shard pools its own."""
     if not isinstance(rows, ShardedRows):
         return pooled(rows)
-    return ShardedRows.of(rows.shards, rows.bare, replace(rows.layout.plan, alike=True))
+    return ShardedRows.laid_out(rows.shards, rows.bare, replace(rows.layout.plan, alike=True))
 
 
 def annotators_of(
@@ -408,12 +412,11 @@ def _move(  # noqa: PLR0917  # called by position
     arguments: tuple[Any, ...],
     name: str,
     rule: str,
-    options: dict[str, Any],
 ) -> tuple[float, Any]:
     """Dispose of a shard's annotators at a point; return the value and what is known of them."""
     annotators = _annotators(shard, layout, which)
     shard.memory.pop("tape", None)  # the memory of two is not needed
-    result = getattr(annotators, rule)(*shard.inward(arguments), **options)
+    result = getattr(annotators, rule)(*shard.inward(arguments))
     tape, more = result if isinstance(result, tuple) else (result, None)
     if rule == "maximised":
         more = annotators.theta
@@ -431,7 +434,8 @@ def _expected_grades(  # noqa: PLR0917  # called by position
 ) -> FloatArray:
     annotators = _annotators(shard, layout, which)
     unknowns, posterior = shard.inward((unknowns, posterior))
-    return shard.outward(annotators.expected_grades(unknowns, posterior, grades))
+    expected: FloatArray = shard.outward(annotators.expected_grades(unknowns, posterior, grades))
+    return expected
 
 
 def _weighted_square(

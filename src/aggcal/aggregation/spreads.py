@@ -9,6 +9,7 @@ which goes to the same end in fewer steps,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
@@ -39,8 +40,7 @@ _EFFECT_STEP = 9.0
 """The same of effects, which often go to 0."""
 _LITTLE = 0.1
 """Share of the scores that the data must determine for MacKay's update, which is fast but wrong
-where they determine next to nothing; below, the end of EM's, each of which goes nowhere. Also the
-sd of effects below which careful updates, which take for ever to reach 0, are not used."""
+where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
 _BISECTIONS = 30
 _UPDATES, _SAME = 50, 1e-6
 """Updates of an annotators' sd that are carried out at once at most, its mean moving along, and the
@@ -82,35 +82,45 @@ def next_sd(
     square, at_most = dot(scores, scores), free + log(sigma / default) / LOG_SD**2
     degrees_of_freedom = at_most - float(variances.sum()) / sigma**2
     if degrees_of_freedom <= _LITTLE * free:
-        return within(_end_of_em(sigma, scores, variances, free, default), default)
+
+        def count(new: float) -> float:
+            return max(free + log(new / default) / LOG_SD**2, 0.1 * free)
+
+        return within(_end_of_em(sigma, scores, variances, count, step=_STEP), default)
     limits = sigma**2 / _STEP, sigma**2 * _STEP
     return within(float(np.sqrt(np.clip(square / degrees_of_freedom, *limits))), default)
 
 
 def _end_of_em(
-    sigma: float, scores: FloatArray, variances: FloatArray, free: int, default: float
+    sd: float,
+    values: FloatArray,
+    variances: FloatArray,
+    count: Callable[[float], float],
+    *,
+    step: float,
 ) -> float:
     """Return where the updates of expectation and maximisation end, within a longest step.
 
-    Each item's judgments are taken to say the same of it whatever the sd is.
+    An update is σ² ← Σ (x² + Var x) / count(σ), the number of values and what the prior of σ adds
+    to it. The judgments are taken to say the same of each value whatever the sd is.
     """
-    information = np.maximum(1.0 / variances - sigma**-2, 0.0)
+    information = np.maximum(1.0 / variances - sd**-2, 0.0)
 
     def rises(new: float) -> bool:
         """Whether an update at this sd leads to a larger one."""
         under = 1.0 / (information + new**-2)
-        moments = dot(scores, (under / variances) ** 2 * scores) + float(under.sum())
-        return moments > new**2 * max(free + log(new / default) / LOG_SD**2, 0.1 * free)
+        moments = dot(values, (under / variances) ** 2 * values) + float(under.sum())
+        return moments > new**2 * count(new)
 
-    upwards = rises(sigma)
-    low, high = 0.0, 0.5 * log(_STEP)
+    upwards = rises(sd)
+    low, high = 0.0, 0.5 * log(step)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        if rises(sigma * exp(middle if upwards else -middle)) == upwards:
+        if rises(sd * exp(middle if upwards else -middle)) == upwards:
             low = middle
         else:
             high = middle
-    return sigma * exp(low if upwards else -low)
+    return sd * exp(low if upwards else -low)
 
 
 def within(sigma: float, default: float) -> float:
@@ -135,19 +145,21 @@ def effect_sd(
     widest
         The scale of the prior.
     careful
-        Whether to take the shorter steps of expectation and maximisation, to the same end:
-        MacKay's go to and fro for ever where the data hardly tell the sd.
+        Whether to go where expectation and maximisation would end: MacKay's updates go to and fro
+        for ever where the data hardly tell the sd, and single steps of the other hardly move.
     """
-    square, count, trace = dot(values, values), len(values), float(variances.sum())
-    degrees_of_freedom, scale = max(count - trace / sd**2, 1e-3 * count), widest**2
-    if careful and sd > _LITTLE:
-        degrees_of_freedom, square = float(count), square + trace
-    new = sqrt(
-        0.5 * scale * (sqrt(degrees_of_freedom**2 + 4.0 * square / scale) - degrees_of_freedom)
-    )
+    count, trace, scale = len(values), float(variances.sum()), widest**2
     low, high = sd / sqrt(_EFFECT_STEP), sd * sqrt(_EFFECT_STEP)
-    if new < sd and _vanishes(sd, values, variances):
-        new = low
+    if careful:
+        new = _end_of_em(
+            sd, values, variances, lambda new: count + new**2 / scale, step=_EFFECT_STEP
+        )
+    else:
+        square, degrees_of_freedom = dot(values, values), max(count - trace / sd**2, 1e-3 * count)
+        root = sqrt(degrees_of_freedom**2 + 4.0 * square / scale)
+        new = sqrt(0.5 * scale * (root - degrees_of_freedom))
+        if new < sd and _vanishes(sd, values, variances):
+            new = low
     return float(np.clip(new, max(low, LEAST_SD), max(high, LEAST_SD)))
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.text import brief
 from aggcal.aggregation.rows import Channel, Rows, sparse_of
 
 _TABLE = 1 << 23
@@ -50,6 +51,8 @@ class Mean:
 @dataclass(eq=False)
 class Tape:
     """Value, gradient and curvature of minus the log-likelihood of some rows, at a point."""
+
+    __repr__ = brief
 
     rows: Rows
     value: float

@@ -552,7 +552,9 @@ def joined(parts: Sequence[RowColumns]) -> RowColumns:
     first = np.flatnonzero(new)
     rows = [key[first] for key in keys]
     added = (np.add.reduceat(column[order], first) for column in (weight, times))
-    merged = Piece.of(RowColumns(*rows[:4], *added, dict(zip(names, rows[4:], strict=True))))
+    kept = dict(zip(names, rows[4:], strict=True))
+    whole: list[Any] = [*rows[:4], *added]
+    merged = Piece.of(RowColumns(*whole)._replace(further=kept))
     return merged.columns()
 
 

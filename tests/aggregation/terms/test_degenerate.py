@@ -83,7 +83,10 @@ def fitted(judgments: Any, terms: Terms) -> Consensus:
 @pytest.mark.parametrize("name", STUDIES)
 def test_studies_that_tell_little(name: str, terms: str) -> None:
     judgments = aggcal.read_judgments(STUDIES[name])
-    sound(fitted(judgments, TERMS[terms]), judgments)
+    # With one judgment each, wider positions, ties and scores explain each other: standard
+    # deviations wander along a flat direction, and that is said.
+    flat = (name, terms) == ("one judgment each", "position")
+    sound(fitted(judgments, TERMS[terms]), judgments, converged=not flat)
 
 
 @pytest.mark.parametrize("name", ["one tie", "one annotator", "someone always ties"])
