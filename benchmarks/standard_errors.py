@@ -11,8 +11,8 @@ scores the 90% intervals hold. Scores are in the unit in which the typical annot
 them judged.
 
 The second writes a table of such ratios at many sizes: the median of five, after one that warms up
-(of three beyond a million judgments). On a graphics card, which fits by the mode, rows are moved
-before the clock starts.
+(of three beyond a million judgments). With a graphics card, rows are cut before the clock
+starts.
 
 The third simulates annotators of exactly equal reliability, where hra-g has nothing to gain over
 btl: its standard errors should be of the same size, and both should cover.

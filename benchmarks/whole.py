@@ -16,9 +16,8 @@ stage1.py makes for them, up to --peers-most judgments.
 --jobs keeps to so many cores (and, with dask, as many workers). --data keeps the studies in a
 folder: those that are there are not made again. With dask, judgments are a folder of 16 Parquet
 files, and with cluster they are on processes of one thread each, as many as cores, to which Dask
-sends messages; of these, the table counts neither processors nor memory. A graphics card fits
-reliabilities by their mode and leaves ties and sides out, which the command says once. Writes
---output, or benchmarks/results/whole.md and whole-ENGINE.md.
+sends messages; of these, the table counts neither processors nor memory. Writes --output,
+or benchmarks/results/whole.md and whole-ENGINE.md.
 """
 
 from __future__ import annotations
