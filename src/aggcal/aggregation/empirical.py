@@ -725,7 +725,8 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
-                settled &= self.lag < _BEHIND
+                at_rest = max(self.moves[-_PATIENT:]) < self.tolerance
+                settled &= self.lag < _BEHIND or (at_rest and self._patient)
             self._damp(move)
             self.moves.append(move)
             state = new
@@ -975,7 +976,7 @@ def _anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
     """
     points, images = (np.array(each) for each in zip(*path, strict=True))
     last = images[-1]
-    if len(points) > 1:
+    if len(points) > 1 and np.isfinite(images).all():
         steps = images - points
         weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
         last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
