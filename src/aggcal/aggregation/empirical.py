@@ -133,6 +133,9 @@ determined standard deviations spiral."""
 _BEHIND = 1e-3
 """Share by which damped variances may be off at the end: 3% too small ones were worth up to 13 of
 log-likelihood, more than the right one of two optima is better by."""
+_AT_REST = 0.1
+"""The same where nothing else has moved for as many iterations as make one patient: without what is
+kept these fits go round in circles, and scores differ by a thousandth."""
 _BACK = 0.5
 """A patient step back by more than this share of the last one says that the last one was too long,
 as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
@@ -725,8 +728,8 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
-                at_rest = max(self.moves[-_PATIENT:]) < self.tolerance
-                settled &= self.lag < _BEHIND or (at_rest and self._patient)
+                at_rest = self._patient and max(self.moves[-_PATIENT:]) < self.tolerance
+                settled &= self.lag < (_AT_REST if at_rest else _BEHIND)
             self._damp(move)
             self.moves.append(move)
             state = new
