@@ -857,16 +857,22 @@ class _Run:
 
     def _polished(self, state: State, *, settled: bool) -> Fit:
         """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
-        problem, norm, rough = self.problem, np.inf, self.tolerance > _TOLERANCE
+        problem, rough = self.problem, self.tolerance > _TOLERANCE
+        units = np.ones(problem.model.size)
+        units[: problem.model.rows.size] = state.sds[SCORES]
+        before, least = state, np.inf
         for count in range(_POLISHING_STEPS + 1):
             here = problem.at(state, upright=self.upright)
-            size = np.abs(problem.force(state, here)) / here.diagonal()
-            before, norm = norm, max(float(size.max()), abs(here.excess))
-            # A step that leads too far is followed by shorter ones, where much is left.
-            worth = 0.5 if norm < _TOLERANCE else 1.5
-            done = rough or count == _POLISHING_STEPS
-            if done or norm < _POLISHED or not norm <= worth * before:
+            size = np.abs(problem.force(state, here)) / (here.diagonal() * units)
+            norm = max(float(size.max()), abs(here.excess))
+            if rough or not norm >= _POLISHED or count == _POLISHING_STEPS:
                 break
+            if norm > max(least, _TOLERANCE):  # the step was too long
+                state = _halfway(before, state)
+                continue
+            if norm < _TOLERANCE and norm > 0.5 * least:
+                break
+            before, least = state, norm
             state = self._newton_step(state, here, _TIGHT)[0]
         objective = problem.objective(state, here)
         record = Convergence(
@@ -878,6 +884,13 @@ class _Run:
             (*self.moves, norm),
         )
         return Fit(problem, state, here.posterior, here, objective, record)
+
+
+def _halfway(before: State, ahead: State) -> State:
+    unknowns = 0.5 * (before.unknowns + ahead.unknowns)
+    return replace(
+        before, unknowns=unknowns, multiplier=0.5 * (before.multiplier + ahead.multiplier)
+    )
 
 
 def _updated(

@@ -24,6 +24,9 @@ _EXACT = 1e-6  # the same when a loose step has failed
 _ACCEPTED = 1e-4  # gain over prediction from which a step is taken
 _POOR, _GOOD = 0.25, 0.75  # below, the radius shrinks; above the second, it grows (textbook values)
 _NOISE = 1e-13  # gains below this share of the value are rounding
+_LARGE_NOISE = 1e-6
+"""The same where the gradient falls tenfold: the value may be the difference of terms that are
+larger by far, as where one judgment weighs millions."""
 _FIRST_RADIUS = 10.0
 """In preconditioned units: larger risks a wasted step, smaller takes more of them."""
 _SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
@@ -142,7 +145,9 @@ def minimise(
         trial = objective.evaluate(x + step.vector)
         gain = point.value - trial.value
         # Close to the optimum the gain drowns in rounding: then the gradient decides.
-        drowned = max(abs(gain), step.predicted) <= _NOISE * max(1.0, abs(point.value))
+        closer = trial.gradient_norm < 0.1 * point.gradient_norm
+        noise = (_LARGE_NOISE if closer else _NOISE) * max(1.0, abs(point.value))
+        drowned = max(abs(gain), step.predicted) <= noise
         ratio = gain / step.predicted if step.predicted > 0.0 else -1.0
         if drowned:
             accepted = _size(trial) < _size(point) or trial.gradient_norm < point.gradient_norm
