@@ -133,9 +133,6 @@ determined standard deviations spiral."""
 _BEHIND = 1e-3
 """Share by which damped variances may be off at the end: 3% too small ones were worth up to 13 of
 log-likelihood, more than the right one of two optima is better by."""
-_AT_REST = 0.1
-"""The same where nothing else has moved for as many iterations as make one patient: without what is
-kept these fits go round in circles, and scores differ by a thousandth."""
 _BACK = 0.5
 """A patient step back by more than this share of the last one says that the last one was too long,
 as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
@@ -595,6 +592,9 @@ class Fit:
     convergence: Convergence
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""
+    at_rest: bool = False
+    """Whether nothing moves but the variances of gaps, which are behind: without damping such fits
+    go round in circles. It counts as converged where no other start leads further."""
 
     __repr__ = brief
 
@@ -673,7 +673,14 @@ def best(
     for _ in range(_MIRRORED):
         tried, new = len(fits), fits[tried:]
         attempt(each.mirrored for each in new)
-    return _lowest(fits)
+    return _accepted(_lowest(fits))
+
+
+def _accepted(result: Fit) -> Fit:
+    """Take a fit that is at rest as converged."""
+    if not result.at_rest or not result.convergence.gradient_norm < _TOLERANCE:
+        return result
+    return replace(result, convergence=replace(result.convergence, converged=True))
 
 
 def _scaled(problem: Problem, start: State, size: float) -> State:
@@ -684,7 +691,7 @@ def _scaled(problem: Problem, start: State, size: float) -> State:
 def _lowest(fits: Sequence[Fit]) -> Fit:
     """Return the lowest optimum; its rival is the best of those with another order."""
     # A start that is far off may lead nowhere: that is no optimum to compare with.
-    fits = [each for each in fits if each.convergence.converged] or fits
+    fits = [each for each in fits if each.convergence.converged or each.at_rest] or fits
     costs = [each.cost for each in fits]
     least = min(costs)
     k = next(k for k, cost in enumerate(costs) if cost <= least + _SAME * abs(least))
@@ -713,6 +720,7 @@ class _Run:
     last_step: FloatArray | None = None
     share: float = 1.0
     """What is taken of Newton's steps."""
+    at_rest: bool = False
 
     def fit(self, start: State, optima: Sequence[Fit] = ()) -> Fit | None:
         """Iterate until nothing moves, then solve for the unknowns exactly.
@@ -728,8 +736,7 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
-                at_rest = self._patient and max(self.moves[-_PATIENT:]) < self.tolerance
-                settled &= self.lag < (_AT_REST if at_rest else _BEHIND)
+                settled &= self.lag < _BEHIND
             self._damp(move)
             self.moves.append(move)
             state = new
@@ -738,8 +745,14 @@ class _Run:
                 self.on_iteration(len(self.moves), move)
             if len(self.moves) > _SETTLING and any(each.attracts(state) for each in optima):
                 return None
+        self.at_rest = max(self.moves[-_PATIENT:], default=np.inf) < self.tolerance
         # Where next to nothing is known, standard deviations wander further and further.
-        return self._polished(state if settled else calmest, settled=settled)
+        state = state if settled or self.at_rest else calmest
+        if self.at_rest and not settled:  # of what is behind, the objective would be too low
+            here = self.problem.at(state, upright=self.upright)
+            due = here.inverse() if self.problem.dense else 1.0 / here.diagonal()
+            state = replace(state, covariance=due)
+        return self._polished(state, settled=settled)
 
     @property
     def _patient(self) -> bool:
@@ -883,7 +896,7 @@ class _Run:
             (*self.objectives, objective),
             (*self.moves, norm),
         )
-        return Fit(problem, state, here.posterior, here, objective, record)
+        return Fit(problem, state, here.posterior, here, objective, record, at_rest=self.at_rest)
 
 
 def _halfway(before: State, ahead: State) -> State:

@@ -52,11 +52,11 @@ TERMS = {
 }
 
 
-def sound(consensus: Consensus, judgments: aggcal.Judgments) -> None:
-    """Everything is finite, probabilities add up, and it has converged."""
+def sound(consensus: Consensus, judgments: aggcal.Judgments, *, converged: bool = True) -> None:
+    """Everything is finite, probabilities add up, and it has converged or says it has not."""
     assert consensus.convergence is not None
-    assert consensus.convergence.converged
-    assert not any(isinstance(w, ConvergenceWarning) for w in consensus.warnings)
+    assert consensus.convergence.converged == converged
+    assert any(isinstance(w, ConvergenceWarning) for w in consensus.warnings) != converged
     assert consensus.uncertainty is not None
     for numbers in (consensus.scores, consensus.reliabilities, consensus.uncertainty.se):
         assert np.isfinite(numbers).all()
@@ -83,7 +83,10 @@ def fitted(judgments: Any, terms: Terms) -> Consensus:
 @pytest.mark.parametrize("name", STUDIES)
 def test_studies_that_tell_little(name: str, terms: str) -> None:
     judgments = aggcal.read_judgments(STUDIES[name])
-    sound(fitted(judgments, TERMS[terms]), judgments)
+    # With one judgment each, wider positions, ties and scores explain each other: standard
+    # deviations wander along a flat direction, and that is said.
+    flat = (name, terms) == ("one judgment each", "position")
+    sound(fitted(judgments, TERMS[terms]), judgments, converged=not flat)
 
 
 @pytest.mark.parametrize("name", ["one tie", "one annotator", "someone always ties"])
