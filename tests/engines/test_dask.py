@@ -368,7 +368,7 @@ def test_shards_of_one_file_lie_on_all_workers(client: Any, tmp_path: Path) -> N
 
 
 def test_a_worker_with_more_threads_has_more_shards(engine: Dask) -> None:
-    engine.client = SimpleNamespace(nthreads=lambda: {"small": 1, "large": 3})  # type: ignore[assignment]
+    engine.client = SimpleNamespace(nthreads=lambda: {"small": 1, "large": 3})
     assert engine.homes(4) == ["small", "large", "large", "large"]
     assert engine.homes(2) == ["small", "large"]
     assert engine.homes(1) == ["small"]
