@@ -69,7 +69,7 @@ oldest:
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
 		-e '.[baselines]' pytest pytest-xdist hypothesis pandas polars pyarrow openpyxl markdown-it-py
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
-		tests/io tests/cli tests/advice tests/models tests/aggregation tests/calibration tests/report
+		tests/io tests/cli tests/advice tests/aggregation tests/calibration tests/report
 
 # The pictures of README and the landing page (the report of the demo in a browser), and of the architecture page.
 picture: $(VENV)/.dev $(VENV)/.browser
