@@ -39,7 +39,12 @@ from aggcal.aggregation.families import (
     typical_readiness,
 )
 from aggcal.aggregation.modes import another_order
-from aggcal.aggregation.newton import Convergence, conjugate_gradients, definite_inverse
+from aggcal.aggregation.newton import (
+    Convergence,
+    Progress,
+    conjugate_gradients,
+    definite_inverse,
+)
 from aggcal.aggregation.rows import (
     AXIS,
     COMMON_POSITION,
@@ -158,7 +163,6 @@ fifths of the annotators were reversed (960 studies, ten shapes)."""
 _SAME, _CLOSE_BY = 1e-6, 0.03
 """Relative difference of objectives up to which the first of two fits is taken, and distance at
 which a fit is taken to go where another one went."""
-Progress = Callable[[int, float], None]
 Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
@@ -509,8 +513,7 @@ class Problem:
 
     def prior(self, state: State) -> tuple[float, FloatArray]:
         """Return minus the log prior of the unknowns, but for a constant, and its slope."""
-        off, precision = state.unknowns - self.model.centre, np.zeros(self.model.size)
-        precision = self.precision(state)
+        off, precision = state.unknowns - self.model.centre, self.precision(state)
         value, slope = 0.0, np.zeros(self.model.size)
         if self.model.penalty is not None:
             value, slope, bend = self.model.penalty(state.unknowns)

@@ -13,8 +13,9 @@ from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_cam
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
+from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State, fit
 from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.protocols import RowForces
 from aggcal.aggregation.robust import Answers
