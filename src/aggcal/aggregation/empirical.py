@@ -7,14 +7,15 @@ the share of reversed annotators and the weights of strengths of answers are est
 way: one loop for every integrated model. A model whose annotators are alike has nothing to
 integrate out: its likelihood is penalised.
 
-The likelihood does not change along (c·s, γ/c): a constraint, which the data determine, fixes the
-scale,
+The likelihood does not change along (c·s, γ/c). The scale constraint fixes that,
 
     Σ_u w_u E ρ_u = 1,   w_u the share of the judgments that annotator u gave,
 
 in which a reversed annotator counts with their strength ρ. Its Lagrange multiplier λ shifts the
-prior means, μ_u = 1 + τ² λ w_u, and the information gains vv'/Var(Σ w ρ), v = Σ_u w_u Cov(ρ, g_u)
-with g_u the responses: what is uncertain is so on the constraint.
+prior means, μ_u = 1 + τ² λ w_u. The left side changes by v = Σ_u w_u Cov(ρ, g_u) with the unknowns,
+g_u the responses, and by Var(Σ w ρ) with λ: Newton's method in both leaves, as the Schur complement
+of λ, the information of the rows and the priors plus vv'/Var(Σ w ρ). Uncertainty is on the
+constraint, too. `Curvature` has v and the variance, `Curvature.multiplier_step` the step of λ.
 """
 
 from __future__ import annotations
@@ -280,7 +281,7 @@ class State:
     covariance: FloatArray
     """Of the unknowns, a matrix or its diagonal: what gaps are averaged over."""
     multiplier: float = 0.0
-    """Lagrange multiplier of the constraint."""
+    """λ, the Lagrange multiplier of the scale constraint."""
     grades: tuple[float, ...] = (1.0,)
     """Weights of the strengths of answers."""
 
@@ -301,13 +302,13 @@ class Curvature:
     shares: FloatArray
     """w_u."""
     constraint: FloatArray
-    """v/√Var(Σ w ρ)."""
+    """v/√Var(Σ w ρ), of the scale constraint."""
     variance: float
     """Var(Σ w ρ)."""
 
     @property
     def excess(self) -> float:
-        """How far the typical reliability is above 1."""
+        """How far the typical reliability Σ w E ρ is above 1: 0 on the scale constraint."""
         if not self.model.constrained:
             return 0.0
         return dot(self.shares, self.posterior.mean(self.posterior.strengths)) - 1.0
