@@ -529,7 +529,10 @@ class Problem:
         return np.asarray(-here.tape.gradient - self.prior(state)[1] - constraint - pinned)
 
     def objective(self, state: State, here: Curvature) -> float:
-        """Return minus the log posterior, the unknowns integrated out by the diagonal."""
+        """Return minus the log evidence but for constants, by Laplace's method.
+
+        Of the information of the unknowns the diagonal is taken.
+        """
         value = here.posterior.log_evidence - self.prior(state)[0]
         value -= 0.5 * float(np.log(here.diagonal()).sum())
         for name, block in self.model.rows.blocks.items():
@@ -593,6 +596,7 @@ class Fit:
     """Of the annotators' parameters."""
     curvature: Curvature
     objective: float
+    """See `Problem.objective`."""
     convergence: Convergence
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""
