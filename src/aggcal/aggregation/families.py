@@ -31,10 +31,12 @@ HONESTY = "honesty"
 _NEVER = -1e300
 """A readiness below this is none: the answers are left and right only."""
 _LARGEST_READINESS, _LARGEST_LOG = 600.0, 600.0
+"""Readiness, and logarithm of the root of odds, beyond which exponentials would overflow."""
 _WIDEST, _NARROWEST = 5.0, 30.0
 """Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
 and minus the smallest, beyond which none is."""
 _POINTS, _BISECTIONS = 8, 30
+"""Gauss and Hermite's points in either direction, and bisections, of a typical readiness."""
 _LEAST_TYPICAL, _MOST_TYPICAL = -12.0, 8.0
 """Between which a typical readiness is looked for."""
 
