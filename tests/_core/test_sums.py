@@ -7,14 +7,10 @@ import pytest
 
 from aggcal._core import arrays
 from aggcal._core.arrays import (
-    closed_up,
-    constant,
     grouped,
     joined,
     numbered,
     ordered,
-    picked,
-    side_by_side,
     sums,
 )
 
@@ -95,35 +91,3 @@ def test_columns_are_joined_in_threads_as_numpy_joins_them(monkeypatch: pytest.M
     assert joined(parts).tolist() == np.concatenate(parts).tolist()
     mixed = [np.arange(3), np.array([], dtype=np.int64), np.array([0.5, 1.5])]
     assert joined(mixed).tolist() == np.concatenate(mixed).tolist()
-
-
-@pytest.mark.parametrize("kind", [np.int32, np.float64])
-def test_parts_of_a_column_are_closed_up(monkeypatch: pytest.MonkeyPatch, kind: type) -> None:
-    random = np.random.default_rng(8)
-    for piece in (1, 1 << 22):
-        monkeypatch.setattr(arrays, "_PIECE", piece)
-        for most in (0, 3, 90):
-            numbers = random.integers(0 if most > 3 else 40, 60, 9).tolist()
-            rooms = [number + int(random.integers(0, most + 1)) for number in numbers]
-            begins = np.cumsum([0, *rooms[:-1]]).tolist()
-            column = random.integers(0, 1_000, sum(rooms)).astype(kind)
-            parts = [column[i : i + k].copy() for i, k in zip(begins, numbers, strict=True)]
-            found = closed_up(column, begins, numbers)
-            assert found.tolist() == np.concatenate(parts).tolist()
-            assert np.shares_memory(found, column) == (piece == 1 and most <= 3)
-
-
-@pytest.mark.parametrize("rows", [0, 5, 90_000])
-def test_columns_are_picked_and_put_side_by_side_as_numpy_does(rows: int) -> None:
-    random = np.random.default_rng(9)
-    at = random.integers(0, 1_000, rows)
-    for kind in (np.int32, np.float64):
-        column = random.integers(0, 99, 1_000).astype(kind)
-        found = picked(column, at)
-        assert found.dtype == kind
-        assert found.tolist() == column[at].tolist()
-        table = side_by_side([found, at, at % 7], np.int32)
-        assert table.tobytes() == np.stack([found, at, at % 7], 1).astype(np.int32).tobytes()
-    same = picked(constant(0.5, 1_000), at)
-    assert same.tolist() == [0.5] * rows
-    assert same.dtype == np.float64

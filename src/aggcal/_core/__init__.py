@@ -5,9 +5,10 @@
 - `tables`: columns by name, aligned to items.
 - `positions`: where the ids of one table are in another.
 - `text`: numbers and names as people read them.
-- `records`: dataclasses that load quickly.
+- `frames`: what tables are given back as; `written`: numbers as text, many at a time.
+- `markup` and `palette`: HTML and SVG, escaped, and the colours of all figures.
 - `database`: a DuckDB database, begun before it is needed.
-- `lapack`: LAPACK beside other threads.
+- `machine`: cores, and threads of the linear algebra; `progress`: how far long work has got.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
-- `kernels`: the compiled sums (``*.c``); NumPy computes the same where there is no compiler.
+- `kernels`: the compiled sums (``*.c``, ``*.cpp``); NumPy computes the same without a compiler.
 """

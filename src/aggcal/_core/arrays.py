@@ -1,7 +1,6 @@
 """Names for the array types that the whole package speaks."""
 
 from collections.abc import Callable, Sequence
-from ctypes import memmove
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -322,77 +321,6 @@ def joined(parts: Sequence[npt.NDArray[Scalar]]) -> npt.NDArray[Scalar]:
 
     each_range(copied, ends)
     return found
-
-
-def picked(column: npt.NDArray[Scalar], at_rows: IntArray) -> npt.NDArray[Scalar]:
-    """Return the entries of a column at some positions, many in threads.
-
-    Where a column repeats one value, so does what is returned, and takes no memory.
-
-    Examples
-    --------
-    >>> same = picked(constant(1.0, 9), np.array([3]))
-    >>> picked(np.array([5, 6, 7]), np.array([2, 0])), same.strides
-    (array([7, 5]), (0,))
-    """
-    if column.strides == (0,) and len(at_rows):
-        return np.broadcast_to(column[0], (len(at_rows),))
-    found = np.empty(len(at_rows), dtype=column.dtype)
-
-    def some(begin: int, end: int) -> None:
-        found[begin:end] = column[at_rows[begin:end]]
-
-    each_range(some, even(len(at_rows)))
-    return found
-
-
-def side_by_side(columns: Sequence[np.ndarray], kind: type[Scalar]) -> npt.NDArray[Scalar]:
-    """Put columns side by side, as a table of one kind of number; long ones in threads.
-
-    Examples
-    --------
-    >>> side_by_side([np.array([1, 2]), np.array([3, 4])], np.int32)
-    array([[1, 3],
-           [2, 4]], dtype=int32)
-    """
-    table = np.empty((len(columns[0]), len(columns)), dtype=kind)
-
-    def some(begin: int, end: int) -> None:
-        for k, column in enumerate(columns):
-            table[begin:end, k] = column[begin:end]
-
-    each_range(some, even(len(table)))
-    return table
-
-
-def closed_up(
-    column: npt.NDArray[Scalar], begins: Sequence[int], numbers: Sequence[int]
-) -> npt.NDArray[Scalar]:
-    """Join parts of one column: so many entries from each beginning on, the parts in order.
-
-    Where little lies between them, they are moved where they are: no new memory is needed.
-
-    Examples
-    --------
-    >>> closed_up(np.array([1, 2, 0, 3, 4]), [0, 3], [2, 2])
-    array([1, 2, 3, 4])
-    """
-    ends = np.cumsum([0, *numbers]).tolist()
-    gaps = [begin - end for begin, end in zip(begins, ends, strict=False)]
-    if ends[-1] < _PIECE or any(gap > number for gap, number in zip(gaps, numbers, strict=True)):
-        return joined([column[i : i + k] for i, k in zip(begins, numbers, strict=True)])
-    # The first entries of a part go where the last ones of the part before it are now.
-    first = [column[i : i + gap].copy() for i, gap in zip(begins, gaps, strict=True)]
-
-    def moved(part: int, _: int) -> None:
-        kept = column[begins[part] : begins[part] + numbers[part]]
-        source = kept[gaps[part] :]
-        memmove(kept.ctypes.data, source.ctypes.data, source.nbytes)
-
-    each_range(moved, list(range(len(begins) + 1)))
-    for end, few in zip(ends, first, strict=False):
-        column[end : end + len(few)] = few
-    return column[: ends[-1]]
 
 
 def _count(index: CodeArray | IntArray, total: FloatArray) -> None:

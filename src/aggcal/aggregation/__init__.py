@@ -1,11 +1,20 @@
 """Stage 1: aggregate judgments into a consensus.
 
-- `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
-- `methods` (hra-*, btl, tcv, crowd-*) and `features` are the methods; the former are fitted by
-  `modes` or with the annotators integrated out; `start` says where they begin; `adapted` calls any.
-- `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
-- `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
-- `consensus`: the result.
+- `aggregate`, here, checks options, prepares the judgments and lets a method fit.
+- The likelihood: `rows` are questions and answers, `links` and `families` their likelihood (also
+  that of a tie); `annotators` integrates the annotators' parameters out, with reversed annotators
+  as a mixture, or maximises over them; a `tape` is what is left of the rows: gradient, information.
+  `native` has the same sums compiled, `shards` where rows lie elsewhere.
+- The fit: `empirical` (empirical Bayes under the scale constraint; `spreads` are its updates of
+  standard deviations) or `modes` (joint modes), both by `newton`; `start` has what both warn of.
+- Terms beside items and reliabilities: `terms` chooses them, `with_terms` fits them, `effects` says
+  what came out; `camps` are a finite mixture of orders.
+- Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
+  sandwich); `resampling` (bootstrap); `estimate` makes an `uncertainty` of them; `claims`, `ranks`
+  and `groups` say what follows for the order.
+- `methods` (hra-*, btl, tcv, crowd-*) and `features` (gppl, rank-svm, barcw) are the methods;
+  `adapted` calls any; `selection` compares them, and ``"auto"`` takes one.
+- `consensus`: the result; `tables`, `scales`, `ties`: how it is shown.
 
 To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry to
 `aggcal.registry`.

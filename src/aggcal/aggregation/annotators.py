@@ -1,9 +1,17 @@
 r"""Annotators' parameters, and the three rules that dispose of them.
 
 They are the same for all (`Annotators.alike`), maximised together with the unknowns (`maximised`),
-or integrated out (`integrated`). The last is done by cubature about the mode of each annotator, for
-either sign of their reliability where some may be reversed: a mixture of those who answer as asked
-and those who answer the other way round. Whatever the rule, a `Tape` is what is left of the rows.
+or integrated out (`integrated`). Whatever the rule, a `Tape` is what is left of the rows;
+`expected` makes one of the Fisher information at a joint mode.
+
+Where some annotators may be reversed, reliabilities have a mixture of two normal priors,
+
+    p(γ) = (1 − π) N(γ; μ, τ²) + π N(−γ; μ, τ²),   γ = ± ρ,
+
+of those who answer as asked (γ = ρ) and those who answer the other way round (γ = −ρ), ρ being the
+strength. Integration is by cubature about the mode of each annotator, once for either component;
+the posterior probability of the second is that of being reversed. Annotators who are certainly not
+are called upright.
 """
 
 from __future__ import annotations
@@ -75,7 +83,10 @@ class Normal:
         return -float(np.log(self.sds).sum())
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:
-        """Return where to look for modes: reversed, one would know next to nothing."""
+        """Return where to look for modes: of the reversed component (sign −1) at strength 0.
+
+        Most annotators answer as asked: reversed, they would seem to know next to nothing.
+        """
         theta = self.means.copy()
         if RELIABILITY in names:
             k = names.index(RELIABILITY)
@@ -135,7 +146,7 @@ class Point:
     grades: tuple[float, ...] | None = None
     """Weights of the strengths of answers, where the family's law is of adjacent categories."""
     reversed_share: float | None = None
-    """Of the annotators; None where nobody answers the other way round."""
+    """π, of the annotators; None where nobody answers the other way round."""
     upright: BoolArray | None = None
     """Annotators who are certainly not reversed."""
     close: float = 1e-10
@@ -158,7 +169,7 @@ class Posterior:
     """Annotators by nodes."""
     log_evidence: float
     halves: int = 1
-    """2 where the second half of the nodes is of annotators who answer the other way round."""
+    """Components of the mixture: 2 where the second half of the nodes is that of reversed ones."""
 
     __repr__ = brief
 

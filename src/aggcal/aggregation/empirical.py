@@ -7,14 +7,15 @@ the share of reversed annotators and the weights of strengths of answers are est
 way: one loop for every integrated model. A model whose annotators are alike has nothing to
 integrate out: its likelihood is penalised.
 
-The likelihood does not change along (c·s, γ/c): a constraint, which the data determine, fixes the
-scale,
+The likelihood does not change along (c·s, γ/c). The scale constraint fixes that,
 
     Σ_u w_u E ρ_u = 1,   w_u the share of the judgments that annotator u gave,
 
 in which a reversed annotator counts with their strength ρ. Its Lagrange multiplier λ shifts the
-prior means, μ_u = 1 + τ² λ w_u, and the information gains vv'/Var(Σ w ρ), v = Σ_u w_u Cov(ρ, g_u)
-with g_u the responses: what is uncertain is so on the constraint.
+prior means, μ_u = 1 + τ² λ w_u. The left side changes by v = Σ_u w_u Cov(ρ, g_u) with the unknowns,
+g_u the responses, and by Var(Σ w ρ) with λ: Newton's method in both leaves, as the Schur complement
+of λ, the information of the rows and the priors plus vv'/Var(Σ w ρ). Uncertainty is on the
+constraint, too. `Curvature` has v and the variance, `Curvature.multiplier_step` the step of λ.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ from aggcal.aggregation.families import (
     typical_readiness,
 )
 from aggcal.aggregation.modes import another_order
-from aggcal.aggregation.newton import Convergence, conjugate_gradients, definite_inverse
+from aggcal.aggregation.newton import (
+    Convergence,
+    Progress,
+    conjugate_gradients,
+    definite_inverse,
+)
 from aggcal.aggregation.rows import (
     AXIS,
     COMMON_POSITION,
@@ -158,7 +164,6 @@ fifths of the annotators were reversed (960 studies, ten shapes)."""
 _SAME, _CLOSE_BY = 1e-6, 0.03
 """Relative difference of objectives up to which the first of two fits is taken, and distance at
 which a fit is taken to go where another one went."""
-Progress = Callable[[int, float], None]
 Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
@@ -276,7 +281,7 @@ class State:
     covariance: FloatArray
     """Of the unknowns, a matrix or its diagonal: what gaps are averaged over."""
     multiplier: float = 0.0
-    """Lagrange multiplier of the constraint."""
+    """λ, the Lagrange multiplier of the scale constraint."""
     grades: tuple[float, ...] = (1.0,)
     """Weights of the strengths of answers."""
 
@@ -297,13 +302,13 @@ class Curvature:
     shares: FloatArray
     """w_u."""
     constraint: FloatArray
-    """v/√Var(Σ w ρ)."""
+    """v/√Var(Σ w ρ), of the scale constraint."""
     variance: float
     """Var(Σ w ρ)."""
 
     @property
     def excess(self) -> float:
-        """How far the typical reliability is above 1."""
+        """How far the typical reliability Σ w E ρ is above 1: 0 on the scale constraint."""
         if not self.model.constrained:
             return 0.0
         return dot(self.shares, self.posterior.mean(self.posterior.strengths)) - 1.0
@@ -509,8 +514,7 @@ class Problem:
 
     def prior(self, state: State) -> tuple[float, FloatArray]:
         """Return minus the log prior of the unknowns, but for a constant, and its slope."""
-        off, precision = state.unknowns - self.model.centre, np.zeros(self.model.size)
-        precision = self.precision(state)
+        off, precision = state.unknowns - self.model.centre, self.precision(state)
         value, slope = 0.0, np.zeros(self.model.size)
         if self.model.penalty is not None:
             value, slope, bend = self.model.penalty(state.unknowns)
@@ -525,7 +529,10 @@ class Problem:
         return np.asarray(-here.tape.gradient - self.prior(state)[1] - constraint - pinned)
 
     def objective(self, state: State, here: Curvature) -> float:
-        """Return minus the log posterior, the unknowns integrated out by the diagonal."""
+        """Return minus the log evidence but for constants, by Laplace's method.
+
+        Of the information of the unknowns the diagonal is taken.
+        """
         value = here.posterior.log_evidence - self.prior(state)[0]
         value -= 0.5 * float(np.log(here.diagonal()).sum())
         for name, block in self.model.rows.blocks.items():
@@ -589,6 +596,7 @@ class Fit:
     """Of the annotators' parameters."""
     curvature: Curvature
     objective: float
+    """See `Problem.objective`."""
     convergence: Convergence
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""

@@ -28,7 +28,7 @@ from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
-from aggcal.aggregation.modes import mode_rows
+from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.priors import default_prior
 from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
@@ -55,7 +55,6 @@ MANY_JUDGMENTS = 200_000
 results: the fit for claims is one Newton step, and residuals are those at the estimates."""
 _MOST_GATHERED = 5_000_000  # judgments that are fetched from other machines: 100 bytes each
 _CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothing
-_MARGIN = 1e-12  # an honesty stops this short of 0 and 1: no judgment is then impossible
 _WIDER, _WIDEST = 3.0, 3.0
 """How many times as wide the prior is that claims are made from, which pulls scores a ninth as
 much, and up to how many default spreads: beyond, it pulls nothing that answers determine, and lets
@@ -299,7 +298,7 @@ class Quantify:
         if not own.family.names:
             return np.ones(len(reliabilities))
         low, high = own.bounds
-        return np.clip(reliabilities, low + _MARGIN, high - _MARGIN)
+        return np.clip(reliabilities, low + HONESTY_MARGIN, high - HONESTY_MARGIN)
 
     # ------------------------------------------------------------- fitting again
     def _bootstrap(

@@ -31,10 +31,12 @@ HONESTY = "honesty"
 _NEVER = -1e300
 """A readiness below this is none: the answers are left and right only."""
 _LARGEST_READINESS, _LARGEST_LOG = 600.0, 600.0
+"""Readiness, and logarithm of the root of odds, beyond which exponentials would overflow."""
 _WIDEST, _NARROWEST = 5.0, 30.0
 """Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
 and minus the smallest, beyond which none is."""
 _POINTS, _BISECTIONS = 8, 30
+"""Gauss and Hermite's points in either direction, and bisections, of a typical readiness."""
 _LEAST_TYPICAL, _MOST_TYPICAL = -12.0, 8.0
 """Between which a typical readiness is looked for."""
 
@@ -219,11 +221,12 @@ class Wins:
 class Adjacent:
     r"""Adjacent categories: Davidson's model of ties where there is one grade.
 
-    The answers have weights
+    The probabilities of the answers are proportional to
 
         left by g grades: exp(g η/2 + κ_g),   right: exp(−g η/2 + κ_g),   tie: exp(ν),   κ_1 = 0.
 
-    The loss leaves out what does not depend on η and ν: Σ κ_g.
+    With one grade P(tie) = exp(ν) / (exp(η/2) + exp(−η/2) + exp(ν)): Davidson (1970), whose ν is
+    exp(ν) here. The loss leaves out what does not depend on η and ν: Σ κ_g.
 
     Examples
     --------
@@ -304,9 +307,13 @@ class _Chances(NamedTuple):
 
 @dataclass(frozen=True)
 class RaoKupper:
-    r"""Rao and Kupper's model of ties: P(left) = F(η − c), P(right) = F(−η − c), c = exp(ν).
+    r"""Rao and Kupper's model of ties (1967).
 
-    Curvatures in ν are expected ones, which are positive.
+    With a logistic F, and log θ = c = exp(ν) their threshold,
+
+        P(left) = F(η − c),   P(right) = F(−η − c),   P(tie) = F(c − η) F(c + η) (1 − exp(−2c)).
+
+    Curvatures in ν, and in η and ν, are expected ones, which are definite.
 
     Examples
     --------
@@ -325,7 +332,6 @@ class RaoKupper:
         won = 0.5 * (answers.weight - answers.tied) + answers.lean
         lost = 0.5 * (answers.weight - answers.tied) - answers.lean
         loss = won * np.logaddexp(0.0, cut - eta) + lost * np.logaddexp(0.0, cut + eta)
-        # P(tie) = F(c − η) F(c + η) (1 − exp(−2c)).
         beyond = np.logaddexp(0.0, eta - cut) + np.logaddexp(0.0, -eta - cut)
         loss = loss + answers.tied * (beyond - np.log(-np.expm1(-2.0 * cut)))
         # Derivatives of the logarithms of the three probabilities in η and in c.

@@ -1,7 +1,7 @@
 """The named methods that are one likelihood: HRA, BTL, TCV, CrowdBT and CrowdTCV.
 
-Each is a link, what its annotators are like (`Annotators`), and a prior. With the annotators'
-parameters integrated out (`empirical`) or at their joint mode (`modes`).
+Each is a link, what its annotators are like (`families`), and a prior. It is fitted with the
+annotators' parameters integrated out (`empirical`) or at the joint mode (`modes`).
 """
 
 from __future__ import annotations
@@ -419,7 +419,7 @@ class HRA(LikelihoodMethod):
     def _scale(self, modes: Modes, mode: Mode) -> float:
         if self.prior is None:
             return 1.0
-        # The likelihood does not change along (c·s, γ/c): the unit is a convention.
+        # The likelihood does not change along (c·s, γ/c): the scale is a convention.
         return typical_reliability(mode.theta, modes.rows.annotator_weights)
 
     def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:

@@ -424,19 +424,17 @@ class Modes:
         return Mode(scores, theta, record.objectives[-1], likelihood, record, each)
 
 
-def doubtful(
-    scores: FloatArray, reliabilities: FloatArray, weights: FloatArray, at_random: float = 0.0
-) -> bool:
+def doubtful(scores: FloatArray, reliabilities: FloatArray, weights: FloatArray) -> bool:
     """Whether another optimum may be better: many reversed annotators, or nothing learnt at all.
 
-    Reversed is who is less reliable than ``at_random``; annotators have ``weights``.
+    Reversed is whose reliability is negative; annotators count by ``weights``.
 
     Examples
     --------
     >>> doubtful(np.array([1.0, -1.0]), np.array([1.0, -1.0]), np.array([1.0, 1.0]))
     True
     """
-    against = float(weights[reliabilities < at_random].sum() / weights.sum())
+    against = float(weights[reliabilities < 0.0].sum() / weights.sum())
     return against > _MANY_REVERSED or float(np.ptp(scores)) < _NOTHING_LEARNT
 
 

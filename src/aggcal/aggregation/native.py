@@ -1,4 +1,4 @@
-"""The annotators integrated out, and the sums of a tape, by compiled kernels (``stage1.cpp``).
+"""The rules for annotators, and the sums of a tape, by compiled kernels (``stage1.cpp``).
 
 `annotators` and `tape` are the reference. What responses pull rows by is kept in float32, a block
 for each annotator, and of the second half of the nodes only for those who may be reversed.
@@ -266,7 +266,10 @@ class NativeTape(Tape):
 
 
 class NativeAnnotators(Annotators):
-    """`Annotators` who are integrated out, and maximised over, by compiled kernels."""
+    """`Annotators` who are integrated out, maximised over or alike by compiled kernels.
+
+    What the kernels do not have (other families, and the expected information) is the reference's.
+    """
 
     def __init__(self, rows: Rows, family: Family, bounds: tuple[float, float]) -> None:
         super().__init__(rows, family, bounds)

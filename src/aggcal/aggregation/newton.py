@@ -77,7 +77,10 @@ class Convergence:
     """How the optimum was reached.
 
     ``gradient_norm`` is the largest element of the gradient, each over the size it would have if
-    every judgment pulled the same way: it does not depend on units or on the amount of data.
+    every judgment pulled the same way: it does not depend on units or on the amount of data. Of a
+    fit with the annotators integrated out it is each over its curvature and the sd of the scores,
+    or how far the scale constraint is missed, and ``gradient_norms`` are the largest changes in
+    each iteration, of which the tolerance is one.
     """
 
     converged: bool

@@ -6,9 +6,10 @@ approximation of the posterior. What is a convention is fixed: the mean of the s
 annotators have reliabilities, the typical one (both constraints; the published Lemma 3.1 imposes
 the first only, and has no inverse without priors).
 
-Of many unknowns only the diagonal is worked out. With the diagonal D of the information H and
-random signs z, E z (H⁻¹ z) is the diagonal of the covariance; that of 2 D⁻¹ − D⁻¹ H D⁻¹, which H⁻¹
-is near, is known to be D⁻¹, so that only the difference is left to chance.
+Of many unknowns only the diagonal is estimated, as Hutchinson does with traces: of Rademacher signs
+z, E z∘(H⁻¹ z) is the diagonal of the inverse of the information H. With the diagonal D of H,
+2 D⁻¹ − D⁻¹ H D⁻¹ is the control variate: H⁻¹ is near it, and its diagonal is D⁻¹ exactly, so that
+only the difference is left to chance.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from aggcal.aggregation.uncertainty import Scale
 
 _SIGNS = np.array([-1.0, 1.0])
 _PROBES, _CLOSE = 12, 1e-4
-"""Vectors of random signs, and the relative residual to which systems are solved."""
+"""Vectors of Rademacher signs, and the relative residual to which systems are solved."""
 _WIDER = 1.05
 """What standard errors of annotators' parameters are multiplied by where these were integrated out:
 they take the sd of the parameters and its shape as known, and probabilities as having a Beta
@@ -107,16 +108,15 @@ def inverse_diagonal(
     diagonal: FloatArray,
     solve: Callable[[FloatArray], FloatArray],
     seed: int,
-    probes: int = _PROBES,
 ) -> FloatArray:
-    """Return the diagonal of the inverse of a positive definite matrix, from random signs.
+    """Return the diagonal of the inverse of a positive definite matrix, from Rademacher signs.
 
     Parameters
     ----------
     product, diagonal, solve
         Multiplies by the matrix, its diagonal, and what multiplies by the inverse.
-    seed, probes
-        Of the random signs, and how many vectors of them.
+    seed
+        Of the signs.
 
     Examples
     --------
@@ -125,14 +125,14 @@ def inverse_diagonal(
     >>> inverse_diagonal(matrix.__matmul__, np.diag(matrix), inverse.__matmul__, 0).round(1)
     array([0.5, 1. ])
     """
-    random, beyond = np.random.default_rng(seed), np.empty((probes, len(diagonal)))
-    for k in range(probes):
+    random, beyond = np.random.default_rng(seed), np.empty((_PROBES, len(diagonal)))
+    for k in range(_PROBES):
         signs: FloatArray = random.choice(_SIGNS, len(diagonal))
         near = signs / diagonal
         beyond[k] = diagonal * signs * (solve(signs) - 2.0 * near + product(near) / diagonal)
     # How far each is beyond 1/D differs little: it is shrunk to their mean as chance demands.
     means = beyond.mean(axis=0)
-    chance = float(beyond.var(axis=0, ddof=1).mean()) / probes
+    chance = float(beyond.var(axis=0, ddof=1).mean()) / _PROBES
     kept = max(1.0 - chance / max(float(means.var()), 1e-300), 0.0)
     means = means.mean() + kept * (means - means.mean())
     return np.asarray((1.0 + np.maximum(means, 0.0)) / diagonal)
@@ -147,7 +147,7 @@ class FitPosterior:
 
     fit: Fit
     seed: int = 0
-    """Of random signs, where unknowns are many."""
+    """Of the Rademacher signs, where unknowns are many."""
 
     __repr__ = brief
 

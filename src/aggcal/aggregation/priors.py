@@ -15,8 +15,10 @@ _SMALLEST, _LARGEST = 1e-6, 1e6  # spreads outside lose the digits of a double
 class Prior:
     """s_i ~ N(0, score_sd²) and γ_u ~ N(1, reliability_sd²).
 
-    The first fixes the location of the scores, the second their scale; a normal prior, not a
-    log-normal one, lets the reliability of a reversed annotator be negative.
+    The first fixes the location of the scores. At a joint mode the second fixes their scale, and, a
+    normal prior and not a log-normal one, it lets the reliability of a reversed annotator be
+    negative. Where reliabilities are integrated out, the scale constraint does the former
+    (`empirical`), and a mixture of both signs the latter (`annotators`).
 
     Examples
     --------

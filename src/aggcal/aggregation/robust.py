@@ -1,5 +1,9 @@
 """Cluster-robust standard errors, pooled into one factor: they hold where answers are dependent.
 
+The robust (sandwich) covariance is V (Σ S_c S_c') V, with the covariance V by the model as bread
+and the scores S_c of clusters of answers as meat. The meat of a few clusters is noise in most
+directions; here its ratio to what the model expects is pooled over all of them.
+
 An answer with the Pearson residual z and the weight ω pulls the scores along x by ω z h(x), where
 h(x) = a (x_i − x_j) − b G_u(x)/D_u is the root of its Fisher information once the reliability of
 annotator u has followed: D_u is the precision of that reliability, G_u(x) how it moves with the

@@ -3,12 +3,13 @@ r"""Rows of judgments, and the channels through which unknowns move them.
 A row is a question to an annotator and what was answered to it. Its likelihood depends on the
 unknowns x only through channels, linear maps whose rows have a few entries each:
 
-    gap   m = (s_i − s_j) + (q_ic − q_jc) + (δ_gi − δ_gj) + x'β,
+    gap   m = (s_i − s_j) + (q_ic − q_jc) + (δ_ig − δ_jg) + d'β,
     axis  a = v_i − v_j,
     tie   ω = the readiness to tie of the row's context,
 
-of scores s, what an item does in one context q and in one category δ, and coefficients β of what
-is controlled for. Channels are what the derivatives of `families` are taken in.
+of scores s, what an item does in one context q and in one category δ, and coefficients β of the
+differences d of what is controlled for (and, where annotators are alike, of the left side: d = 1).
+Channels are what the derivatives of `families` are taken in.
 """
 
 from __future__ import annotations

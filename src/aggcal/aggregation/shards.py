@@ -3,7 +3,7 @@
 An engine calls functions with its shards, wherever they are (`aggcal.engines.base.Shards`). What
 follows are the functions, and classes that answer what `Rows`, `Annotators` and `Tape` answer by
 adding up the shards' answers, or by putting those about annotators one after the other. Nothing
-else in Stage 1 knows where rows lie.
+else in a fit knows where rows lie; `terms` counts over shards before it.
 
 A shard keeps what it was last told to lay out, and the last tape. One that has lost them, because
 its worker was lost, says so (`ForgottenError`); it is then told again.

@@ -62,7 +62,8 @@ class Tape:
     curve: dict[tuple[str, str], FloatArray]
     """Curvature of the value in each pair of channels, by row, of fixed parameters."""
     pulls: dict[str, FloatArray]
-    """Responses through each channel, responses by rows."""
+    """Responses through each channel, responses by rows: minus the slopes at a node, or the
+    cross-derivatives with a parameter."""
     weights: FloatArray | None = None
     """Probabilities of the nodes, annotators by nodes, where responses are of nodes."""
     inverse_root: FloatArray | None = None

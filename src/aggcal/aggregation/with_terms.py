@@ -13,8 +13,9 @@ from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_cam
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, Progress, State, fit
+from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State, fit
 from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart
+from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.protocols import RowForces
 from aggcal.aggregation.robust import Answers
@@ -188,7 +189,8 @@ class QuantifyTerms(Quantify):
         """Return what each answer tells, by its probabilities with all terms."""
         averaged = judgments.n_judgments < MANY_JUDGMENTS
         left, _, tie = self.effects.outcomes(judgments, averaged=averaged).T
-        # Of a logistic link the mean's derivative in γ (s_i − s_j) is the outcome's variance.
+        # The mean's derivative in γ (s_i − s_j) is the outcome's variance: so it is without ties
+        # and by Davidson's model, and it is taken to be by Rao and Kupper's and with strengths.
         sd = np.sqrt(np.maximum(left + 0.25 * tie - np.square(left + 0.5 * tie), _CERTAIN))
         residual = (judgments.outcome - left - 0.5 * tie) / sd
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]

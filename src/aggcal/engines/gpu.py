@@ -62,7 +62,7 @@ def _moved(value: Any, move: Callable[[Any], Any]) -> Any:
 
 
 class GpuEngine:
-    """Has rows on the GPU of this machine, which has them, too."""
+    """Lays rows out on the GPU of this machine; the judgments stay in the machine's memory, too."""
 
     name = "gpu"
 

@@ -1,7 +1,7 @@
 """The compiled kernels: sums over rows that NumPy would need temporaries for.
 
-They are compiled when the package is installed, where there is a C compiler; without them
-everything works as before, only slower.
+They are compiled when the package is installed, where there are compilers of C and C++; without
+them NumPy computes the same, only slower.
 """
 
 from __future__ import annotations
