@@ -1,6 +1,7 @@
 """Names for the array types that the whole package speaks."""
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -122,6 +123,12 @@ def on_gpu(array: object) -> bool:
     False
     """
     return not isinstance(array, np.ndarray)
+
+
+def special_of(array: npt.NDArray[np.generic]) -> Any:
+    """Return the special functions of such arrays: SciPy's, or CuPy's for those of a GPU."""
+    here = isinstance(array, np.ndarray | np.generic)
+    return import_module("scipy.special" if here else "cupyx.scipy.special")
 
 
 def segment_sums(values: FloatArray, starts: IntArray) -> FloatArray:

@@ -320,14 +320,15 @@ class Annotators:
         terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
         curve, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
         nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
-        tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: np.empty((0, len(rows)))})
+        none = np.empty((0, len(rows)), like=gap)
+        tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: none})
         if prior is None:
             return tape, nobody
         precision = rows.by_annotator(weight * in_theta[0] ** 2)
         precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
-        off = np.outer(precision**-0.5, [1.0, -1.0])
+        off = np.stack([precision**-0.5, -(precision**-0.5)], axis=1)
         tape.pulls = {GAP: -weight * in_gap * in_theta[0] * rows.per_row(off).T}
-        tape.weights = np.full((m, 2), 0.5)
+        tape.weights = np.zeros_like(off) + 0.5
         nodes = (theta[:, None] + off)[:, :, None]
         return tape, replace(nobody, names=names, nodes=nodes, weights=tape.weights)
 
@@ -446,7 +447,7 @@ class Annotators:
         """Find the modes by damped, projected Newton steps, each annotator's of its own length."""
         theta = self._modes.get(sign)
         if theta is None:
-            theta = prior.first(self.family.names, sign)
+            theta = np.asarray(prior.first(self.family.names, sign), like=self.rows.answers.weight)
         mode = self._look(spread, theta, prior, sign)
         for count in range(_STEPS + 1):
             step = -np.linalg.solve(mode.bend, mode.slope[:, :, None])[:, :, 0]

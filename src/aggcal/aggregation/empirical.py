@@ -700,7 +700,7 @@ def _lowest(fits: Sequence[Fit]) -> Fit:
     """Return the lowest optimum; its rival is the best of those with another order."""
     # A start that is far off may lead nowhere: that is no optimum to compare with.
     fits = [each for each in fits if each.convergence.converged or each.at_rest] or fits
-    costs = [each.cost for each in fits]
+    costs = [each.cost if np.isfinite(each.cost) else np.inf for each in fits]
     least = min(costs)
     k = next(k for k, cost in enumerate(costs) if cost <= least + _SAME * abs(least))
     pairs = zip(fits, costs, strict=True)

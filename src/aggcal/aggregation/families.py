@@ -19,9 +19,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, special_of
 from aggcal.aggregation.links import Link
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Answers
 
@@ -177,7 +176,7 @@ class Mixture:
     def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
         """Return the loss of rows that are wins of their left items, and its derivatives."""
         weight, x, honesty = answers.weight, moved[GAP] / self.width, theta[HONESTY]
-        honesty = expit(honesty) if self.logit else honesty
+        honesty = special_of(honesty).expit(honesty) if self.logit else honesty
         ahead, behind = self.link.probability(x), self.link.probability(-x)
         _, pull, curve = self.link.terms(x)
         density = ahead * pull / self.width
@@ -357,7 +356,7 @@ class RaoKupper:
 
     def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:
         """Return the probabilities of left, right and tie, rows by answers."""
-        cut = _threshold(nu)
+        cut, expit = _threshold(nu), special_of(eta).expit
         tie = -np.expm1(-2.0 * cut) * expit(cut - eta) * expit(cut + eta)
         return np.stack([expit(eta - cut), expit(-eta - cut), tie], axis=1)
 
@@ -367,9 +366,9 @@ def win_terms(family: Family, gap: FloatArray, theta: FloatArray) -> Terms:
 
     Where the family has no parameters of annotators, theirs do not matter.
     """
-    one = np.ones(len(gap))
+    one = np.ones_like(gap)
     known = dict.fromkeys(family.names, theta)
-    return family.terms({GAP: gap}, known, Answers(one, 0.5 * one, np.zeros(len(gap))))
+    return family.terms({GAP: gap}, known, Answers(one, 0.5 * one, np.zeros_like(gap)))
 
 
 def information_roots(family: Family, gap: FloatArray, theta: FloatArray) -> list[FloatArray]:

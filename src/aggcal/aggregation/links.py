@@ -17,10 +17,9 @@ from functools import cached_property
 from math import pi, sqrt
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
 
 from aggcal import registry
-from aggcal._core.arrays import FloatArray, elementwise
+from aggcal._core.arrays import FloatArray, elementwise, special_of
 from aggcal.errors import check_choice
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]
@@ -76,7 +75,7 @@ def _logistic(x: FloatArray) -> Terms:
 
 
 def _logistic_probability(x: FloatArray) -> FloatArray:
-    if x.ndim == 1 and len(x) > _LONG:
+    if isinstance(x, np.ndarray) and x.ndim == 1 and len(x) > _LONG:
         return elementwise(_some_probabilities, x)[0]
     return _some_probabilities(x)
 
@@ -87,11 +86,11 @@ def _some_probabilities(x: FloatArray) -> FloatArray:
 
 
 def _normal(x: FloatArray) -> Terms:
-    negative = x < 0.0
+    negative, special = x < 0.0, special_of(x)
     # f/F: below zero by the scaled erfc (no cancellation of tiny by tiny), above directly.
     with np.errstate(over="ignore"):
-        below = _HALF_NORMAL_PEAK / erfcx(-np.where(negative, x, 0.0) / sqrt(2.0))
-    above = np.exp(-0.5 * x * x) / sqrt(2.0 * pi) / ndtr(np.where(negative, 0.0, x))
+        below = _HALF_NORMAL_PEAK / special.erfcx(-np.where(negative, x, 0.0) / sqrt(2.0))
+    above = np.exp(-0.5 * x * x) / sqrt(2.0 * pi) / special.ndtr(np.where(negative, 0.0, x))
     pull = np.where(negative, below, above)
     curve = pull * (pull + x)
     far = x < -_FAR
@@ -99,7 +98,12 @@ def _normal(x: FloatArray) -> Terms:
         # Here pull + x loses its digits: the asymptotic series of the Mills ratio instead.
         inverse = 1.0 / np.square(x[far])
         curve[far] = 1.0 - inverse + 6.0 * inverse * inverse
-    return -log_ndtr(x), pull, curve
+    return -special.log_ndtr(x), pull, curve
+
+
+def _normal_probability(x: FloatArray) -> FloatArray:
+    chance: FloatArray = special_of(x).ndtr(x)
+    return chance
 
 
 def _laplace(x: FloatArray) -> Terms:
@@ -128,7 +132,7 @@ _LINKS = {
     link.name: link
     for link in (
         Link(registry.LOGISTIC.name, pi / sqrt(3.0), _logistic, _logistic_probability),
-        Link(registry.NORMAL.name, 1.0, _normal, lambda x: np.asarray(ndtr(x), dtype=np.float64)),
+        Link(registry.NORMAL.name, 1.0, _normal, _normal_probability),
         Link(registry.LAPLACE_NOISE.name, 2.0, _laplace, _laplace_probability),
     )
 }
