@@ -43,7 +43,7 @@ def test_without_a_gpu_the_processor_takes_its_place_and_says_so() -> None:
 def test_the_same_optimum_as_on_this_machine(method: str, estimator: Any, weighted: bool) -> None:
     judgments = study(60, 40, 6_000, weighted=weighted)
     wanted = fitted(judgments, method, estimator=estimator)
-    assert_same(fitted(judgments, method, estimator=estimator, engine="gpu"), wanted, close=1e-5)
+    assert_same(fitted(judgments, method, estimator=estimator, engine="gpu"), wanted, close=5e-5)
 
 
 @on_a_gpu
@@ -51,7 +51,7 @@ def test_the_same_optimum_as_on_this_machine(method: str, estimator: Any, weight
 @pytest.mark.parametrize("items", [60, 400])  # by the whole matrix, and by its diagonal
 def test_annotators_who_are_alike(method: str, items: int) -> None:
     judgments = study(items, 40, 6_000)
-    assert_same(fitted(judgments, method, engine="gpu"), fitted(judgments, method), close=1e-5)
+    assert_same(fitted(judgments, method, engine="gpu"), fitted(judgments, method), close=5e-5)
 
 
 @on_a_gpu
@@ -59,7 +59,7 @@ def test_annotators_who_are_alike(method: str, items: int) -> None:
 def test_many_items(estimator: Any) -> None:
     judgments = study(9_000, 200, 120_000, weighted=True)
     wanted = fitted(judgments, estimator=estimator)
-    assert_same(fitted(judgments, estimator=estimator, engine="gpu"), wanted, close=1e-5)
+    assert_same(fitted(judgments, estimator=estimator, engine="gpu"), wanted, close=5e-5)
 
 
 @on_a_gpu
@@ -72,4 +72,4 @@ def test_terms() -> None:
 @pytest.mark.parametrize("rows", [[("ann", "a", "b")], [("ann", "a", "b"), ("bob", "b", "a")]])
 def test_the_smallest_studies(rows: list[tuple[str, str, str]]) -> None:
     judgments = aggcal.read_judgments(rows)
-    assert_same(fitted(judgments, engine="gpu"), fitted(judgments), close=1e-5)
+    assert_same(fitted(judgments, engine="gpu"), fitted(judgments), close=5e-5)
