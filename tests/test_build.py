@@ -43,17 +43,18 @@ def test_a_wheel_gets_kernels_and_the_tables_of_dots(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / KERNELS).mkdir(parents=True)
-    sources = [tmp_path / KERNELS / path.name for path in (ROOT / KERNELS).glob("*.[ch]")]
+    sources = [tmp_path / KERNELS / path.name for path in (ROOT / KERNELS).glob("*.[ch]*")]
     for source in sources:
         source.write_bytes((ROOT / KERNELS / source.name).read_bytes())
     compiler = tmp_path / "cc"
     compiler.write_text(f'#!/bin/sh\ntest -f "{sources[0]}" && echo "$@" >> "{tmp_path}/asked"\n')
     compiler.chmod(0o755)
-    monkeypatch.setenv("CC", str(compiler))
+    for variable in ("CC", "CXX"):
+        monkeypatch.setenv(variable, str(compiler))
     data: dict[str, Any] = {"force_include": {}, "shared_data": {}}
     hook(tmp_path, monkeypatch).initialize(version, data)
     asked = (tmp_path / "asked").read_text().split()
-    assert set(asked) >= {str(source) for source in sources if source.suffix == ".c"}
+    assert set(asked) >= {str(source) for source in sources if source.suffix in (".c", ".cpp")}
     assert len(sources) > 1
     assert data["pure_python"] is False
     added = data["force_include"]
@@ -107,7 +108,8 @@ def test_x86_gets_kernels_for_wider_vectors_besides(
     compiler = tmp_path / "cc"
     compiler.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/asked"\n')
     compiler.chmod(0o755)
-    monkeypatch.setenv("CC", str(compiler))
+    for variable in ("CC", "CXX"):
+        monkeypatch.setenv(variable, str(compiler))
     made = hook(tmp_path, monkeypatch)
     module = sys.modules[type(made).__module__]
     monkeypatch.setattr(module, "machine", lambda: processor)
