@@ -75,7 +75,7 @@ def _logistic(x: FloatArray) -> Terms:
 
 
 def _logistic_probability(x: FloatArray) -> FloatArray:
-    if isinstance(x, np.ndarray) and x.ndim == 1 and len(x) > _LONG:
+    if x.ndim == 1 and len(x) > _LONG and isinstance(x, np.ndarray):
         return elementwise(_some_probabilities, x)[0]
     return _some_probabilities(x)
 
