@@ -1,0 +1,1 @@
+"""Any table, read in one way: its columns by their distinct texts."""

@@ -1,0 +1,74 @@
+"""Data frames of pandas, Polars and Arrow, by their own codes where they have some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal.door.columns import Column
+from aggcal.door.tables import LOOKED_AT, Table, text_of
+from aggcal.errors import TableError
+
+
+def of_frame(data: Any, what: str) -> Table:
+    """Open a data frame; refuse what is none."""
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        raise TableError(
+            f"{what} cannot be read from {type(data).__name__!r}; give a path, a pandas, "
+            "polars or arrow frame, or a list of rows."
+        )
+    return Frame(what, frame)
+
+
+class Frame(Table):
+    """A data frame."""
+
+    def __init__(self, what: str, frame: Any) -> None:
+        super().__init__(
+            what, [*map(str, frame.columns)], frame, backend=frame.implementation.name.lower()
+        )
+
+    @cached_property
+    def head(self) -> list[dict[str, Any]]:
+        """The first rows, under small letters."""
+        rows = self.rows.head(LOOKED_AT).iter_rows(named=True)
+        return [{str(k).strip().lower(): _native(v) for k, v in row.items()} for row in rows]
+
+    def load(self, names: Iterable[str]) -> dict[str, Column]:
+        """Return columns by their names in small letters."""
+        return {n: _column(self.rows[self.columns[n]]) for n in names}
+
+    def records(self) -> Iterator[tuple[str, Any]]:
+        """Go through the rows, with their places."""
+        for k, row in enumerate(self.rows.iter_rows(named=True)):
+            yield self.place(k), {str(n): _native(v) for n, v in row.items()}
+
+    def whole(self, rows: np.ndarray) -> list[Any]:
+        """Return what tells rows apart by all their columns."""
+        return [repr(row) for row in self.rows[rows].iter_rows()]
+
+
+def _column(series: Any) -> Column:
+    """Return a series as a column."""
+    missing = series.is_null().to_list()
+    cells = zip(series.to_list(), missing, strict=True)
+    return Column.of(None if gone else text_of(value) for value, gone in cells)
+
+
+def _native(value: Any) -> Any:
+    """Return a cell as JSON would hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_native(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _native(one) for key, one in value.items()}
+    return None if value != value else value  # noqa: PLR0124  # NaN
