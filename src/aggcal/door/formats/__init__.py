@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import cache
 
 from aggcal.door.choices import Choices
-from aggcal.door.formats.argilla import ARGILLA
 from aggcal.door.formats.arena import ARENA
+from aggcal.door.formats.argilla import ARGILLA
 from aggcal.door.formats.base import Format, Made, Notes, Records, Row, has
 from aggcal.door.formats.label_studio import LABEL_STUDIO
 from aggcal.door.formats.preflib import PREFLIB
@@ -27,6 +27,8 @@ from aggcal.registry.names import load
 
 __all__ = ["Choices", "Format", "Made", "Notes", "Records", "Row", "formats", "has", "recognised"]
 
+_HEAD = 1_000
+"""Lines by which a text is told."""
 OWN = {
     **PREFLIB, **LABEL_STUDIO, **ARGILLA, **ARENA, **TABLES, **REVIEWS, **RANKINGS, **RATINGS,
 }  # fmt: skip
@@ -83,5 +85,5 @@ def recognised(table: Table, name: str | None = None) -> Format:
 def is_of(form: Format, table: Table) -> bool:
     """Whether a table, or a text, looks like a format."""
     if table.is_text:
-        return form.is_text is not None and form.is_text(table.head_text)
+        return form.is_text is not None and form.is_text("\n".join(table.rows[:_HEAD]))
     return form.is_mine(table)

@@ -53,7 +53,9 @@ def _flat_answers(record: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any
             except (ValueError, RecursionError):
                 continue
         every = value if isinstance(value, list) else [value]
-        found += [(key, v) for v in every if isinstance(v, Mapping) and {"selected", "ranker"} & {*v}]
+        found += [
+            (key, v) for v in every if isinstance(v, Mapping) and {"selected", "ranker"} & {*v}
+        ]
     return found
 
 

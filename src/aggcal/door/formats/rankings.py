@@ -22,7 +22,7 @@ from aggcal.door.formats.base import (
 )
 from aggcal.door.formats.marks import marked, of_both
 from aggcal.door.formats.orders import Orders
-from aggcal.door.tables import Table
+from aggcal.door.tables import LOOKED_AT, Table
 from aggcal.door.words import ANNOTATOR, GROUP, ITEM, OUTCOME, SHOWN
 from aggcal.errors import OptionError, TableError, some
 
@@ -89,9 +89,7 @@ def refuse_unclear_ranks(table: Table) -> None:
     )
 
 
-def _like(
-    cells: Mapping[str, Any], who: str, location: str, ranking: str, choices: Choices
-) -> Row:
+def _like(cells: Mapping[str, Any], who: str, location: str, ranking: str, choices: Choices) -> Row:
     """Return what all pairs of a ranking have in common."""
     weight = weight_of(cells, location)
     context, by = marked(cells, choices)
@@ -267,7 +265,7 @@ def _is_choix(table: Table) -> bool:
         flat = [entry[0], *entry[-1]] if isinstance(entry[-1], list) else entry
         return all(type(item) is int for item in flat)
 
-    entries = table.entries
+    entries = table.rows[:LOOKED_AT] if not table.header else ()
     return bool(entries) and all(map(fits, entries))
 
 

@@ -233,8 +233,6 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
     confident, named = False, True
     for location, cells, mark, header in _respelt(ratings, choices.spelling, notes):
         confident |= "confidence" in cells
-        named = named and header.lower() in RATING
-        scale.learn(header)
         who = cell_text(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
         item, value = cell_text(first_of(cells, ITEM)), _value(cells, location)
         if item is None:
@@ -242,6 +240,8 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         if value in (None, "") or str(value).strip().lower() in NUMBERLESS:
             yield Row(who, item, None, "", location, reason="no rating")
             continue
+        named = named and header.lower() in RATING
+        scale.learn(header)
         height, (context, by) = scale.height(value, location), mark
         # Only what shares the context is compared.
         key = who, cell_text(cells.get("criterion")), cell_text(first_of(cells, GROUP)), context
@@ -308,9 +308,7 @@ class _Versions:
         return last is not None
 
 
-def _pairs(
-    series: Iterable[_Series], sign: float, choices: Choices, notes: Notes
-) -> Iterator[Row]:
+def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Notes) -> Iterator[Row]:
     """Take the series apart; a pair weighs as much as both of its ratings."""
     every = [w for one in series for weights in one.weights.values() for w in weights]
     usual = float(np.mean(every)) if every else 0.0

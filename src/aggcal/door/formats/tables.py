@@ -104,8 +104,10 @@ TABLES = {
         sided=lambda _: False,  # shown in random order, written in one
     ),
     "arena": Format(
-        lambda table: has("model_a", "model_b", "winner")(table)
-        or has("model_a", "model_b", *_ONE_HOT)(table),
+        lambda table: (
+            has("model_a", "model_b", "winner")(table)
+            or has("model_a", "model_b", *_ONE_HOT)(table)
+        ),
         {
             "annotator": _who("judge", "annotator", "evaluation_session_id"),
             "left": "model_a",
