@@ -222,7 +222,7 @@ def _of_path(path: Path, names: set[str], scratch: Path) -> Table:
         if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
             from aggcal.door.workbooks import of_sheet
 
-            return of_sheet(file, printable(str(given)), sheet, names)
+            return of_sheet(file, printable(str(given)), sheet, names, scratch)
         with unpacked(file) as text:
             head = text.read(HEAD)
         if head.startswith(b"PAR1"):

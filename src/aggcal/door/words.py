@@ -85,7 +85,7 @@ NAMES = frozenset((
     "rank", "best", "worst", *(name for pair in (*LEFT_RIGHT, *WINNER_LOSER) for name in pair),
 ))
 """The columns by which the header of a table, its delimiter and a sheet are told."""
-_MAY_BE_DATA = frozenset((
+MAY_BE_DATA = frozenset((
     "left", "right", "text", "answer", "choice", "set", "list", "user", "label",
 ))
 
@@ -215,4 +215,4 @@ def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:
     >>> names_table({"item", "score"}, NAMES), names_table({"a", "b"}, NAMES)
     (True, False)
     """
-    return sum(len(name) > 1 for name in cells & names - _MAY_BE_DATA) > 1
+    return sum(len(name) > 1 for name in cells & names - MAY_BE_DATA) > 1
