@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 
 def _spaced(*names: str) -> tuple[str, ...]:
@@ -52,6 +53,15 @@ ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
 )
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
+SUMMARIES = (
+    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
+    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+)
+"""The rows and columns in which a spreadsheet adds up the others."""
 RATING = (
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
@@ -205,6 +215,21 @@ def is_label(text: str) -> bool:
     if spelt(text) in LABELS or text.lower() in MEANINGS:
         return True
     return len(text) < _LONGEST_LABEL and step(text) is not None
+
+
+def paired(columns: Collection[str]) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of more.
+
+    Examples
+    --------
+    >>> paired({"a", "b"}), paired({"a", "b", "c"}), paired({"chosen", "rejected"})
+    (True, False, True)
+    """
+    third = {("a", "b"): "c", ("x", "y"): "z"}
+    return any(
+        one in columns and two in columns and third.get((one, two)) not in columns
+        for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
+    )
 
 
 def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:
