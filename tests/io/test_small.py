@@ -23,13 +23,12 @@ from quick_tables import (
     write_quoted,
 )
 
-import aggcal.io.scores
 from aggcal._core.kernels import library
 from aggcal.data.scores import Scores
+from aggcal.door.items import read_item_columns, read_scores, read_truth
 from aggcal.errors import InputError
 from aggcal.io.formats import formats
 from aggcal.io.formats._sample import Sample
-from aggcal.io.scores import read_item_columns, read_scores, read_truth
 from aggcal.io.tables import cells
 from aggcal.io.tables.cells import is_own_table
 from aggcal.registry import TABLE
@@ -229,8 +228,6 @@ def test_a_run_says_nothing_of_leaks_as_it_ends(tmp_path: Path) -> None:
 
 # --- numbers of items ----------------------------------------------------------------------------
 
-NUMBERS = ["1", "-0", "-0.0", "0.1", "1e-05", "1E5", "3.141592653589793", "00012", "1.234", "9e51"]
-ODD_NUMBERS = ["", "NA", "x", "1,5", "5%", " 3", "nan", "inf", "1e400", ".5", "5.", "+2"]
 SMALL: dict[str, Callable[[Any], Any]] = {
     "score": read_scores,
     "truth": read_truth,
@@ -254,36 +251,6 @@ def said(read: Callable[[Any], Any], data: Any) -> Any:
         return shown(read(data))
     except InputError as error:
         return f"{type(error).__name__}: {error}"
-
-
-@pytest.mark.parametrize("column", SMALL)
-def test_numbers_of_items_are_read_alike(
-    column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(len(column))
-    taken = 0
-    small = vars(aggcal.io.scores)["small_items"]
-
-    def noted(*given: Any, **how: Any) -> Any:
-        nonlocal taken
-        taken += (found := small(*given, **how)) is not None
-        return found
-
-    for k in range(21):
-        rows, messy = int(rng.integers(1, 9)), k % 3 == 0
-        ids = [str(each) for each in rng.permutation([*PLAIN, "mean", *(ODD if messy else [])])]
-        pool = [*NUMBERS, *(ODD_NUMBERS if messy else [])]
-        more = {1: "sd", 2: "note", 3: "chosen_by", 4: "calibrated", 5: "id"}.get(k % 7)
-        table: Table = {"item": ids[:rows], column: [str(n) for n in rng.choice(pool, rows)]}
-        if more is not None:
-            table[more] = [str(n) for n in rng.choice(["1", "2.5", *([""] if messy else [])], rows)]
-        data = WAYS[["csv", "semicolons", "mapping", "mappings"][k % 4]](table, tmp_path)
-        with monkeypatch.context() as patch:
-            patch.setattr(aggcal.io.scores, "small_items", noted)
-            found = said(SMALL[column], data)
-            patch.setattr(aggcal.io.scores, "small_items", lambda *_, **__: None)
-            assert found == said(SMALL[column], data), table
-    assert taken > 5
 
 
 @pytest.mark.parametrize("text", ["", "\n", "item\n", "item,score", "item,score\n\n", "\r\n"])

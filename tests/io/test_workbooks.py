@@ -86,16 +86,18 @@ def test_titles_above_the_table_and_rows_as_the_spreadsheet_counts(
 def test_errors_are_no_ids_and_no_scores(book: Callable[..., Path]) -> None:
     with pytest.raises(TableError, match=r"#N/A"):
         aggcal.read_judgments(book(S=[HEADER, *ROWS, ["eve", "#N/A", 8, "left"]]))
-    with pytest.raises(InputError, match=r"#N/A"):
-        aggcal.read_scores(book(S=[*SCORES, ["x", "#N/A"]]))
+    scores = aggcal.read_scores(book(S=[*SCORES, ["x", "#N/A"]]))
+    assert "blank score" in scores.notes[-1]
+    assert scores.item_ids.tolist() == ["7", "9", "Café"]
     found = aggcal.read_judgments(book(S=[[*HEADER, "remark"], [*ROWS[0], "#N/A"], *ROWS[1:]]))
     assert found.n_judgments == 3
 
 
-def test_a_formula_without_a_result_is_refused(tmp_path: Path) -> None:
+def test_a_formula_without_a_result_is_blank_and_said(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "b.xlsx", {"S": [["item", "score"], ["a", "=1+1"], ["b", 2]]})
-    with pytest.raises(TableError, match=r"cell B2 \(column 'score'\) has a formula"):
-        aggcal.read_scores(path)
+    assert aggcal.read_scores(path).notes[0] == (
+        "1 cell of sheet 'S' with a formula without a stored result is read as blank"
+    )
 
 
 @pytest.mark.parametrize("writer", [write_xlsx, write_ods])

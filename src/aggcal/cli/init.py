@@ -88,8 +88,7 @@ def _role(path: str, options: argparse.Namespace) -> str:
 
 def _study(roles: dict[str, str], options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Describe the files, of which all of judgments and one of each other role are taken."""
-    from aggcal.io.scores import read_items, read_truth
-    from aggcal.io.texts import read_texts
+    from aggcal.door.items import read_items, read_texts, read_truth
 
     files = {role: [path for path in roles if roles[path] == role] for role in _ROLES}
     study: dict[str, Any] = {role: paths for role, paths in files.items() if paths}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from aggcal.data.features import Features
     from aggcal.data.scores import Scores
     from aggcal.data.spelling import Spelling
+    from aggcal.door.items import Texts
     from aggcal.engines import Engine
     from aggcal.io.formats._base import Choices
-    from aggcal.io.texts import Texts
 
 _Table = TypeVar("_Table", "Scores", "Features")
 IDENTITY = "identity"
@@ -133,7 +133,7 @@ def features_from(options: argparse.Namespace, console: Console) -> Features | N
 
 def anchors_from(options: argparse.Namespace, console: Console) -> Scores | None:
     """Read the true scores of some items, if there are any."""
-    from aggcal.io.scores import read_truth
+    from aggcal.door.items import read_truth
 
     if options.anchors is None:
         return None
@@ -164,8 +164,8 @@ def calibration_from(options: argparse.Namespace, console: Console) -> dict[str,
 
 def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
     """Read the texts and the pictures of items, if there are any."""
+    from aggcal.door.items import Texts, read_texts
     from aggcal.io.pictures import read_pictures
-    from aggcal.io.texts import Texts, read_texts
 
     folder = getattr(options, "pictures", None)
     pictures = {} if folder is None else read_pictures(folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.door.charset import as_utf8, charset_of
 from aggcal.door.columns import Column
 from aggcal.door.files import (
     HEAD,
@@ -23,7 +24,6 @@ from aggcal.door.files import (
 )
 from aggcal.door.words import NAMES
 from aggcal.errors import TableError, count, printable
-from aggcal.io.tables.charset import as_utf8, charset_of
 
 LOOKED_AT = 50
 """Rows by which the kind of a table is told."""
@@ -230,7 +230,7 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
         if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
             from aggcal.door.workbooks import of_sheet
 
-            return of_sheet(file, printable(str(given)), sheet, names)
+            return of_sheet(file, printable(str(given)), sheet, names, scratch)
         with unpacked(file) as text:
             head = text.read(HEAD)
         if head.startswith(b"PAR1"):

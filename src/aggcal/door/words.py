@@ -53,6 +53,15 @@ ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
 )
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
+SUMMARIES = (
+    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
+    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+)
+"""The rows and columns in which a spreadsheet adds up the others."""
 RATING = (
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
@@ -95,7 +104,7 @@ NAMES = frozenset((
     "rank", "best", "worst", *(name for pair in (*LEFT_RIGHT, *WINNER_LOSER) for name in pair),
 ))
 """The columns by which the header of a table, its delimiter and a sheet are told."""
-_MAY_BE_DATA = frozenset((
+MAY_BE_DATA = frozenset((
     "left", "right", "text", "answer", "choice", "set", "list", "user", "label",
 ))
 
@@ -240,4 +249,4 @@ def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:
     >>> names_table({"item", "score"}, NAMES), names_table({"a", "b"}, NAMES)
     (True, False)
     """
-    return sum(len(name) > 1 for name in cells & names - _MAY_BE_DATA) > 1
+    return sum(len(name) > 1 for name in cells & names - MAY_BE_DATA) > 1
