@@ -66,6 +66,7 @@ _NEVER = re.compile(
     r"|position|rank|width|height|length|count|number|progress)\b"
 )
 """What columns are called that hold neither items nor people."""
+_KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
 _VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
 _FORM = "annotator,left,right,outcome"
 
@@ -90,6 +91,10 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
     No number, time or trial is taken for an item or an annotator; two candidates are none.
     """
     have = table.columns.keys()
+    if not {"left", "right", "outcome", "winner", "loser"} & choices.columns.keys():
+        _refuse_choices_among_more(table)
+    if not have & _KNOWN:
+        _refuse_headers(table)
     found: dict[str, str] = {}
     sides = (known["left"], known["right"]) if "left" in known else None
     if "winner" not in known and not (have & {*ITEM} and have & {*RATING, "rank"}):
@@ -165,15 +170,13 @@ def _goes_on(name: str, table: Table) -> bool:
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     """Return the only column that says in every row which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
-    arrows = {word for pair in _SIDES for word in pair} | {"arrowleft", "arrowright", "←", "→"}
 
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if _DECIDED.search(name) else set()
-        numbers |= {"true", "false"} if says_side(name) else set()
+        numbers = {"0", "1", "true", "false"} if says_side(name) else numbers
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
-            value in {*items, *sides, *numbers, *arrows} or is_label(value)
-            for value, items in cells
+            value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
         )
         return bool(cells) and 2 * chosen > len(cells)
 
@@ -204,7 +207,7 @@ def refuse_places_for_items(table: Table) -> None:
         )
 
 
-def refuse_choices_among_more(table: Table) -> None:
+def _refuse_choices_among_more(table: Table) -> None:
     """Refuse the choice of one among items of one column, or of three and more columns."""
     have = table.columns.keys()
     decided = next((name for name in _DECIDED_ITEM if name in have), None)
@@ -229,10 +232,19 @@ def refuse_choices_among_more(table: Table) -> None:
 def refuse_other_tables(table: Table, choices: Choices) -> None:
     """Refuse a table that has no pairs as what it is, or may be: one without a header, ratings."""
     have = table.columns.keys()
-    _refuse_headers(table)
-    if names := [name for name in sorted(have) if _VERSUS.search(name)]:
-        what = f"has a column for each pair ({some(names)})"
-        raise TableError(f"{table.name}: {what}; write a row for each answer, under {_FORM}.")
+    below = str((table.head or [{}])[0].get("") or "")
+    if below:
+        raise TableError(
+            f"{table.name}: its header is in two rows, and columns have no name in the first "
+            f"('{below}' is in the second); write all names into the first row and remove the "
+            "second."
+        )
+    answers = _answers(table)
+    if len(answers) > 1:
+        raise TableError(
+            f"{table.name}: has several columns of answers ({some(answers)}); write a row for each "
+            f"answer, under the columns {_FORM}."
+        )
     for name in sorted(have):
         values = table.first(name)
         if values and all(map(_VERSUS.search, values)):
@@ -252,6 +264,7 @@ def refuse_other_tables(table: Table, choices: Choices) -> None:
 
 
 def _refuse_headers(table: Table) -> None:
+    """Refuse a table without a header, or with one in two rows."""
     have = table.columns.keys()
     if len(have) == 1 and names_table({*next(iter(have)).split()}, NAMES):
         raise TableError(
@@ -261,11 +274,28 @@ def _refuse_headers(table: Table) -> None:
     first = {name: [*map(str.lower, table.first(name))] for name in have}
     data = any(name in cells for name, cells in first.items())
     labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    if (data or labels) and table.delimiter is not None and not have & (NAMES - {*SHOWN}):
+    if (data or labels) and table.delimiter is not None:
         raise TableError(
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."
         )
+
+
+def _answers(table: Table) -> list[str]:
+    """Return columns that hold answers each: sides, marks of the side chosen, or votes for pairs."""
+    marks = {"true", "false", "0", "1", "x"}
+    others = sorted(table.columns.keys() - {*ANNOTATOR, *ITEM, ""})
+    sides = {name for pair in LEFT_RIGHT for name in pair}
+
+    def answered(name: str) -> bool:
+        cells = [*map(str.lower, table.first(name))]
+        marked = {*cells} <= marks and bool(_DECIDED.search(name))
+        asked = _VERSUS.search(name) or (
+            re.search(r"\S\s+or\s+\S", name) and all(cell in name for cell in cells)
+        )
+        return bool(cells) and bool(asked or marked or all(map(is_label, cells)))
+
+    return [name for name in others if name not in sides and answered(name)]
 
 
 def _ask_for_ratings(table: Table, *, who: bool) -> None:

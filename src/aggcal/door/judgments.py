@@ -259,10 +259,15 @@ def _told(part: Part, choices: Choices) -> list[str]:
     told += [
         f"there is no column '{other}' to take as '{own}'"
         for own, other in {**choices.columns, **choices.wished}.items()
-        if own not in {*part.choices.columns, *part.columns}
+        if own not in _named(part)
     ]
     told += [] if len(part) else ["there is no judgment in it"]
     return [f"{part.label}: {note}" for note in told]
+
+
+def _named(part: Part) -> set[str]:
+    """Return the columns of ours that the user named and that a file has."""
+    return {*part.choices.columns, *(part.choices.wished.keys() & part.columns.keys())}
 
 
 def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
@@ -274,7 +279,7 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
                 f"{name}: {option} does not apply to judgments of these formats; leave it out."
             )
     for own, other in {**choices.columns, **choices.wished}.items():
-        if all(own not in {*part.choices.columns, *part.columns} for part in parts):
+        if all(own not in _named(part) for part in parts):
             raise OptionError(
                 f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
             )
@@ -302,7 +307,8 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
     """Refuse a label that is another step among the labels of this file than of an earlier."""
     steps: dict[str, tuple[str, str]] = {}
     for part in parts:
-        for said, means in part.steps.items():
+        for label, means in part.steps.items():
+            said = label.lower()
             before, where = steps.setdefault(said, (means, part.label))
             if before != means:
                 raise OptionError(

@@ -16,6 +16,7 @@ from aggcal.door.formats import formats, recognised
 from aggcal.door.formats.base import Format, Made, Notes, Row, Source, nobody
 from aggcal.door.formats.marks import Marks
 from aggcal.door.formats.ratings import rated_columns
+from aggcal.door.formats.reviews import notes_of
 from aggcal.door.guessing import guessed, refuse_other_tables, refuse_places_for_items
 from aggcal.door.tables import Cells, Table, listed, opened
 from aggcal.errors import InputError, OptionError, TableError, some
@@ -83,6 +84,8 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         names={*words.NAMES, *named.values()},
         is_text=lambda head: any(is_text(head) for is_text in texts),
     )
+    inside = (name for row in table.head for note in notes_of(row) for name in note["content"])
+    table.columns |= {str(name).strip().lower(): str(name) for name in inside}
     here = {own: other for own, other in named.items() if other in table.columns}
     if choices.origin:
         # One of several files: names of columns are meant for those that have them.
@@ -334,7 +337,7 @@ def plain_pair(have: Iterable[str]) -> dict[str, str]:
     {'left': 'item_a', 'right': 'item_b', 'outcome': 'label'}
     """
     have = {*have}
-    sides = next((pair for pair in words.LEFT_RIGHT if {*pair} <= have), None)
+    sides = next((pair for pair in words.LEFT_RIGHT if words.paired(have & {*pair}, have)), None)
     beaten = next((pair for pair in words.WINNER_LOSER if {*pair} <= have), None)
     if sides is not None and (beaten is None or have & ({*words.OUTCOME} - {*beaten})):
         outcome = next((name for name in words.OUTCOME if name in have), None)

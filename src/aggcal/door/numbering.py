@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -394,14 +395,17 @@ def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
     again = np.repeat(merged.number > 1, merged.number)
     run = np.repeat(np.arange(len(merged.number)), merged.number)[again]
     at = np.arange(len(rows))[fit][merged.order[again]]
-    header: list[Any] = []
+    found: dict[Any, Counter[str]] = {}
     for k, part in enumerate(rows.parts):
         mine = (at >= rows.starts[k]) & (at < rows.starts[k + 1])
         if part.whole is not None and mine.any():
-            own = part.whole(at[mine] - rows.starts[k])
-            kind = None if part.table is None else sorted(part.table.columns)
-            header += [(r, repr(kind), w) for r, w in zip(run[mine].tolist(), own, strict=True)]
-    return len(header) - len({*header})
+            own = at[mine] - rows.starts[k]
+            kind = None if part.table is None else tuple(sorted(part.table.columns))
+            for r, row, what in zip(run[mine].tolist(), own.tolist(), part.whole(own), strict=True):
+                # One record may hold several judgments: only those of others are its duplicates.
+                where = f"{k} {row if part.table is not None else part.place(row)}"
+                found.setdefault((r, kind, what), Counter())[where] += 1
+    return sum(each.total() - max(each.values()) for each in found.values())
 
 
 def _with_acts(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 
-from aggcal.data.spelling import Kind, merged_note
+from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
 from aggcal.door import words
 from aggcal.door.choices import on_scale
 from aggcal.door.columns import Column, number, numbers, plain_numbers
@@ -14,7 +15,7 @@ from aggcal.door.guessing import says_side
 from aggcal.door.naming import Part
 from aggcal.door.refusals import refuse_rows
 from aggcal.door.tables import such
-from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataError, count
+from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataError, count, some
 
 NOT_ANSWERED = "not answered"
 """Why a row with a blank outcome is not fitted."""
@@ -110,9 +111,21 @@ def _respell(part: Part) -> None:
                 f"{count(merged, 'judgment')} {verb} two spellings of one item and {are} set aside"
             )
     items = {*columns["left"].texts, *columns["right"].texts}
+    _refuse_both(spelling, items & {*columns["annotator"].texts})
     columns["outcome"] = columns["outcome"].map(
         lambda text: now if (now := spelling.of("item", text)) in items else text
     )
+
+
+def _refuse_both(spelling: Spelling, ids: set[str]) -> None:
+    """Refuse an alias that may mean an item or an annotator."""
+    items, people = (spelling.aliases.get(kind, {}) for kind in KINDS)
+    doubtful = sorted({*items.values()} & ids) if items.keys() & people.keys() else []
+    if doubtful:
+        raise OptionError(
+            f"the alias of {some(doubtful)} may mean an item or an annotator; add a column 'kind' "
+            "to the aliases that says item or annotator."
+        )
 
 
 def _of_one_item(columns: Mapping[str, Column]) -> int:
@@ -132,9 +145,9 @@ def _same(one: Column, other: Column) -> np.ndarray:
 def _plain(part: Part) -> Column:
     """Write numbers in the usual way, unless they are ids that look like numbers."""
     outcome = part.columns["outcome"]
-    if part.table is None or any(
-        _same(outcome, part.columns[side]).any() for side in ("left", "right")
-    ):
+    numeric = any(re.search(r"\d", text) and np.isnan(number(text)) for text in outcome.texts)
+    named = any(_same(outcome, part.columns[side]).any() for side in ("left", "right"))
+    if part.table is None or named or not numeric:
         return outcome
     plain, said = plain_numbers(outcome, part.names["outcome"], part.table)
     part.notes += said

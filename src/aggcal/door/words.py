@@ -129,6 +129,7 @@ _THINGS = (
 )
 _SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
+    ("links", "rechts"), ("gauche", "droite"), ("←", "→"), ("arrowleft", "arrowright"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
     *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
       for end, other in (("_a", "_b"), ("_1", "_2"), ("1", "2"))),
@@ -142,6 +143,7 @@ _TIES = (
     "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
     "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]", "about_the_same", "the_same",
     "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
+    "unentschieden", "gleich", "gleich_gut", "beide", "égalité", "égal",
     "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
 )
 
@@ -226,8 +228,8 @@ def is_label(text: str) -> bool:
     return len(text) < _LONGEST_LABEL and step(text) is not None
 
 
-def paired(columns: Collection[str]) -> bool:
-    """Whether columns hold pairs: two that go together, and are not the first of more.
+def paired(columns: Collection[str], every: Collection[str] = ()) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of ``every`` one.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def paired(columns: Collection[str]) -> bool:
     """
     third = {("a", "b"): "c", ("x", "y"): "z"}
     return any(
-        one in columns and two in columns and third.get((one, two)) not in columns
+        one in columns and two in columns and third.get((one, two)) not in (every or columns)
         for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
     )
 

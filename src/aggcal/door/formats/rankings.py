@@ -22,6 +22,7 @@ from aggcal.door.formats.base import (
 )
 from aggcal.door.formats.marks import marked, of_both
 from aggcal.door.formats.orders import Orders
+from aggcal.door.formats.scale import rating_of
 from aggcal.door.tables import LOOKED_AT, Table
 from aggcal.door.words import ANNOTATOR, GROUP, ITEM, OUTCOME, SHOWN
 from aggcal.errors import OptionError, TableError, some
@@ -110,7 +111,7 @@ def _like(cells: Mapping[str, Any], who: str, location: str, ranking: str, choic
 def weight_of(cells: Mapping[str, Any], location: str) -> float | None:
     """Return the weight of a row, if it has one, or refuse it."""
     given = cells.get("weight")
-    weight = number_of(given)
+    weight = rating_of(given)
     if given not in (None, "") and (weight is None or weight < 0.0):
         raise TableError(
             f"{location}: the weight '{given}' is not a number of 0 or more; correct it."

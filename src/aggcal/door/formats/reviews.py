@@ -102,7 +102,7 @@ def _openreview(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
     for location, record in records:
         mapping_of(record, location, "note")
         for k, note in enumerate(notes_of(record), 1):
-            review = _review(note)
+            review = _review(note, choices)
             if review is None:
                 others += 1
                 continue
@@ -125,13 +125,12 @@ def _openreview(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
     yield from rows
 
 
-def _review(note: Mapping[str, Any]) -> dict[str, Any] | None:
+def _review(note: Mapping[str, Any], choices: Choices) -> dict[str, Any] | None:
     """Return a review as a row of a table of ratings; None for another note."""
     invitations = note.get("invitations") or [note.get("invitation")]
-    cells = {
-        str(name).strip().lower(): value.get("value") if isinstance(value, Mapping) else value
-        for name, value in note["content"].items()
-    }
+    content = note["content"].items()
+    plain = {k: v.get("value") if isinstance(v, Mapping) else v for k, v in content}
+    cells = under_our_names(plain, "note", choices)
     rating = first_of(cells, RATING)
     if rating is None or any(_NO_REVIEW.search(str(one)) for one in invitations):
         return None
