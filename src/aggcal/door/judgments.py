@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.tables import as_text
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
 from aggcal.door.choices import (
@@ -26,12 +27,12 @@ from aggcal.door.folders import Given, files_of, labels_of
 from aggcal.door.naming import Part, part_of, repeated_header
 from aggcal.door.numbering import natural, numbered
 from aggcal.door.outcomes import meant, unused_labels
+from aggcal.door.refusals import is_graded
 from aggcal.door.respelling import read_spelling
 from aggcal.door.sides import checked_sides
 from aggcal.door.words import ANNOTATOR, WINNER_LOSER
 from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.errors.voice import spoken
-from aggcal.io.writing.manifest import digest
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
@@ -190,12 +191,18 @@ class Parts:
 
 @contextmanager
 def parts_of(
-    data: Any, choices: Choices, format_name: str | None = None, *, beside: bool = False
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+    *,
+    beside: bool = False,
+    lenient: bool = False,
 ) -> Iterator[Parts]:
     """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
 
     Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
-    called after it: the same made-up name elsewhere means something else.
+    called after it: the same made-up name elsewhere means something else. Files without a row are
+    refused, unless ``lenient``.
     """
     given = files_of(data) or Given((data,))
     several = len(given.files) > 1
@@ -215,7 +222,7 @@ def parts_of(
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)
-            if len(part) or not several:
+            if len(part) or not (several or lenient):
                 without = options_without_effect(part)
                 if without and not label:
                     raise OptionError(
@@ -223,6 +230,7 @@ def parts_of(
                         "judgments; leave it out."
                     )
                 meant(part)
+            if len(part) or lenient:
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
         if several:
@@ -283,19 +291,26 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
             raise OptionError(
                 f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
             )
+    graded = [is_graded(part.columns["outcome"]) for part in parts]
+    said = [
+        f"{part.label}: does not say how much better an item is, as others do: its answers count "
+        "as the first step"
+        for part, steps in zip(parts, graded, strict=True)
+        if any(graded) and len(part) and not steps
+    ]
     if choices.outcomes and all(part.short for part in parts):
         raise OptionError(
             f"{name}: there are winners and losers but no outcome to map; leave the outcomes out."
         )
     unused = [unused_labels(part) for part in parts if not part.short] or [[]]
-    return [note for note in unused[0] if all(note in each for each in unused)]
+    return said + [note for note in unused[0] if all(note in each for each in unused)]
 
 
 def _refuse_copies(parts: Sequence[Part]) -> None:
     contents: dict[str, str] = {}
     for part in parts:
-        if part.path is not None and part.path.is_file():
-            other = contents.setdefault(digest(part.path), part.label)
+        if part.content is not None:
+            other = contents.setdefault(part.content, part.label)
             if other != part.label:
                 raise OptionError(
                     f"{part.label} holds the same as {other}, and its judgments would count twice; "
@@ -427,7 +442,7 @@ def _some(
         return None
 
 
-def natural_order(ids: TextArray) -> TextArray:
+def natural_order(ids: Iterable[str]) -> TextArray:
     """Return different ids in the order in which judgments number them.
 
     Examples
@@ -435,4 +450,4 @@ def natural_order(ids: TextArray) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-    return np.array([*sorted(ids, key=natural), None], object)[:-1]
+    return as_text(sorted(ids, key=natural))

@@ -19,7 +19,9 @@ from aggcal.door.formats.ratings import rated_columns
 from aggcal.door.formats.reviews import notes_of
 from aggcal.door.guessing import guessed, refuse_other_tables, refuse_places_for_items
 from aggcal.door.tables import Cells, Table, listed, opened
+from aggcal.door.workbooks import Sheet
 from aggcal.errors import InputError, OptionError, TableError, some
+from aggcal.io.writing.manifest import digest
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -61,7 +63,10 @@ class Part:
     """Weights and seconds."""
     whole: Callable[[np.ndarray], list[Any]] | None = None
     """Returns what tells rows apart by all that the file says; None if that is known anyway."""
+    delimiter: str | None = None
     label: str = ""
+    content: str | None = None
+    """What tells the contents of several files apart."""
     steps: Mapping[str, str] = field(default_factory=dict)
     """What labels mean that say how much better an item is."""
 
@@ -104,7 +109,13 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if missing is not None:
         raise no_such_column(table.name, missing, choices.columns[missing], table.header)
     read = _of_table if form.rows is None else _of_records
-    return read(table, form, choices, [*table.notes])
+    part = read(table, form, choices, [*table.notes])
+    part.path, part.backend, part.delimiter = table.path, table.backend, table.delimiter
+    if choices.origin and isinstance(table, Sheet):
+        part.content = repr(table.rows)
+    elif choices.origin and table.path is not None:
+        part.content = digest(table.path)
+    return part
 
 
 # -------------------------------------------------------------------- records
@@ -148,8 +159,6 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lambda row: rows[row].location,
         notes,
         sided=form.sided(table) and "ranking" not in columns,
-        path=table.path,
-        backend=table.backend,
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
     )
     if (weight != 1.0).any():
@@ -234,6 +243,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     table.refuse_twice(used)
     loaded = table.load(sorted(used))
     rows = len(next(iter(loaded.values())))
+    _refuse_halves(table, loaded.values())
     blank = Column.fill(None, rows)
 
     def column(source: Source) -> Column:
@@ -262,8 +272,6 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
         notes,
         sided=form.sided(table) and "ranking" not in columns,
         table=table,
-        path=table.path,
-        backend=table.backend,
         names={own: choices.columns.get(own, name) for own, name in names.items()},
         direct=isinstance(sources.get("outcome"), str),
         whole=table.whole,
@@ -277,7 +285,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
         part.short, part.sided = True, False
         columns["left"], columns["right"] = columns.pop("winner"), columns.pop("loser")
         columns["outcome"] = Column.fill("left", rows)
-    elif "sided" in columns and columns.pop("sided").has(UNSIDED.__eq__).any():
+    elif "sided" in columns and columns["sided"].has(UNSIDED.__eq__).any():
         part.sided = False
     for own in ("weight", "seconds"):
         if own in columns:
@@ -286,6 +294,17 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
             notes += said
     _say_unused(table, choices, notes)
     return part
+
+
+def _refuse_halves(table: Table, columns: Iterable[Column]) -> None:
+    """Refuse halves of characters, which are no text that can be written again."""
+    try:
+        for column in columns:
+            "".join(column.texts).encode()
+    except UnicodeEncodeError:
+        raise TableError(
+            f"the {table.name} hold text that is not valid Unicode (half of a character); clean it."
+        ) from None
 
 
 def _names(source: Source) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,12 +157,12 @@ def numbered(
         item_ids,
         annotator_ids,
         *(key[at].astype(np.int32) for key in keys[:3]),
-        _constant(values[outcome[at]]),
-        _constant(weight),
-        _constant(merged.number),
+        constant_if_one(values[outcome[at]]),
+        constant_if_one(weight),
+        constant_if_one(merged.number),
         unfitted=unfitted,
         criteria=criteria,
-        source=path.name if path is not None else name,
+        source=Path(name).name if path is not None else name,
         backend=one.backend if len(parts) == 1 else None,
         seconds=_seconds(rows.numbers.get("seconds"), fit, annotator, len(annotator_ids)),
         sided=all(part.sided for part in parts),
@@ -210,7 +211,7 @@ def _used(ids: Sequence[str], *codes: np.ndarray) -> tuple[Any, ...]:
     return kept, *(place[code] for code in codes)
 
 
-def _constant(values: np.ndarray) -> np.ndarray:
+def constant_if_one(values: np.ndarray) -> np.ndarray:
     """Return values; those that are all 1 take no memory."""
     one = values.dtype.type(1)
     return np.broadcast_to(one, values.shape) if (values == one).all() else values
