@@ -54,23 +54,12 @@ only noise that the standard errors must allow for."""
 _LEAST_RISE = 2.0
 """By how much the log evidence must rise for a position effect to be fitted: odds of 7 to 1. At 0,
 one small study in seven without an effect would get one."""
-_CLEAR_RISE, _CLEAR_FALL = 20.0, -1.0
-"""Rises of the log evidence beyond which the first updates decide."""
-_ROUNDS, _MORE_ROUNDS = 2, 6
-"""Updates of means and sds before evidence is compared: what more of them gain is nearly the same
-with and without a position effect. And further ones, where these leave it open."""
-_POSITION_SDS, _NO_POSITION = (0.5, 0.15, 0.05), 0.01
-"""Sds of the positions to begin with, as few judgments each move an sd slowly; and that of no
-position effect, whose cubature errs as that of an effect does."""
-_SAMPLE, _FEWEST_SAMPLED = 100_000, 20
-"""Rows that show whether there is a position effect, of twice as many or more; and annotators of
-the sample at least: fewer say little of how annotators differ."""
+_POSITION_SDS = np.geomspace(0.01, 2.0, 20)
+"""Sds of the positions that are compared."""
+_SAMPLE = 50_000
+"""Judgments in memory that show whether there is a position effect."""
 _CLOSE = 1e-4
 """How near annotators' modes are looked for there: nodes are only placed by them."""
-_OFF_SCALE = 0.02
-"""How far the typical reliability may be from 1 before scores are rescaled."""
-_LEAST_SD, _PRIOR_ANNOTATORS = 0.02, 2.0
-"""Smallest sd of a parameter there, and how many annotators the sd so far counts as."""
 
 
 @dataclass(frozen=True)
@@ -546,91 +535,34 @@ def model_of(
 def position_evidence(judgments: AnyJudgments, chosen: ChosenTerms, scores: FloatArray) -> float:
     """Return by how much the log evidence rises with a position effect, the scores fixed.
 
-    The annotators' parameters are integrated out with and without it; their means and standard
-    deviations are fitted. An answer is evidence once, however much it weighs, unless weights are
-    numbers of answers. Of many judgments in memory a sample is looked at.
+    What the answers of an annotator say of their position is taken as normal: its score h and its
+    information I at 0 are those that the posterior under a normal prior has beyond that prior, all
+    other parameters integrated out. With positions N(μ, τ²) and μ ~ N(0, 1) the evidence is then
+    known; τ is the most probable one. An answer is evidence once, however much it weighs, unless
+    weights are numbers of answers. Of many judgments in memory a sample of annotators is looked at.
     """
     once = not weights_are_counts(judgments)
-    if judgments.n_judgments >= 2 * _SAMPLE and judgments.local is not None:
+    if judgments.n_judgments > _SAMPLE and judgments.local is not None:
         judgments, scores = _sample(judgments.local, scores)
     only = ChosenTerms(chosen.ties, position=True)
     problem = Problem(model_of(judgments, only, answers=once))
-
-    def begin(sd: float) -> State:
-        problem.annotators.restart()
-        return problem.model.first_state(scores, {POSITION: sd})
-
-    without, state = _evidence(problem, begin(_NO_POSITION), POSITION)
-    evidence, best = -inf, state
-    for sd in _POSITION_SDS:
-        value, reached = _evidence(problem, begin(sd))
-        evidence, best = (value, reached) if value > evidence else (evidence, best)
-        if evidence > without + _CLEAR_RISE:
-            break
-    if _CLEAR_FALL < evidence - without < _CLEAR_RISE:
-        without, _ = _evidence(problem, state, POSITION, rounds=_MORE_ROUNDS)
-        evidence, _ = _evidence(problem, best, rounds=_MORE_ROUNDS)
-    return float(evidence - without)
+    state = problem.model.first_state(scores)
+    posterior = problem.at(state, close=_CLOSE).posterior
+    values, prior = posterior.of(POSITION), state.sds[POSITION] ** -2.0
+    precision = np.maximum(1.0 / posterior.variance(values), prior)
+    score, information = precision * posterior.mean(values), precision - prior
+    variance = np.square(_POSITION_SDS)[:, None]
+    left = 1.0 / (1.0 + variance * information)
+    own = 0.5 * (np.log(left) + variance * left * score**2).sum(axis=1)
+    total, of_mean = (left * score).sum(axis=1), 1.0 + (left * information).sum(axis=1)
+    return float((own + 0.5 * (total**2 / of_mean - np.log(of_mean))).max())
 
 
 def _sample(judgments: Judgments, scores: FloatArray) -> tuple[Judgments, FloatArray]:
-    """Draw annotators, or where these are few, some of the rows of each; align the scores."""
-    random, share = np.random.default_rng(0), _SAMPLE / judgments.n_judgments
-    m = judgments.n_annotators
-    number = min(max(int(share * m), _FEWEST_SAMPLED), m)
-    drawn = np.zeros(m, dtype=bool)
-    drawn[random.permutation(m)[:number]] = True
-    rows = np.flatnonzero(drawn[judgments.annotator])
-    if len(rows) > 2 * _SAMPLE:
-        rows = rows[random.random(len(rows)) < _SAMPLE / len(rows)]
-    part = judgments.of_rows(rows)
+    """Draw whole annotators, as many as have enough judgments; align the scores."""
+    order = np.random.default_rng(0).permutation(judgments.n_annotators)
+    rows = np.bincount(judgments.annotator, minlength=len(order))
+    drawn = np.zeros(len(order), dtype=bool)
+    drawn[order[np.cumsum(rows[order]) - rows[order] < _SAMPLE]] = True
+    part = judgments.of_rows(drawn[judgments.annotator])
     return part, aligned(scores, judgments.item_ids, part.item_ids)
-
-
-def _evidence(
-    problem: Problem, state: State, fixed: str | None = None, rounds: int = _ROUNDS
-) -> tuple[float, State]:
-    """Return the log evidence at given scores, and the means and sds that it was reached with.
-
-    Parameters
-    ----------
-    problem, state
-        The annotators, and where updates begin.
-    fixed
-        A parameter whose mean and sd are not fitted.
-    rounds
-        How many updates there are.
-    """
-    values = []
-    for _ in range(rounds):
-        here = problem.at(state, close=_CLOSE)
-        value, state = _updated(here, state, fixed)
-        values.append(value)
-        if abs(here.excess) > _OFF_SCALE:
-            state = problem.rescaled(state, float(np.clip(1.0 + here.excess, 0.5, 2.0)))
-    return max(values), state
-
-
-def _updated(here: Curvature, state: State, fixed: str | None) -> tuple[float, State]:
-    """Return the evidence, means integrated out, and the next means and sds of parameters."""
-    model, posterior, unknowns = here.model, here.posterior, state.unknowns.copy()
-    value, m = posterior.log_evidence, len(posterior.weights)
-    for mean, name in zip(here.tape.means, model.means, strict=True):
-        if name == fixed:
-            continue
-        precision = MEAN_PRIORS[name][1] ** -2.0
-        information = mean.curve - float(posterior.variance(mean.pulls).sum())
-        information = max(information + precision, precision)
-        off = unknowns[mean.index] - MEAN_PRIORS[name][0]
-        value -= 0.5 * precision * off**2 + 0.5 * log(information / precision)
-        unknowns[mean.index] -= (float(mean.force.sum()) + precision * off) / information
-    sds = dict(state.sds)
-    for name in posterior.names:
-        if name == fixed:
-            continue
-        centre = 1.0 if name == RELIABILITY else unknowns[model.index(name)]
-        values = posterior.strengths if name == RELIABILITY else posterior.of(name)
-        square = float(posterior.mean(np.square(values - centre)).sum())
-        square += _PRIOR_ANNOTATORS * sds[name] ** 2
-        sds[name] = max(sqrt(square / (m + _PRIOR_ANNOTATORS)), _LEAST_SD)
-    return value, replace(state, unknowns=unknowns, sds=sds)
