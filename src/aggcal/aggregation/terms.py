@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from math import inf, log, sqrt
+from math import inf
 from operator import add
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.tables import aligned
-from aggcal.aggregation.empirical import MEAN_PRIORS, Curvature, Model, Problem, State
+from aggcal.aggregation.empirical import MEAN_PRIORS, Model, Problem
 from aggcal.aggregation.families import (
     POSITION,
     READINESS,
