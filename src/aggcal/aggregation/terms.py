@@ -108,8 +108,15 @@ class Terms:
     criteria_weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.criteria_weights is not None:
-            _check_weights(self.criteria_weights)
+        weights = self.criteria_weights or {}
+        for name, weight in weights.items():
+            if not 0.0 <= weight < inf:
+                raise OptionError(
+                    f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
+                    "least 0; correct it."
+                )
+        if self.criteria_weights is not None and not sum(weights.values()) > 0.0:
+            raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
         if isinstance(self.bridge, bool):
             object.__setattr__(self, "bridge", "axis" if self.bridge else "off")
         check_choice("ties", self.ties, TIES)
@@ -121,17 +128,6 @@ class Terms:
     def plain(self) -> bool:
         """Whether nothing but items and reliabilities is asked for."""
         return self == PLAIN
-
-
-def _check_weights(weights: Mapping[str, float]) -> None:
-    for name, weight in weights.items():
-        if not 0.0 <= weight < inf:
-            raise OptionError(
-                f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
-                "least 0; correct it."
-            )
-    if not sum(weights.values()) > 0.0:
-        raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
 
 
 DEFAULT = Terms()
@@ -190,6 +186,12 @@ class Counts:
         return cls(judgments.tallies.n_ties, steps, within, pairs, cells, n, weights)
 
     def __add__(self, other: Counts) -> Counts:
+        weights = {}
+        for name, own in self.category_weights.items():
+            # A part counts up to the largest category that it has.
+            pair = own, other.category_weights[name]
+            most = max(map(len, pair))
+            weights[name] = sum(np.pad(each, (0, most - len(each))) for each in pair)
         return Counts(
             self.ties + other.ties,
             max(self.largest_grade, other.largest_grade),
@@ -197,10 +199,7 @@ class Counts:
             self.annotators_in_contexts + other.annotators_in_contexts,
             np.union1d(self.cells, other.cells),
             self.items,
-            {
-                name: _sum(weights, other.category_weights[name])
-                for name, weights in self.category_weights.items()
-            },
+            weights,
         )
 
     @property
@@ -214,22 +213,12 @@ class Counts:
         return 2.0 * self.in_contexts / max(len(self.cells), 1)
 
 
-def _sum(one: FloatArray, two: FloatArray) -> FloatArray:
-    """Add up weights; a shard counts up to the largest category that it has."""
-    total = np.zeros(max(len(one), len(two)))
-    total[: len(one)] += one
-    total[: len(two)] += two
-    return total
-
-
-def over_parts(judgments: AnyJudgments, function: Callable[[Judgments], Any]) -> Any:
-    """Return a function of the judgments; of judgments in shards, the sum of theirs."""
-    if judgments.local is not None:
-        return function(judgments.local)
-    shards = judgments.shards if isinstance(judgments, RemoteJudgments) else None
-    if shards is None:
-        return function(judgments.on_one_machine("counting ties and contexts"))
-    return reduce(add, shards.each(_with_shard, [function] * len(shards)))
+def over_parts(judgments: AnyJudgments, function: Callable[[Judgments], Any]) -> list[Any]:
+    """Return a function of the judgments, or of judgments in shards that of each part."""
+    if judgments.local is None and isinstance(judgments, RemoteJudgments) and judgments.shards:
+        shards = judgments.shards
+        return shards.each(_with_shard, [function] * len(shards))
+    return [function(judgments.on_one_machine("counting ties and contexts"))]
 
 
 def _with_shard(shard: Any, function: Callable[[Judgments], Any]) -> Any:
@@ -242,7 +231,7 @@ _COUNTS: WeakKeyDictionary[AnyJudgments, Counts] = WeakKeyDictionary()
 def counts_of(judgments: AnyJudgments) -> Counts:
     """Count judgments wherever their rows lie, once."""
     if judgments not in _COUNTS:
-        _COUNTS[judgments] = over_parts(judgments, Counts.of)
+        _COUNTS[judgments] = reduce(add, over_parts(judgments, Counts.of))
     return _COUNTS[judgments]
 
 
@@ -258,7 +247,7 @@ def graded(judgments: AnyJudgments) -> bool:
 
 def weights_are_counts(judgments: AnyJudgments) -> bool:
     """Whether weights look like numbers of answers: if not, an answer is evidence only once."""
-    return bool(over_parts(judgments, Tally.of).counts)
+    return bool(reduce(add, over_parts(judgments, Tally.of)).counts)
 
 
 def _one_annotator_each(judgments: AnyJudgments) -> bool:
@@ -350,45 +339,26 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
 
 def _check_control(control: Control, judgments: AnyJudgments) -> None:
     """Refuse judgments for which values are missing, or of which they cannot explain any."""
-    if judgments.local is not None:
-        control.check(judgments.local)
-        return
     if control.context_ids is not None and judgments.context_ids is None:
         refuse_without(control, judgments, None)
-    explained = over_parts(judgments, partial(_Explained.of, coded(control, judgments)))
+    parts = over_parts(judgments, partial(_explained, coded(control, judgments)))
+    without, keys, largest = zip(*parts, strict=True)
     if control.context_ids is not None:
-        refuse_without(control, judgments, explained.without_context)
-    if len(explained.lacking):
-        raise lacking(control, judgments, explained.lacking)
-    refuse_unable(control, explained.largest)
+        refuse_without(control, judgments, sum(without))
+    if len(missing := np.unique(np.concatenate(keys))):
+        raise lacking(control, judgments, missing)
+    refuse_unable(control, np.max(largest, axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """What covariates say of rows in shards."""
-
-    without_context: int
-    lacking: IntArray
-    largest: FloatArray
-    """Largest difference of each covariate."""
-
-    @classmethod
-    def of(cls, covariates: Covariates, judgments: Judgments) -> _Explained:
-        context, nothing = judgments.context, np.zeros(covariates.values.shape[1])
-        without = int((np.asarray(context) < 0).sum()) if covariates.by_context else 0
-        sides = judgments.left, judgments.right
-        keys = np.zeros(0, np.int64) if without else covariates.lacking(*sides, context)
-        if without or len(keys):
-            return cls(without, keys, nothing)
-        differences = np.abs(covariates.differences(*sides, context))
-        return cls(0, keys, differences.max(axis=0, initial=0.0))
-
-    def __add__(self, other: _Explained) -> _Explained:
-        return _Explained(
-            self.without_context + other.without_context,
-            np.union1d(self.lacking, other.lacking),
-            np.maximum(self.largest, other.largest),
-        )
+def _explained(covariates: Covariates, judgments: Judgments) -> tuple[int, IntArray, FloatArray]:
+    """Return how many rows lack a context, what has no value, and each largest difference."""
+    sides, context = (judgments.left, judgments.right), judgments.context
+    without = int((np.asarray(context) < 0).sum()) if covariates.by_context else 0
+    keys = np.zeros(0, np.int64) if without else covariates.lacking(*sides, context)
+    if without or len(keys):
+        return without, keys, np.zeros(covariates.values.shape[1])
+    differences = np.abs(covariates.differences(*sides, context))
+    return without, keys, differences.max(axis=0, initial=0.0)
 
 
 def further_in_any_case(terms: Terms, judgments: AnyJudgments) -> bool:
@@ -418,26 +388,26 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
         Of a fit without any of it: the position effect is looked for beside them.
     """
     ties = terms.ties if has_ties(judgments) else "halves"
-    fitted = judgments.context_ids is not None and terms.context == "fit"
+    context = judgments.context_ids is not None and terms.context == "fit"
     if judgments.context_ids is not None and terms.context == "auto":
         repeated = counts_of(judgments).cell_weight >= _REPEATED
-        fitted = repeated and not _one_annotator_each(judgments)
+        context = repeated and not _one_annotator_each(judgments)
     camps = str(terms.bridge) if terms.bridge in ("camps", "auto") else ""
     if camps:
         judgments.on_one_machine("looking for camps")
+    categories = judgments.category_ids if terms.categories else ()
     chosen = ChosenTerms(
         "davidson" if ties == "auto" else ties,
-        cells=_cells(terms, judgments, context=fitted),
+        position=terms.position == "on" and judgments.sided,
+        cells=(*(["context"] if context else []), *(f"by {name}" for name in categories)),
         bridge=terms.bridge == "axis",
         camps=camps,
         control=terms.control,
-        graded=ties != "rao-kupper" and terms.ties != "halves" and graded(judgments),
+        graded=terms.ties in ("auto", "davidson") and graded(judgments),
         weights=_criteria_weights(terms, judgments),
     )
-    if terms.position == "off" or not judgments.sided:
+    if terms.position != "auto" or not judgments.sided:
         return chosen
-    if terms.position == "on":
-        return replace(chosen, position=True)
     rise = position_evidence(judgments, chosen, scores)
     return replace(chosen, position=rise > _LEAST_RISE, evidence=rise)
 
@@ -448,22 +418,11 @@ def alike_terms(terms: Terms, judgments: AnyJudgments) -> ChosenTerms:
     Left open, a tie is half a win for each side, sides do not matter, and contexts are only in the
     standard errors: plain Bradley–Terry.
     """
-    modelled = terms.ties in ("davidson", "rao-kupper") and has_ties(judgments)
-    fitted = terms.context == "fit" and judgments.context_ids is not None
-    return ChosenTerms(
-        terms.ties if modelled else "halves",
-        position=terms.position == "on" and judgments.sided,
-        cells=_cells(terms, judgments, context=fitted),
-        control=terms.control,
-        graded=terms.ties == "davidson" and graded(judgments),
-        weights=_criteria_weights(terms, judgments),
-        alike=True,
-    )
-
-
-def _cells(terms: Terms, judgments: AnyJudgments, *, context: bool) -> tuple[str, ...]:
-    categories = judgments.category_ids if terms.categories else ()
-    return (*(["context"] if context else []), *(f"by {name}" for name in categories))
+    ties = "halves" if terms.ties == "auto" else terms.ties
+    position = "off" if terms.position == "auto" else terms.position
+    context = "errors" if terms.context == "auto" else terms.context
+    stated = replace(terms, ties=ties, position=position, context=context)
+    return replace(chosen_terms(stated, judgments, np.zeros(0)), alike=True)
 
 
 def _criteria_weights(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...] | None:
