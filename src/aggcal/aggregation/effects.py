@@ -323,6 +323,15 @@ class Effects:
         )
 
     @property
+    def parameters(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Values and variances of what annotators have beside reliabilities, by column."""
+        effects = {"position": self.position, "tie_readiness": self.readiness}
+        columns = {k: (each.values, each.variances) for k, each in effects.items() if each}
+        if self.axis is not None:
+            columns["stance"] = self.axis.stances, self.axis.stance_variances
+        return columns
+
+    @property
     def control(self) -> Coefficients | None:
         """Coefficients of what is controlled for."""
         if self.chosen.control is None:
