@@ -36,7 +36,7 @@ from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.priors import default_prior
 from aggcal.aggregation.protocols import Aggregator, RowScores
-from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
+from aggcal.aggregation.resampling import FEWEST_DRAWS, bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES
 from aggcal.aggregation.shards import rows_here
@@ -138,7 +138,7 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Return the uncertainty of a kind at a level."""
-        check_choice("uncertainty", kind, registry.UNCERTAINTIES)
+        check_uncertainty(kind, draws)
         if kind == registry.BOOTSTRAP.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
             return self._bootstrap(consensus, level, draws, seed, on_draw)
@@ -230,7 +230,7 @@ class Quantify:
     def robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
         """Return how much larger errors are because answers depend on each other."""
         found: Robust = self._results.of(
-            "robust", consensus.scores, seed, lambda: self._robust(consensus, covariance, seed)
+            "factors", consensus.scores, seed, lambda: self._robust(consensus, covariance, seed)
         )
         return found
 
@@ -533,6 +533,17 @@ class Quantify:
             return table[positions(judgments.annotator_ids, consensus.annotator_ids)]
 
         return filled(nodes, anyone), filled(weights, shares)
+
+
+def check_uncertainty(kind: str | None, draws: int) -> None:
+    """Refuse an uncertainty that is none."""
+    if kind is None:
+        return
+    check_choice("uncertainty", kind, registry.UNCERTAINTIES)
+    if kind == registry.BOOTSTRAP.name and draws < FEWEST_DRAWS:
+        raise OptionError(
+            f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
+        )
 
 
 def _theta(own: LikelihoodMethod, reliabilities: FloatArray) -> FloatArray:
