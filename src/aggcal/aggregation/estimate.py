@@ -26,7 +26,7 @@ from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
-    DrawnCovariance,
+    covariance_of_draws,
 )
 from aggcal.aggregation.empirical import Fit, Model
 from aggcal.aggregation.families import information_roots, win_terms
@@ -310,7 +310,7 @@ class Quantify:
             registry.BOOTSTRAP.name,
             level,
             consensus.scores,
-            DrawnCovariance(scores),
+            covariance_of_draws(scores),
             degrees_of_freedom=min(clusters, draws) - 1,
             **self._groups(consensus),
             seed=seed,
