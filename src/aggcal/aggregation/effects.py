@@ -316,7 +316,7 @@ class Effects:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.posterior.variances_of(name),
+            self.posterior.variances_of(posterior.of(name)),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
@@ -411,7 +411,7 @@ class Effects:
             items,
             np.sqrt(self.variances[where]),
             stances,
-            self.posterior.variances_of(STANCE),
+            self.posterior.variances_of(posterior.of(STANCE)),
             scores + middle * items,
             np.sqrt(np.maximum(variances, 0.0)),
             self._axis_share(stances),
