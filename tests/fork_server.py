@@ -44,7 +44,7 @@ PRELOADED = (
     "aggcal.cli.suggest",
     "aggcal.cli.tables",
     "aggcal.io.comparisons",
-    "aggcal.io.convert",
+    "aggcal.door.convert",
     "aggcal.io.pictures",
     "aggcal.io.results",
     "aggcal.io.tasks",
@@ -128,7 +128,7 @@ def _text(file: IO[bytes]) -> str:
 
 def _compile() -> None:
     """Have the formats ready, as a second command finds them."""
-    from aggcal.io.formats import formats
+    from aggcal.door.formats import formats
 
     formats()
 

@@ -23,7 +23,7 @@ def calibrate(options: argparse.Namespace) -> int:
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
     from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.respelling import read_spelling
+    from aggcal.door.respelling import read_spelling
     from aggcal.io.results import unmixed
 
     began = time.perf_counter()

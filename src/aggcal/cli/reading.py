@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from aggcal.data.features import Features
     from aggcal.data.scores import Scores
     from aggcal.data.spelling import Spelling
+    from aggcal.door.choices import Choices
     from aggcal.door.items import Texts
     from aggcal.engines import Engine
-    from aggcal.io.formats._base import Choices
 
 _Table = TypeVar("_Table", "Scores", "Features")
 IDENTITY = "identity"
@@ -62,10 +62,8 @@ def input_files(options: argparse.Namespace) -> list[str]:
 
 def choices_from(options: argparse.Namespace, *, converting: bool = False) -> Choices:
     """Return how files of judgments are to be understood, or refuse it before they are read."""
-    from aggcal.io.formats._base import Choices, stated_order
-    from aggcal.io.formats._parting import categories_of
-    from aggcal.io.formats._steps import stated_scale
-    from aggcal.io.respelling import read_spelling
+    from aggcal.door.choices import Choices, categories_of, stated_order, stated_scale
+    from aggcal.door.respelling import read_spelling
 
     how = (CONVERTING if converting else READING).given(options)
     how |= {
@@ -81,8 +79,8 @@ def judgments_from(
     options: argparse.Namespace, console: Console, engine: Engine | None = None
 ) -> AnyJudgments:
     """Read the judgments, leave out whom to leave out, and say as what they were read."""
+    from aggcal.door.choices import stated_order
     from aggcal.io import read_judgments
-    from aggcal.io.formats._base import stated_order
 
     files, how = judgment_files(options), READING.given(options)
     several, verbose = len(files) > 1, how.pop("verbose")

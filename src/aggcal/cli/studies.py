@@ -133,7 +133,7 @@ def _tables(
 
     from aggcal.data.scores import Scores
     from aggcal.door.items import read_item_columns, read_truth
-    from aggcal.io.respelling import read_spelling
+    from aggcal.door.respelling import read_spelling
     from aggcal.io.results import unmixed
 
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)

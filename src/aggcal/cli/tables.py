@@ -21,7 +21,7 @@ TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 
 def convert(options: argparse.Namespace) -> int:
     """Read judgments of any format and write them as one table."""
-    from aggcal.io.convert import convert_judgments
+    from aggcal.door.convert import convert_judgments
     from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
@@ -40,9 +40,7 @@ def convert(options: argparse.Namespace) -> int:
         criterion=options.criterion,
         overwrite=options.force,
         append=options.append,
-        memory=options.memory,
         spreadsheet_safe=options.spreadsheet_safe,
-        on_progress=console.on_reading,
     )
     console.done()
     console.say(*done.notes)

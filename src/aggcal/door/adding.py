@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.tables import aligned, as_text
-from aggcal.data.base import AnyJudgments, Unfitted
+from aggcal._core.tables import aligned
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
-from aggcal.door.columns import folded
-from aggcal.door.judgments import natural_order, read_judgments, read_more
-from aggcal.door.numbering import SEVERAL, constant_if_one
+from aggcal.door import words
+from aggcal.door.choices import Choices
+from aggcal.door.columns import Column, stacked
+from aggcal.door.formats.base import Format
+from aggcal.door.judgments import read_judgments, read_more
+from aggcal.door.naming import Part
+from aggcal.door.numbering import SEVERAL, numbered
 from aggcal.errors import OptionError
 
 _OTHERS = " and others"
-_NONE: TextArray = np.empty(0, dtype=object)
 
 
 def add_judgments(judgments: Any, more: Any) -> Judgments:
@@ -58,46 +62,30 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         added = read_more(more, first)
     if added is None:
         return first
-    both = (first, added)
-    items, sides = _numbered([part.item_ids for part in both], [(p.left, p.right) for p in both])
-    annotators, who = _numbered(
-        [part.annotator_ids for part in both], [(part.annotator,) for part in both]
+    both = first, added
+    contexts = [part.context_name for part in both if part.context is not None]
+    if len({*contexts}) > 1:
+        raise OptionError(
+            f"the context of these judgments is '{contexts[0]}' and that of those to be added "
+            f"'{contexts[1]}'; read both with the same context."
+        )
+    choices = Choices(
+        spelling=first.spelling,
+        context=next(iter(contexts), None),
+        by=tuple(dict.fromkeys(each.name for part in both for each in part.categories)),
     )
-    further, codes = _further(both)
-    values, outcome = np.unique(
-        np.concatenate([part.outcome for part in both]), return_inverse=True
-    )
-    keys = [who[0], *sides, outcome, *(code + 4 for code in codes)]
-    key, _ = folded(keys, [int(each.max(initial=0)) + 1 for each in keys])
-    times = np.concatenate([part.count for part in both])
-    order = np.argsort(key, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(key[order]) != 0)[: len(key)])
-    weight, number = (
-        np.add.reduceat(each[order], starts)
-        for each in (np.concatenate([part.weight for part in both]), times)
-    )
-    at = order[starts]
-    return Judgments(
-        items,
-        annotators,
-        *(each[at].astype(np.int32) for each in keys[:3]),
-        constant_if_one(values[outcome[at]]),
-        constant_if_one(weight),
-        constant_if_one(number),
-        **further(at),
-        **_screens(both, np.repeat(key, times)),
-        unfitted=_all_unfitted(first.unfitted, added.unfitted, added.source),
+    parts = [_part(first, choices, ""), _part(added, choices, added.source)]
+    found = numbered(parts, choices, first.source, some=True)
+    known = None if first.duplicates is added.duplicates is None else 0
+    return replace(
+        found,
         criteria=tuple(sorted({*first.criteria, *added.criteria})),
         source=first.source.removesuffix(_OTHERS) + _OTHERS,
         backend=first.backend,
-        seconds=_seconds(both, annotators),
-        sided=first.sided and added.sided,
+        seconds=_seconds(both, found.annotator_ids),
         format=first.format if first.format == added.format else SEVERAL,
-        spelling=first.spelling,
         notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
-        duplicates=None
-        if first.duplicates is None and added.duplicates is None
-        else first.n_duplicates + added.n_duplicates,
+        duplicates=known if known is None else first.n_duplicates + added.n_duplicates,
     )
 
 
@@ -113,110 +101,55 @@ def _in_memory(given: Any) -> Judgments | None:
     return given.local
 
 
-def _numbered(
-    ids: Sequence[TextArray], codes: Sequence[Sequence[np.ndarray]]
-) -> tuple[TextArray, list[np.ndarray]]:
-    """Return the ids of both in their natural order, and the codes of both among them."""
-    every = natural_order(dict.fromkeys(np.concatenate(ids)))
-    number = {label: k for k, label in enumerate(every)}
-    places = [np.array([*(number[label] for label in own), -1], np.int32) for own in ids]
-    columns = zip(*codes, strict=True)
-    return every, [
-        np.concatenate([p[c] for p, c in zip(places, one, strict=True)]) for one in columns
-    ]
+def _part(judgments: Judgments, choices: Choices, label: str) -> Part:
+    """Return judgments as the rows of a file, those that are not fitted after the others."""
+    aside = judgments.unfitted
+    row, other = (np.repeat(np.arange(len(n)), n) for n in (judgments.count, aside.count))
 
+    def column(ids: Iterable[str], code: np.ndarray, also: Iterable[str | None]) -> Column:
+        return stacked([Column([*ids], code[row].astype(np.int32)), Column.of(also).rows(other)])
 
-def _further(both: Sequence[Judgments]) -> tuple[Any, list[np.ndarray]]:
-    """Return what makes context, categories and grades of merged rows, and their codes."""
-    codes: dict[str, tuple[TextArray, np.ndarray]] = {}
-    contexts = {part.context_name for part in both if part.context is not None}
-    if len(contexts) > 1:
-        raise OptionError(
-            f"the context of these judgments is '{both[0].context_name}' and that of those to be "
-            f"added '{both[1].context_name}'; read both with the same context."
-        )
-    names = dict.fromkeys(each.name for part in both for each in part.categories)
-    for name in (*(["context"] if contexts else []), *(f"by {name}" for name in names)):
-        mine = [_coded(part, name) for part in both]
-        every, (code,) = _numbered([one.ids for one in mine], [(one.code,) for one in mine])
-        codes[name] = every, code
-    grade = None
-    if any(part.grade is not None for part in both):
-        grade = np.concatenate([_grades(part) for part in both])
+    def coded(categories: Categories | None) -> Column:
+        none = Column.fill(None, len(row) + len(other))
+        return none if categories is None else column(categories.ids, categories.code, unknown)
 
-    def further(at: np.ndarray) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "categories": tuple(
-                Categories(name, codes[f"by {name}"][0], codes[f"by {name}"][1][at])
-                for name in names
-            ),
-            "grade": None if grade is None else grade[at],
-        }
-        if contexts:
-            ids, code = codes["context"]
-            found |= {"context": code[at], "context_ids": ids, "context_name": contexts.pop()}
-        return found
-
-    return further, [*([grade] if grade is not None else []), *(code for _, code in codes.values())]
-
-
-def _coded(part: Judgments, name: str) -> Categories:
-    """Return the context or the categories of a name; of rows that lack them none is known."""
-    if name == "context" and part.context is not None and part.context_ids is not None:
-        return Categories(name, part.context_ids, part.context)
-    own = (each for each in part.categories if f"by {each.name}" == name)
-    return next(own, Categories(name, _NONE, np.full(len(part.count), -1, dtype=np.int32)))
-
-
-def _grades(part: Judgments) -> np.ndarray:
-    """Return grades, of outcomes that have none those of a plain left, tie or right."""
-    if part.grade is not None:
-        return part.grade
-    if not np.isin(part.outcome, (0.0, 0.5, 1.0)).all():
-        raise OptionError(
-            f"{part.source}: holds outcomes between left and right, which cannot be put together "
-            "with steps such as left+; say which step each means with --outcome."
-        )
-    return np.rint(2.0 * part.outcome - 1.0).astype(np.int8)
-
-
-def _screens(both: Sequence[Judgments], key: np.ndarray) -> dict[str, Any]:
-    """Return which act each judgment is of, in the order of the merged rows, and what it weighs.
-
-    What is of no act is one by itself.
-    """
-    if all(part.screen is None for part in both):
-        return {}
-    screens, weights, begin = [], [], 0
-    for part in both:
-        n = int(part.count.sum())
-        own = np.arange(n) if part.screen is None else part.screen
-        screens.append(own + begin)
-        begin += int(own.max(initial=-1)) + 1
-        each = np.repeat(part.weight / part.count, part.count)
-        weights.append(each if part.screen_weight is None else part.screen_weight)
-    screen, weight = np.concatenate(screens), np.concatenate(weights)
-    order = np.lexsort([weight, screen, key])
-    same = np.diff(key[order]) == 0
-    unequal = (same & (np.diff(weight[order]) != 0.0)).any()
-    return {"screen": screen[order], "screen_weight": weight[order] if unequal else None}
-
-
-def _all_unfitted(old: Unfitted, new: Unfitted, source: str) -> Unfitted:
-    if not len(new.count):
-        return old
-    found: dict[tuple[str, ...], tuple[int, str]] = {}
-    for part, prefix in ((old, ""), (new, f"{source}: ")):
-        rows = zip(part.reason, part.annotator, part.left, part.right, part.detail, strict=True)
-        for row, number, location in zip(rows, part.count.tolist(), part.location, strict=True):
-            before, first = found.get(row, (0, prefix + location))
-            found[row] = before + number, first
-    ordered = sorted(found)
-    columns = (as_text(column) for column in zip(*ordered, strict=True))
-    reason, annotator, left, right, detail = columns
-    count = np.array([found[row][0] for row in ordered], dtype=np.int64)
-    location = as_text(found[row][1] for row in ordered)
-    return Unfitted(annotator, left, right, reason, count, location, detail)
+    unknown = [None] * len(aside.count)
+    values, outcome = np.unique(judgments.outcome, return_inverse=True)
+    labels: list[str] = [*map(repr, values.tolist())]
+    if judgments.grade is not None:
+        labels = sorted(words.GRADES, key=words.GRADES.__getitem__)
+        outcome = judgments.grade.astype(np.int32) - min(words.GRADES.values())
+    columns = {
+        "annotator": column(judgments.annotator_ids, judgments.annotator, aside.annotator),
+        "left": column(judgments.item_ids, judgments.left, aside.left),
+        "right": column(judgments.item_ids, judgments.right, aside.right),
+        "outcome": column(labels, outcome, aside.reason),
+        "reason": column((), np.full(len(judgments.count), -1), aside.detail),
+    }
+    named = {each.name: each for each in judgments.categories}
+    columns |= {f"by_{k}": coded(named.get(name)) for k, name in enumerate(choices.by, 1)}
+    if judgments.context is not None and judgments.context_ids is not None:
+        context = Categories("context", judgments.context_ids, judgments.context)
+        columns["context"] = coded(context)
+    if judgments.screen is not None:
+        acts, act = np.unique(judgments.screen, return_inverse=True)
+        codes = np.append(act, np.full(len(other), -1)).astype(np.int32)
+        columns["screen"] = Column([*map(str, acts.tolist())], codes)
+    part = Part(
+        judgments.source,
+        Format(),
+        choices,
+        columns,
+        lambda k: str(aside.location[other[k - len(row)]]),
+        [],
+        sided=judgments.sided,
+        label=label,
+    )
+    weight = judgments.screen_weight
+    weight = judgments.weight[row] / judgments.count[row] if weight is None else weight
+    if (weight != 1.0).any():
+        part.numbers["weight"] = np.append(weight, np.ones(len(other)))
+    return part
 
 
 def _seconds(parts: Iterable[Judgments], annotators: TextArray) -> FloatArray | None:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.row_columns import CRITERION
 from aggcal.data.spelling import Spelling
 from aggcal.door import words
+from aggcal.door.tables import listed
 from aggcal.errors import OptionError, did_you_mean
 
 Blank: TypeAlias = Literal["skip", "error"]
@@ -255,9 +256,3 @@ def no_such_column(file: str, own: str, name: str, found: Iterable[str]) -> Opti
         f"{file}: there is no column '{name}' to take as {what}{did_you_mean(name, known)} "
         f"(found: {listed(known)})."
     )
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Write the names of columns for a message, not more than can be read."""
-    shown = [name if len(name) <= 40 else f"{name[:40]}..." for name in map(str, names[:20])]
-    return ", ".join(shown) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

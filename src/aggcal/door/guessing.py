@@ -1,4 +1,4 @@
-"""Tables in other words than ours: read where they have one reading, else refused with what helps."""
+"""Tables in other words than ours: read where they have one reading, else refused."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def _refuse_headers(table: Table) -> None:
 
 
 def _answers(table: Table) -> list[str]:
-    """Return columns that hold answers each: sides, marks of the side chosen, or votes for pairs."""
+    """Return columns that hold answers: sides, marks of the side chosen, votes for pairs."""
     marks = {"true", "false", "0", "1", "x"}
     others = sorted(table.columns.keys() - {*ANNOTATOR, *ITEM, ""})
     sides = {name for pair in LEFT_RIGHT for name in pair}

@@ -64,7 +64,6 @@ def read_judgments(
     blank: Blank = "skip",
     normalize_ids: bool = False,
     aliases: Any = None,
-    memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
     """Read judgments.
@@ -128,11 +127,8 @@ def read_judgments(
     aliases
         Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
         any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
-    memory
-        Memory limit for reading, before spilling to disk, such as ``"2GB"``. The
-        judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
     on_progress
-        Called now and then, from a thread, with the percentage done of the step under way.
+        Called after each file with the percentage of files that are read.
 
     Returns
     -------
@@ -168,7 +164,7 @@ def read_judgments(
         by=categories_of(by, criterion, criteria),
         strength_scale=stated_scale(strength_scale),
     )
-    with parts_of(data, choices, format) as read:
+    with parts_of(data, choices, format, on_progress=on_progress) as read:
         judgments = numbered(
             read.parts,
             choices,
@@ -197,6 +193,7 @@ def parts_of(
     *,
     beside: bool = False,
     lenient: bool = False,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Parts]:
     """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
 
@@ -233,6 +230,8 @@ def parts_of(
             if len(part) or lenient:
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
+            if on_progress is not None:
+                on_progress(100.0 * (number + 1) / len(given.files))
         if several:
             _refuse_copies(everything)
             _refuse_other_steps(everything)
@@ -406,8 +405,7 @@ def read_part(
     Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
     whose rows stand for themselves can be read in parts.
     """
-    found = _some(path, choices, format_name, criterion=criterion, tables=True)
-    return found
+    return _some(path, choices, format_name, criterion=criterion, tables=True)
 
 
 def _some(

@@ -381,7 +381,7 @@ def _refuse_missing(table: Table, known: Mapping[str, Any], choices: Choices) ->
 
 
 def _say_unused(table: Table, choices: Choices, notes: Notes) -> None:
-    """Say that columns tell how often a judgment was made, or that it was rejected: none is used."""
+    """Say of columns that tell how often a judgment was made, or its status: none is used."""
     asked = {other.strip().lower() for other in choices.columns.values()}
     status = next((name for name in sorted(table.columns) if name.endswith("status")), "")
     rejected = next((v for v in table.first(status) if v.lower() == "rejected"), None)

@@ -75,7 +75,7 @@ class _Rows:
         part, own = self.parts[k], row - self.starts[k]
         lined = part.table is not None and part.table.delimiter is not None
         where = f"row {own + 1}" if lined else part.place(own)
-        return where if len(self.parts) == 1 else f"{part.label}: {where}"
+        return f"{part.label}: {where}" if part.label else where
 
 
 def numbered(

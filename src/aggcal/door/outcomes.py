@@ -188,7 +188,7 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     labels |= part.steps
     others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
     values = {text: number(text) for text in others if not np.isnan(number(text))}
-    numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}
+    numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
     if numbered:
         labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}
     part.notes += _taken(outcome, labels, part.form.labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -31,16 +31,17 @@ def of_parquet(path: Path, name: str, names: set[str], scratch: Path) -> Table:
         links[-1].symlink_to(part.absolute())
     table = Parquet(name, links, path if path.is_file() else None)
     if path.is_dir():
-        _refuse_partitions(path, parts, name, names - table.columns.keys())
+        within = [part.relative_to(path) for part in parts]
+        refuse_partitions(within, name, names - table.columns.keys())
     return table
 
 
-def _refuse_partitions(path: Path, parts: list[Path], name: str, names: set[str]) -> None:
+def refuse_partitions(parts: Iterable[Path], name: str, names: Collection[str]) -> None:
     """Refuse a folder that keeps a wanted column in the names of its folders (Hive's layout).
 
     Such a name is not read: it would replace the column of the files, or add one, unasked.
     """
-    for folder in {folder for part in parts for folder in part.relative_to(path).parts[:-1]}:
+    for folder in {folder for part in parts for folder in part.parts[:-1]}:
         column, equals, _ = folder.partition("=")
         if equals and column.strip().lower() in names:
             raise TableError(

@@ -9,8 +9,8 @@
 - `writing`: sets of files, put in place whole or not at all.
 """
 
+from aggcal.door.adding import add_judgments
 from aggcal.door.items import read_control, read_features, read_scores
-from aggcal.io.adding import add_judgments
-from aggcal.io.judgments import read_judgments
+from aggcal.door.judgments import read_judgments
 
 __all__ = ["add_judgments", "read_control", "read_features", "read_judgments", "read_scores"]

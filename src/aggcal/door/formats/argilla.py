@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from aggcal.door.choices import Choices
@@ -95,7 +95,7 @@ def _rows(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
         elif each.question is None or each.question in ranked:
             tiers = _tiers(each)
             ends = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
-            of_sides = each.pair and sorted(sum(tiers, [])) == ["left", "right"]
+            of_sides = each.pair and sorted(chain(*tiers)) == ["left", "right"]
             if of_sides or draft:
                 side = tiers[0][0] if len(tiers) > 1 else "tie"
                 left, right = each.pair if of_sides and each.pair else ends

@@ -1,4 +1,4 @@
-"""What a format is: how to know it, and which columns of a table, or what of its records, are ours."""
+"""What a format is: how to know it, and which of its columns or records are ours."""
 
 from __future__ import annotations
 
@@ -40,8 +40,12 @@ class Row(NamedTuple):
     by: tuple[str | None, ...] = ()
 
 
+UNREGISTERED = FormatInfo("", "", "")
+"""What a format is called before `aggcal.registry` gives it a name."""
+
+
 class Made(NamedTuple):
-    """A column made of others: a function of their texts, None where a cell or column is missing."""
+    """A column made of others: a function of their texts, None where one is missing."""
 
     names: tuple[str, ...]
     say: Callable[..., str | None]
@@ -107,7 +111,7 @@ class Format:
     """Outcome labels that the format is known for: nobody need be told how they were taken."""
     says: Mapping[str, str] = field(default_factory=dict)
     """What to say where a column is used."""
-    info: FormatInfo = FormatInfo("", "", "")
+    info: FormatInfo = UNREGISTERED
 
 
 def note(notes: Notes, text: str) -> None:

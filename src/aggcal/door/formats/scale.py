@@ -43,7 +43,7 @@ _EITHER = {"note", "schulnote", "zensur", "mark", "grade"}
 _MARKS = frozenset(map(float, range(1, 7)))
 _THIRDS = frozenset(round(k + step, 9) for k in range(1, 7) for step in (0.0, 0.3, 0.7))
 _CODES = frozenset((-1.0, -9.0, -99.0, 99.0, 999.0))
-"""Numbers that stand for no answer on scales that do not reach them; so may 0 on one from 1 to 5."""
+"""Numbers that stand for no answer where a scale does not reach them; so may 0 on 1 to 5."""
 _RARE = 0.1
 """The share of ratings up to which such numbers may stand for no answer."""
 
