@@ -368,7 +368,7 @@ class _Scan:
 
     def take(self, text: bytes, *, last: bool) -> tuple[int, bool]:
         """Read whole lines; return how many bytes they have, and whether the next is faulty."""
-        room = self.most or max(text.count(b"\n"), text.count(b"\r")) + 1
+        room = self.most or len(text) // 2 + 1
         codes = np.empty((self.wanted, room), np.int32)
         hashes = None if self.wanted else np.empty(room, np.uint64)
         spare, report = np.empty(len(text) + 1, np.uint8), np.zeros(3, np.int64)
@@ -378,7 +378,7 @@ class _Scan:
         )  # fmt: skip
         if rows < 0:
             raise MemoryError
-        self._parts.append(codes[:, :rows] if hashes is None else hashes[:rows])
+        self._parts.append((codes[:, :rows] if hashes is None else hashes[:rows]).copy())
         if report[2]:
             self.last_full = self.rows + int(report[2])
         self.rows += rows
@@ -397,7 +397,8 @@ class _Scan:
     def columns(self) -> list[Column]:
         """The columns, in the order in which they were wanted."""
         codes = np.concatenate(self._parts, axis=1)
-        return [Column.tidy(self._column(k), codes[k]).compact() for k in range(self.wanted)]
+        columns = [Column.tidy(self._column(k), codes[k]) for k in range(self.wanted)]
+        return columns if len(codes[0]) == self.rows else [c.compact() for c in columns]
 
     def _column(self, column: int) -> list[str]:
         number = self.kernels.aggcal_column_texts(self._texts, column, None, None)

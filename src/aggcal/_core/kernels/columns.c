@@ -6,14 +6,20 @@
 #include "shared.h"
 #include <stdlib.h>
 
+/* Where a text is: what it is compared by stands together, so that one look at the text does. */
+typedef struct {
+    uint32_t tag;  /* the upper half of its hash */
+    int32_t code;  /* plus 1: 0 is an empty place */
+    int64_t begin; /* in bytes */
+} Place;
+
 /* The distinct texts of a column. */
 typedef struct {
     int64_t number, room; /* texts, and how many there is room for */
     int64_t size;         /* bytes that there is room for */
     int64_t *start;       /* where each begins, and the next one will */
-    uint64_t *hash;
     char *bytes;
-    int32_t *spots; /* 4 * room places for a number plus 1, found by the hash; 0 is an empty one */
+    Place *places; /* 2 * room, found by the hash */
 } Texts;
 
 static uint64_t hash_of(const char *text, int64_t length)
@@ -33,65 +39,68 @@ static uint64_t hash_of(const char *text, int64_t length)
     return hash ^ (hash >> 32);
 }
 
+/* Find the place where a text is, or would be. */
+static Place *place_of(const Texts *texts, uint64_t hash, const char *text, int64_t length)
+{
+    const uint64_t mask = (uint64_t)(2 * texts->room - 1);
+    for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
+        Place *place = &texts->places[at];
+        if (!place->code) return place;
+        if (place->tag == hash >> 32 && texts->start[place->code] - place->begin == length &&
+            !memcmp(texts->bytes + place->begin, text, (size_t)length))
+            return place;
+    }
+}
+
 /* Make room for twice as many texts; whether there is. */
 static int grow(Texts *texts)
 {
-    const int64_t room = texts->room ? 2 * texts->room : 256, spots = 4 * room;
+    const int64_t room = texts->room ? 2 * texts->room : 512;
     int64_t *start = realloc(texts->start, (size_t)(room + 1) * sizeof *start);
     if (start) texts->start = start;
-    uint64_t *hash = realloc(texts->hash, (size_t)room * sizeof *hash);
-    if (hash) texts->hash = hash;
-    int32_t *found = calloc((size_t)spots, sizeof *found);
-    if (!start || !hash || !found) {
-        free(found);
+    Place *places = calloc((size_t)(2 * room), sizeof *places), *old = texts->places;
+    if (!start || !places) {
+        free(places);
         return 0;
     }
-    if (!texts->room) start[0] = 0;
-    for (int64_t k = 0; k < texts->number; k++) {
-        int64_t at = (int64_t)(hash[k] & (uint64_t)(spots - 1));
-        while (found[at]) at = (at + 1) & (spots - 1);
-        found[at] = (int32_t)k + 1;
-    }
-    free(texts->spots);
-    texts->spots = found;
+    start[0] = 0;
     texts->room = room;
+    texts->places = places;
+    for (int64_t k = 0; k < texts->number; k++) {
+        const char *text = texts->bytes + start[k];
+        const uint64_t hash = hash_of(text, start[k + 1] - start[k]);
+        Place *place = place_of(texts, hash, text, start[k + 1] - start[k]);
+        *place = (Place){(uint32_t)(hash >> 32), (int32_t)k + 1, start[k]};
+    }
+    free(old);
     return 1;
 }
 
 /* Return the number of a text, a new one if it has none; below 0 if there is no memory. */
-static int64_t number_of(Texts *texts, const char *text, int64_t length)
+static int32_t number_of(Texts *texts, uint64_t hash, const char *text, int64_t length)
 {
     if (texts->number == texts->room && !grow(texts)) return -1;
-    const uint64_t hash = hash_of(text, length), mask = (uint64_t)(4 * texts->room - 1);
-    uint64_t at = hash & mask;
-    for (; texts->spots[at]; at = (at + 1) & mask) {
-        const int64_t k = texts->spots[at] - 1, begin = texts->start[k];
-        if (texts->hash[k] == hash && texts->start[k + 1] - begin == length &&
-            !memcmp(texts->bytes + begin, text, (size_t)length))
-            return k;
-    }
+    Place *place = place_of(texts, hash, text, length);
+    if (place->code) return place->code - 1;
     const int64_t begin = texts->start[texts->number];
     if (begin + length > texts->size) {
-        const int64_t size = 2 * (begin + length);
-        char *bytes = realloc(texts->bytes, (size_t)size);
+        char *bytes = realloc(texts->bytes, (size_t)(2 * (begin + length)));
         if (!bytes) return -1;
         texts->bytes = bytes;
-        texts->size = size;
+        texts->size = 2 * (begin + length);
     }
     memcpy(texts->bytes + begin, text, (size_t)length);
-    texts->hash[texts->number] = hash;
-    texts->spots[at] = (int32_t)++texts->number;
-    texts->start[texts->number] = begin + length;
-    return texts->number - 1;
+    texts->start[++texts->number] = begin + length;
+    *place = (Place){(uint32_t)(hash >> 32), (int32_t)texts->number, begin};
+    return place->code - 1;
 }
 
 void aggcal_columns_free(Texts *texts, int64_t columns)
 {
     for (int64_t k = 0; texts && k < columns; k++) {
         free(texts[k].start);
-        free(texts[k].hash);
         free(texts[k].bytes);
-        free(texts[k].spots);
+        free(texts[k].places);
     }
     free(texts);
 }
@@ -111,6 +120,31 @@ int64_t aggcal_column_texts(const Texts *texts, int64_t column, int64_t *start, 
 #define IS_END(c) ((c) == '\n' || (c) == '\r')
 #define IS_SPACE(c) ((c) == ' ' || (c) == '\t')
 
+/* A cell that waits for its number. */
+typedef struct {
+    const char *text;
+    int64_t length;
+    uint64_t hash;
+    Texts *column;
+    int32_t *code; /* where the number goes */
+} Cell;
+
+/* Number cells that wait, fetching what is not in the cache beforehand; whether there is memory. */
+static int number_cells(const Cell *cell, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (cell[k].column->room)
+            __builtin_prefetch(
+                &cell[k].column->places[cell[k].hash & (uint64_t)(2 * cell[k].column->room - 1)]);
+    for (int64_t k = 0; k < n; k++) {
+        *cell[k].code = number_of(cell[k].column, cell[k].hash, cell[k].text, cell[k].length);
+        if (*cell[k].code < 0) return 0;
+    }
+    return 1;
+}
+
+#define BLOCK 256 /* cells that wait before they are numbered */
+
 /* Number the cells of lines, at most so many rows; return how many there are, below 0 if there is no
  * memory.
  *
@@ -124,7 +158,9 @@ int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter,
                      const int32_t *place, Texts *texts, int64_t room, int32_t *code,
                      uint64_t *row, char *spare, int64_t *report)
 {
-    int64_t at = 0, rows = 0;
+    Cell *cell = malloc((size_t)(BLOCK + width) * sizeof *cell);
+    int64_t at = 0, rows = 0, waiting = 0, whole = 0;
+    if (!cell) return -1;
     report[0] = report[1] = report[2] = 0;
     while (!last && length && !IS_END(text[length - 1])) length--;
     while (at < length && rows < room) {
@@ -134,45 +170,50 @@ int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter,
         for (int more = 1; more; cells++) {
             const char *begin = text + at, *end;
             if (at < length && text[at] == '"') {
-                char *to = spare;
+                begin = spare;
                 for (at++; at < length; at++) {
                     if (text[at] == '"' && !(at + 1 < length && text[at + 1] == '"')) break;
                     at += text[at] == '"';
-                    *to++ = text[at];
+                    *spare++ = text[at];
                 }
                 open = at == length;
                 for (at += !open; at < length && text[at] != delimiter && !IS_END(text[at]); at++)
-                    *to++ = text[at];
-                begin = spare;
-                end = to;
+                    *spare++ = text[at];
+                end = spare;
             } else {
                 while (at < length && text[at] != delimiter && !IS_END(text[at])) at++;
                 end = text + at;
             }
-            if (at == length && !last) return rows;
             while (begin < end && IS_SPACE(*begin)) begin++;
             while (begin < end && IS_SPACE(end[-1])) end--;
             filled += begin < end;
             if (cells < width && place[cells] >= 0) {
-                const int64_t number =
-                    begin < end ? number_of(&texts[place[cells]], begin, end - begin) : -1;
-                if (number < 0 && begin < end) return -1;
-                code[place[cells] * room + rows] = (int32_t)number;
+                int32_t *to = &code[place[cells] * room + rows];
+                *to = -1;
+                if (begin < end)
+                    cell[waiting++] = (Cell){begin, end - begin, hash_of(begin, end - begin),
+                                             &texts[place[cells]], to};
             }
             more = at < length && text[at] == delimiter;
             at += more;
         }
-        if (open || (filled && cells != width)) {
-            report[1] = 1;
-            break;
-        }
+        if (at == length && !last) break;
+        report[1] = open || (filled && cells != width);
+        if (report[1]) break;
         if (row) row[rows] = hash_of(text + line, at - line);
         if (at < length && text[at] == '\r') at++;
         if (at < length && text[at] == '\n') at++;
         report[0] = at;
         rows += filled > 0;
         if (filled > 1) report[2] = rows;
+        whole = waiting;
+        if (waiting >= BLOCK) {
+            if (!number_cells(cell, waiting)) rows = room = -1;
+            waiting = whole = 0;
+        }
     }
+    if (rows >= 0 && !number_cells(cell, whole)) rows = -1; /* without those of a line that is left */
+    free(cell);
     return rows;
 }
 
