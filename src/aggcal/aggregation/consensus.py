@@ -17,8 +17,7 @@ from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.priors import Prior
-from aggcal.aggregation.tables import annotator_columns, item_columns
-from aggcal.aggregation.ties import snapped
+from aggcal.aggregation.tables import annotator_columns, item_columns, snapped
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
     no_majority,

@@ -43,6 +43,7 @@ from aggcal.aggregation.modes import another_order
 from aggcal.aggregation.newton import (
     Convergence,
     Progress,
+    anderson,
     conjugate_gradients,
     definite_inverse,
 )
@@ -150,8 +151,8 @@ annotators say little, went round in circles for ever."""
 _ASTRAY = 30
 """Iterations in a row, each moving further than an sd of scores, after which a start is given up:
 of 561 small fits that came to rest, none moved so far in more than 18."""
-_MEMORY, _FURTHEST = 4, 0.5
-"""Updates that Anderson acceleration combines, and how far it goes beyond the last."""
+_MEMORY = 4
+"""Updates that Anderson acceleration combines."""
 _SMALL = 0.1
 """Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 _SMALLER = (0.1, 0.01)
@@ -186,7 +187,7 @@ class Model:
     beta: tuple[float, float] | None = None
     """Prior of the honesty of a mixture."""
     penalty: Penalty | None = None
-    """What is added to minus the log prior of the scores: its value, slope and curvature."""
+    """What is added to minus the log prior of the scores: its value, gradient and curvature."""
     located: bool = False
     """Whether the mean of the scores is held at 0, as no prior may do it."""
 
@@ -350,8 +351,8 @@ class Curvature:
 
         def solve(vector: FloatArray) -> FloatArray:
             solved = vector / diagonal
-            pulled = vector[scores] - sums(block.item, coupled * vector[block.where], n)
-            solved[scores] = pulled / rest
+            reduced = vector[scores] - sums(block.item, coupled * vector[block.where], n)
+            solved[scores] = reduced / rest
             solved[block.where] -= coupled * solved[scores][block.item]
             return solved
 
@@ -414,7 +415,7 @@ class Curvature:
 
 
 class Problem:
-    """A model at states: its force, its curvature and its objective there."""
+    """A model at states: its score, its curvature and its objective there."""
 
     def __init__(self, model: Model) -> None:
         bounds = (-_FURTHEST_LOGIT, _FURTHEST_LOGIT) if model.beta else (-np.inf, np.inf)
@@ -485,10 +486,10 @@ class Problem:
         for name in self.model.means:
             k = posterior.names.index(name)
             precision = float(prior.sds[k]) ** -2.0
-            pulls = precision * (posterior.of(name) - prior.means[:, k, None])
+            responses = precision * (posterior.of(name) - prior.means[:, k, None])
             information = information_of_mean(posterior, name, precision)
             index = self.model.index(name)
-            means.append(Mean(index, pulls, -posterior.mean(pulls), information))
+            means.append(Mean(index, responses, -posterior.mean(responses), information))
         return means
 
     def precision(self, state: State) -> FloatArray:
@@ -509,20 +510,20 @@ class Problem:
             strengths = posterior.strengths
             variance = max(dot(np.square(self.shares), posterior.variance(strengths)), 1e-12)
             toward = self.shares[:, None] * posterior.weights * posterior.deviation(strengths)
-            constraint = tape.pulled(toward) / sqrt(variance)
+            constraint = tape.weighted(toward) / sqrt(variance)
         return Curvature(model, tape, posterior, precision, self.shares, constraint, variance)
 
     def prior(self, state: State) -> tuple[float, FloatArray]:
-        """Return minus the log prior of the unknowns, but for a constant, and its slope."""
+        """Return minus the log prior of the unknowns, but for a constant, and its gradient."""
         off, precision = state.unknowns - self.model.centre, self.precision(state)
-        value, slope = 0.0, np.zeros(self.model.size)
+        value, gradient = 0.0, np.zeros(self.model.size)
         if self.model.penalty is not None:
-            value, slope, bend = self.model.penalty(state.unknowns)
-            precision = precision - bend
-        return value + 0.5 * dot(precision, off * off), slope + precision * off
+            value, gradient, curvature = self.model.penalty(state.unknowns)
+            precision = precision - curvature
+        return value + 0.5 * dot(precision, off * off), gradient + precision * off
 
-    def force(self, state: State, here: Curvature) -> FloatArray:
-        """Return the slope of the log posterior, on the constraint."""
+    def score(self, state: State, here: Curvature) -> FloatArray:
+        """Return the score, the gradient of the log posterior, on the constraint."""
         pin = self.model.pin
         constraint = here.constraint * (here.excess / sqrt(here.variance))
         pinned = pin * dot(pin, state.unknowns)
@@ -717,7 +718,6 @@ class _Run:
     tolerance: float = _TOLERANCE
     """Change in an iteration at which it has settled."""
     moves: list[float] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
@@ -801,7 +801,6 @@ class _Run:
             if length < _TOLERANCE:
                 break
         here = problem.at(state, close=close, upright=self.upright)
-        self.objectives.append(problem.objective(state, here))
         tight = float(np.clip(last, _TIGHT, _LOOSE))
         new, covariance, length = self._newton_step(state, here, tight)
         if not np.isfinite(length):
@@ -840,7 +839,7 @@ class _Run:
             return np.concatenate([state.unknowns[first:], logs])
 
         self.path.append((coordinates(old), coordinates(new)))
-        ahead, unknowns = _anderson(self.path[-_MEMORY:]), new.unknowns.copy()
+        ahead, unknowns = anderson(self.path[-_MEMORY:]), new.unknowns.copy()
         unknowns[first:] = ahead[: model.size - first]
         *sds, odds = np.exp(ahead[model.size - first :]).tolist()
         limited = dict(zip(names, np.maximum(sds, LEAST_SD).tolist(), strict=True))
@@ -855,12 +854,12 @@ class _Run:
     ) -> tuple[State, FloatArray, float]:
         """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
         problem, model = self.problem, self.problem.model
-        force = problem.force(state, here)
+        score = problem.score(state, here)
         if problem.dense:
             covariance = here.inverse()
-            step = covariance @ force
+            step = covariance @ score
         else:
-            step = conjugate_gradients(here.product, force, here.preconditioner(), close)
+            step = conjugate_gradients(here.product, score, here.preconditioner(), close)
             covariance = 1.0 / here.diagonal()
         length, rows = 0.0, slice(0, model.rows.size)
         for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
@@ -884,7 +883,7 @@ class _Run:
         before, least = state, np.inf
         for count in range(_POLISHING_STEPS + 1):
             here = problem.at(state, upright=self.upright)
-            size = np.abs(problem.force(state, here)) / (here.diagonal() * units)
+            size = np.abs(problem.score(state, here)) / (here.diagonal() * units)
             norm = max(float(size.max()), abs(here.excess))
             if rough or not norm >= _POLISHED or count == _POLISHING_STEPS:
                 break
@@ -901,8 +900,7 @@ class _Run:
             len(self.moves),
             norm,
             self.tolerance,
-            (*self.objectives, objective),
-            (*self.moves, norm),
+            objective,
         )
         return Fit(problem, state, here.posterior, here, objective, record, at_rest=self.at_rest)
 
@@ -983,8 +981,11 @@ def _deviations(
             with_mean = here.tape.forms(posterior.weights * deviation, none, along)[1]
             of_mean = covariance[k, k]
         else:
-            pulls = next(each.pulls for each in here.tape.means if each.index == k)
-            with_mean, of_mean = covariance[k] * posterior.mean(deviation * pulls), covariance[k]
+            responses = next(each.responses for each in here.tape.means if each.index == k)
+            with_mean, of_mean = (
+                covariance[k] * posterior.mean(deviation * responses),
+                covariance[k],
+            )
         variances = np.maximum(variances - 2.0 * with_mean + of_mean, 1e-12)
     return Deviations(posterior.mean(values) - mean, own, variances, hyperprior)
 
@@ -999,22 +1000,3 @@ def _change(old: State, new: State) -> float:
     pairs = zip(old.grades, new.grades, strict=True)
     grades = [abs(log(after / before)) for before, after in pairs]
     return max(*sds, *grades, abs(new.reversed_share - old.reversed_share))
-
-
-def _anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """Return the coordinates at which the updates of the last points cancel best.
-
-    Examples
-    --------
-    Updates that halve the distance from 1 lead there:
-
-    >>> _anderson([(np.zeros(1), np.full(1, 0.5)), (np.full(1, 0.5), np.full(1, 0.75))])
-    array([1.])
-    """
-    points, images = (np.array(each) for each in zip(*path, strict=True))
-    last = images[-1]
-    if len(points) > 1 and np.isfinite(images).all():
-        steps = images - points
-        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
-        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
-    return np.asarray(last)

@@ -51,8 +51,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.links import link
-from aggcal.aggregation.modes import Evaluation
-from aggcal.aggregation.newton import Convergence, Progress, minimise
+from aggcal.aggregation.newton import Convergence, Evaluation, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.start import not_converged
 from aggcal.data.base import AnyJudgments
@@ -146,20 +145,20 @@ class Posterior:
         self._wins, self._weight, self._root = wins, weight, root
         self._design: Design = wins.design / sqrt(2.0)  # a gap in sds of the noise of both items
         self._squares = self._design.power(2), np.square(root)
-        pulled = abs(self._design).T @ (_NORMAL.pull_at_zero * weight)
+        most = abs(self._design).T @ (_NORMAL.score_at_zero * weight)
         # What a gradient would be if every judgment pulled the same way: convergence is relative.
-        self._size = np.abs(root).T @ pulled + 1.0
+        self._size = np.abs(root).T @ most + 1.0
 
     def evaluate(self, whitened: FloatArray) -> Evaluation:
         """Return the value and derivatives at z, and remember the point."""
         self.whitened, self.scores = whitened, self._root @ whitened
         self._gap = self._design @ self.scores
-        self.losses, self._pull, self._curve = _NORMAL.terms(self._gap)
+        self.losses, self._row_score, self._curvature = _NORMAL.terms(self._gap)
         self.log_likelihood = -float(self._weight @ self.losses)
-        self._score = self._design.T @ (self._weight * self._pull)
+        self._score = self._design.T @ (self._weight * self._row_score)
         gradient = whitened - self._root.T @ self._score
         design_squares, root_squares = self._squares
-        information = design_squares.T @ (self._weight * self._curve)
+        information = design_squares.T @ (self._weight * self._curvature)
         return Evaluation(
             0.5 * float(whitened @ whitened) - self.log_likelihood,
             gradient,
@@ -171,13 +170,13 @@ class Posterior:
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by I + L'WL."""
         gap = self._design @ (self._root @ vector)
-        flow = self._design.T @ (self._weight * self._curve * gap)
+        flow = self._design.T @ (self._weight * self._curvature * gap)
         return np.asarray(vector + self._root.T @ flow)
 
     def laplace(self) -> tuple[FloatArray, FloatArray, float]:
         """Return W, the covariance (K⁻¹ + W)⁻¹ without an inverse of K, and log |I + L'WL|."""
         root = self._root
-        weighted = sparse.diags_array(self._weight * self._curve) @ self._design
+        weighted = sparse.diags_array(self._weight * self._curvature) @ self._design
         information = (self._design.T @ weighted).toarray()
         factor = np.linalg.cholesky(np.eye(len(root)) + root.T @ information @ root)
         half = solve_triangular(factor, root.T, lower=True)
@@ -195,14 +194,16 @@ class Posterior:
         winner, loser = self._wins.winner, self._wins.loser
         variances = np.diag(covariance)
         gap_variance = variances[winner] + variances[loser] - 2.0 * covariance[winner, loser]
-        bend = self._pull - self._curve * (2.0 * self._pull + self._gap)  # derivative of the curve
-        by_mode = self._design.T @ (-0.25 * self._weight * bend * gap_variance)
-        slopes = []
+        third = self._row_score - self._curvature * (
+            2.0 * self._row_score + self._gap
+        )  # derivative of the curvature
+        by_mode = self._design.T @ (-0.25 * self._weight * third * gap_variance)
+        gradient = []
         for change in derivatives:
             along = change @ self._score
             explicit = 0.5 * (self._score @ along - np.sum(precision * change))
-            slopes.append(explicit + by_mode @ (along - covariance @ (information @ along)))
-        return value, np.array(slopes)
+            gradient.append(explicit + by_mode @ (along - covariance @ (information @ along)))
+        return value, np.array(gradient)
 
 
 class KernelChoice(NamedTuple):
@@ -261,10 +262,10 @@ def choose_kernel(
         kernel, calls = Kernel(*np.exp(logarithms).tolist()), calls + 1
         posterior = Posterior(wins, weight, kernel.root(squares))
         whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
-        value, slopes = posterior.evidence(kernel.derivatives(squares))
+        value, gradient = posterior.evidence(kernel.derivatives(squares))
         if on_iteration is not None:
-            on_iteration(calls, float(np.max(np.abs(slopes))))
-        return -value, -slopes
+            on_iteration(calls, float(np.max(np.abs(gradient))))
+        return -value, -gradient
 
     ranges, tried = [_VARIANCES], [Kernel(1.0)]
     if np.isfinite(squares).all():
@@ -385,8 +386,6 @@ def maximise_expectation(
     With the weights of the very point, the gradient of the weighted objective is that of the whole
     (Fisher's identity); that in π is how far it would still move.
     """
-    values: list[float] = []
-    norms: list[float] = []
     posterior = Posterior(wins, wins.totals(), root)
     posterior.evaluate(whitened)
     for _ in range(_MOST_STEPS):
@@ -394,18 +393,16 @@ def maximise_expectation(
         posterior = Posterior(wins, wins.totals(trust.weights), root)
         gradient_norm = posterior.evaluate(whitened).gradient_norm
         log_prior = log(share) + log1p(-share) - 0.5 * float(whitened @ whitened)
-        values.append(-trust.log_likelihood - log_prior)
-        norms.append(max(gradient_norm, abs(trust.share - share)))
-        if norms[-1] <= _EM_TOLERANCE:
+        value = -trust.log_likelihood - log_prior
+        norm = max(gradient_norm, abs(trust.share - share))
+        if norm <= _EM_TOLERANCE:
             break
         steps += 1
         if on_iteration is not None:
-            on_iteration(steps, norms[-1])
+            on_iteration(steps, norm)
         whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
         share = trust.share
-    record = Convergence(
-        norms[-1] <= _EM_TOLERANCE, steps, norms[-1], _EM_TOLERANCE, tuple(values), tuple(norms)
-    )
+    record = Convergence(norm <= _EM_TOLERANCE, steps, norm, _EM_TOLERANCE, value)
     return posterior, trust, record
 
 
@@ -450,7 +447,7 @@ class _GaussianProcess:
                 *not_converged(name, record),
                 *fit.chosen.warnings(name),
             ),
-            objective=record.objectives[-1],
+            objective=record.objective,
             log_likelihood=fit.log_likelihood,
             convergence=record,
             kernel=fit.chosen.kernel,
@@ -608,18 +605,11 @@ def fit_rank_svm(
         warnings.simplefilter("ignore")  # our own record says whether it converged
         machine.fit(both, labels, sample_weight=0.5 * np.tile(weight, 2))
     slopes = np.ravel(machine.coef_)
-    first, gradient_at_zero = objective(np.zeros_like(slopes))
+    gradient_at_zero = objective(np.zeros_like(slopes))[1]
     value, gradient = objective(slopes)
     size = float(np.max(np.abs(gradient_at_zero)))
     norm = float(np.max(np.abs(gradient))) / max(size, 1e-300)
-    record = Convergence(
-        norm <= _SVM_TOLERANCE,
-        int(machine.n_iter_),
-        norm,
-        _SVM_TOLERANCE,
-        (first, value),
-        (float(size > 0.0), norm),
-    )
+    record = Convergence(norm <= _SVM_TOLERANCE, int(machine.n_iter_), norm, _SVM_TOLERANCE, value)
     return slopes, value, record
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.families import Family
 from aggcal.aggregation.rows import Rows
-from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -27,55 +25,17 @@ class Aggregator(Protocol):
         ...
 
 
-@runtime_checkable
-class Likelihood(Protocol):
-    """An aggregator that has a likelihood, and so knows the curvature of its fit."""
-
-    @property
-    def link(self) -> str:
-        """Name of the link."""
-        ...
-
-    @property
-    def family(self) -> Family:
-        """The likelihood of wins."""
-        ...
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Between which the annotators' parameter lies."""
-        ...
-
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
-        """Return the prior of so many annotators' parameters; None where they have none."""
-        ...
-
-    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
-        """Return its mean and standard deviation."""
-        ...
-
-    def penalty(
-        self, scores: FloatArray, consensus: Consensus
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return what the scores' prior adds to the objective, and its two derivatives."""
-        ...
-
-    def refit(self, judgments: AnyJudgments, start: Any, consensus: Consensus) -> Consensus:
-        """Fit other judgments in the same way, from an earlier consensus."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class RowForces:
+class RowScores:
     """The part of each row in the gradient and in the curvature of the scores, by its annotator.
 
     Annotators' parameters are fixed where the fit has them.
     """
 
     rows: Rows
-    pull: FloatArray
+    score: FloatArray
     """Derivative of the log-likelihood in the gap: what moves the left item up."""
-    curve: FloatArray
+    curvature: FloatArray
     """Minus its second derivative."""
     precision: FloatArray
     """Of the prior of the scores, item by item."""
@@ -90,13 +50,13 @@ class RowForces:
     def stiffness(self) -> FloatArray:
         """Return the diagonal of the curvature of all rows and the prior."""
         by_side = (
-            sums(side, self.curve, self.n_items) for side in (self.rows.left, self.rows.right)
+            sums(side, self.curvature, self.n_items) for side in (self.rows.left, self.rows.right)
         )
         return np.asarray(sum(by_side, self.precision))
 
-    def curvature(self) -> FloatArray:
+    def information(self) -> FloatArray:
         """Return the curvature of all rows and the prior, as a matrix."""
-        half = self.pairs(self.curve)
+        half = self.pairs(self.curvature)
         return np.asarray(np.diag(self.stiffness()) - half - half.T)
 
     def pairs(self, values: FloatArray) -> FloatArray:

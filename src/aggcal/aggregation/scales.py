@@ -26,7 +26,6 @@ ELO_MEAN = 1000.0
 """The rating of the average item where no item has a given one."""
 _PER_LOGIT = 400.0 / log(10.0)
 """Elo points of a logit: an item 400 points ahead wins ten times as often as it loses."""
-_HALVINGS = 200  # to invert a link: more than a number has digits
 _FARTHEST = 1e3  # beyond so many logits a probability is 0 or 1
 
 
@@ -58,49 +57,42 @@ class ScoreScale:
 
     def of(self, scores: FloatArray) -> FloatArray:
         """Return scores on this scale."""
-        moved = self.offset + self.slope * np.asarray(scores, dtype=np.float64)
-        if self.link is None:
-            return np.asarray(moved)
-        known = np.isfinite(moved)
-        return np.where(known, link_of(self.link).probability(np.where(known, moved, 0.0)), moved)
+        moved = np.asarray(self.offset + self.slope * np.asarray(scores, dtype=np.float64))
+        return moved if self.link is None else link_of(self.link).probability(moved)
 
     def score(self, value: float) -> float:
         """Return the consensus score that has this value: the inverse of `of`."""
         if self.link is None:
             return (value - self.offset) / self.slope
+        from scipy.optimize import brentq
+
         check_values(self.name, (value,))
-        low, high = -_FARTHEST, _FARTHEST
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            below = float(self.of(np.array([middle]))[0]) < value
-            low, high = (middle, high) if below else (low, middle)
-        return 0.5 * (low + high)
+        own = link_of(self.link).probability
+        moved = brentq(lambda x: float(own(np.array([x]))[0]) - value, -_FARTHEST, _FARTHEST)
+        return (float(moved) - self.offset) / self.slope
 
     def columns(self, consensus: Consensus, order: IntArray) -> Columns:
         """Return the scores on this scale, their intervals, and the bounds of the ranks.
 
         ``order`` are the positions of the items, in the order of the table.
         """
-        name, known = self.info.column, consensus.uncertainty
-        found: Columns = {name: self.of(consensus.scores)[order]}
-        if known is None:
-            return found
-        ends = {"low": self.of(known.low), "high": self.of(known.high)}
-        found |= {f"{name}_{end}": column[order] for end, column in ends.items()}
-        upper, lower = rank_bounds(known.low, known.high, known.component)
-        return found | {"rank_upper_bound": upper[order], "rank_lower_bound": lower[order]}
+        name, spread = self.info.column, consensus.uncertainty
+        columns: Columns = {name: self.of(consensus.scores)}
+        if spread is not None:
+            upper, lower = rank_bounds(spread.low, spread.high, spread.component)
+            columns |= {f"{name}_low": self.of(spread.low), f"{name}_high": self.of(spread.high)}
+            columns |= {"rank_upper_bound": upper, "rank_lower_bound": lower}
+        return {key: column[order] for key, column in columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
-        told: dict[str, Any] = {"name": self.name, "column": self.info.column}
-        told |= {"offset": self.offset, "slope": self.slope}
-        rest = {"link": self.link, "anchor": self.anchor, "rating": self.rating}
-        return told | {key: value for key, value in rest.items() if value is not None}
+        stated = {key: value for key, value in vars(self).items() if value is not None}
+        return {"name": self.name, "column": self.info.column} | stated
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> ScoreScale:
-        """Return the scale that a ``summary.json`` tells of."""
-        return cls(**{key: value for key, value in told.items() if key != "column"})
+    def from_dict(cls, summary: Mapping[str, Any]) -> ScoreScale:
+        """Return the scale that a ``summary.json`` has."""
+        return cls(**{key: value for key, value in summary.items() if key != "column"})
 
 
 def check_scale(
@@ -114,18 +106,17 @@ def check_scale(
     Traceback (most recent call last):
     aggcal.errors.OptionError: scale 'elos' is unknown (did you mean 'elo'?); choose elo, ...
     """
-    if name is None:
-        if anchor is not None:
-            raise OptionError("--elo-anchor is for --scale elo; give both, or leave it out.")
-        return
-    check_choice("scale", name, SCALES)
-    if anchor is not None and name != ELO.name:
-        raise OptionError(f"--elo-anchor is for --scale {ELO.name}; leave it out, or choose that.")
+    if name is not None:
+        check_choice("scale", name, SCALES)
+    if name != ELO.name and anchor is not None:
+        other = "give both, or leave it out" if name is None else "leave it out, or choose that"
+        raise OptionError(f"--elo-anchor is for --scale {ELO.name}; {other}.")
     if anchor is not None and not isfinite(anchor[1]):
         raise OptionError(f"the rating of '{anchor[0]}' is {anchor[1]}; give a number.")
     info = METHODS.get(method) if isinstance(method, str) else None
-    if SCALES[name].linked and info is not None and info.name in METHODS.own and info.link is None:
-        _refuse(name, info.name)
+    needs_link = name is not None and SCALES[name].linked
+    if needs_link and info is not None and info.name in METHODS.own and info.link is None:
+        _refuse(str(name), info.name)
 
 
 def check_values(name: str | None, values: Iterable[float]) -> None:
@@ -185,27 +176,25 @@ def scale_of_consensus(
     array([100.,   0.])
     """
     check_scale(name, anchor, consensus.method)
-    scores = consensus.scores
+    scores, info = consensus.scores, METHODS.get(consensus.method)
+    lowest, highest, mean = float(scores.min()), float(scores.max()), float(scores.mean())
     if not SCALES[name].linked:
-        lowest, highest = float(scores.min()), float(scores.max())
         if not highest > lowest:
             return ScoreScale(name, offset=50.0)  # all are equal: the middle
         slope = 100.0 / (highest - lowest)
         return ScoreScale(name, offset=-slope * lowest, slope=slope)
-    info = METHODS.get(consensus.method)
     if info is None or info.link is None:
         _refuse(name, consensus.method)
-    mean = float(scores.mean())
     if name == WIN.name:
         return ScoreScale(name, offset=-mean, link=info.link.name)
     # Links other than the logistic one are matched to it where it is steepest, between equals.
-    slope = _PER_LOGIT * 2.0 * link_of(info.link.name).pull_at_zero
+    slope = _PER_LOGIT * 2.0 * link_of(info.link.name).score_at_zero
     if anchor is None:
         return ScoreScale(name, offset=ELO_MEAN - slope * mean, slope=slope)
     check_anchor(anchor, consensus.item_ids)
     item, rating = str(anchor[0]), float(anchor[1])
-    at = float(scores[np.flatnonzero(consensus.item_ids == item)[0]])
-    return ScoreScale(name, offset=rating - slope * at, slope=slope, anchor=item, rating=rating)
+    offset = rating - slope * float(scores[consensus.item_ids == item][0])
+    return ScoreScale(name, offset=offset, slope=slope, anchor=item, rating=rating)
 
 
 def rank_bounds(

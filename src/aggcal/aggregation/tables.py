@@ -1,4 +1,4 @@
-"""The tables of a consensus: its items and its annotators, as plain columns."""
+"""The tables of a consensus: its items, annotators, camps and categories, as plain columns."""
 
 from __future__ import annotations
 
@@ -12,46 +12,72 @@ from aggcal._core.tables import Columns
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import interval
 from aggcal.aggregation.ranks import rank_intervals
-from aggcal.aggregation.ties import snapped
 
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.consensus import Consensus
 
+_TIE = 1e-9
+"""Share of the range of the scores within which neighbours are tied: more ties what differs, less
+leaves to rounding which of two equal items is above."""
+
+
+def snapped(scores: FloatArray) -> FloatArray:
+    """Make scores equal that differ by no more than rounding.
+
+    Examples
+    --------
+    >>> snapped(np.array([1.0, 0.3, 0.1 + 0.2])).tolist()
+    [1.0, 0.30000000000000004, 0.30000000000000004]
+    """
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    group = np.cumsum(np.diff(ordered, prepend=ordered[:1]) > _TIE * np.ptp(ordered))
+    number = np.bincount(group)
+    equal = np.empty_like(scores)
+    # A lone item keeps its bits; only real ties are averaged.
+    means = np.bincount(group, ordered) / number
+    equal[order] = np.where(number[group] > 1, means[group], ordered)
+    return equal
+
 
 def item_columns(consensus: Consensus) -> Columns:
     """Return the table of the items, the highest first."""
-    order, known = consensus.order, consensus.uncertainty
-    columns: Columns = {"item": consensus.item_ids[order], "consensus": consensus.scores[order]}
-    if known is not None:
-        ends = {"consensus_low": known.low[order], "consensus_high": known.high[order]}
-        columns |= {"consensus_se": known.se[order], **ends}
-    columns["rank"] = consensus.ranks[order]
-    if known is not None:
-        columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
-    claims = consensus.claims()
-    if claims is not None:
-        columns |= {"sure_low": claims.low[order], "sure_high": claims.high[order]}
-    return columns | {"n_judgments": consensus.judgments_per_item[order]}
+    columns: Columns = {"item": consensus.item_ids, "consensus": consensus.scores}
+    ranked: Columns = {"rank": consensus.ranks}
+    if (spread := consensus.uncertainty) is not None:
+        columns |= {"consensus_se": spread.se}
+        columns |= {"consensus_low": spread.low, "consensus_high": spread.high}
+        ranked |= {"rank_low": spread.rank_low, "rank_high": spread.rank_high}
+    if (claims := consensus.claims()) is not None:
+        ranked |= {"sure_low": claims.low, "sure_high": claims.high}
+    columns |= ranked | {"n_judgments": consensus.judgments_per_item}
+    return {name: column[consensus.order] for name, column in columns.items()}
 
 
 def annotator_columns(consensus: Consensus) -> Columns:
     """Return the table of the annotators, the most reliable first."""
-    order, known = annotator_order(consensus), consensus.uncertainty
     columns: Columns = {
-        "annotator": consensus.annotator_ids[order],
-        "reliability": consensus.reliabilities[order],
+        "annotator": consensus.annotator_ids,
+        "reliability": consensus.reliabilities,
     }
     for end in ("reliability_low", "reliability_high"):
-        column = getattr(known, end, None)
-        if column is not None:
-            columns[end] = column[order]
-    counts: Columns = {
-        "n_judgments": consensus.judgments_per_annotator[order],
-        "agreement": consensus.agreement[order],
+        if (column := getattr(consensus.uncertainty, end, None)) is not None:
+            columns[end] = column
+    columns |= {
+        "n_judgments": consensus.judgments_per_annotator,
+        "agreement": consensus.agreement,
     }
-    members = {name: column[order] for name, column in camp_members(consensus).items()}
-    return columns | counts | _effect_columns(consensus, order) | members
+    if (effects := consensus.effects) is not None:
+        for name, (values, variances) in effects.parameters.items():
+            ends = _ends(consensus, values, variances)
+            columns |= {name: values} | {f"{name}_{end}": each for end, each in ends.items()}
+    if (camps := _camps(consensus)) is not None:
+        chances = zip(camps.names, camps.members.T, strict=True)
+        columns["camp"] = camps.own
+        columns |= {f"p_camp_{name.lower()}": chance for name, chance in chances}
+    order = annotator_order(consensus)
+    return {name: column[order] for name, column in columns.items()}
 
 
 def annotator_order(consensus: Consensus) -> IntArray:
@@ -59,46 +85,10 @@ def annotator_order(consensus: Consensus) -> IntArray:
     return in_order(-consensus.reliabilities)[0]
 
 
-def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
-    """Return what else is known of the annotators: position and readiness to tie."""
-    columns: Columns = {}
-    effects = consensus.effects
-    if effects is None:
-        return columns
-    position, readiness, axis = effects.position, effects.readiness, effects.axis
-    known: dict[str, tuple[FloatArray, FloatArray]] = {}
-    if position is not None:
-        known["position"] = position.values, position.variances
-    if readiness is not None:
-        known["tie_readiness"] = readiness.values, readiness.variances
-    if axis is not None:
-        known["stance"] = axis.stances, axis.stance_variances
-    for name, (values, variances) in known.items():
-        columns[name] = values[order]
-        if consensus.uncertainty is not None:
-            low, high = interval(values, variances, consensus.uncertainty.level)
-            columns |= {f"{name}_low": low[order], f"{name}_high": high[order]}
-    return columns
-
-
-def camp_members(consensus: Consensus) -> Columns:
-    """Return the camp of each annotator and the probability of each, in the order of their ids."""
-    camps = None if consensus.effects is None else consensus.effects.camps
-    if camps is None or not camps.stands_out:
-        return {}
-    named = _named(camps, camps.members.T)
-    return {"camp": camps.own, **{f"p_camp_{name.lower()}": chance for name, chance in named}}
-
-
-def _named(camps: Camps, rows: FloatArray) -> list[tuple[str, FloatArray]]:
-    return list(zip(camps.names, rows, strict=True))
-
-
 def term_columns(consensus: Consensus) -> Columns:
     """Return what the other terms say of the items, in the order of their ids."""
     columns: Columns = {}
-    effects = consensus.effects
-    if effects is None:
+    if (effects := consensus.effects) is None:
         return columns
     if effects.uncontrolled is not None:
         scores = snapped(effects.uncontrolled)
@@ -106,34 +96,25 @@ def term_columns(consensus: Consensus) -> Columns:
     if (axis := effects.axis) is not None:
         columns |= {"common_ground": axis.common_ground, "common_ground_se": axis.common_se}
         columns |= {"axis": axis.items, "axis_se": axis.item_se}
-    if (camps := effects.camps) is not None and camps.stands_out:
+    if (camps := _camps(consensus)) is not None:
+        own = zip(camps.names, camps.scores, strict=True)
         columns |= {"common_ground": camps.common_ground, "common_ground_se": camps.common_se}
-        columns |= {f"camp_{name.lower()}": scores for name, scores in _named(camps, camps.scores)}
+        columns |= {f"camp_{name.lower()}": scores for name, scores in own}
         columns |= {"camps_apart": camps.apart, "camps_apart_se": camps.apart_se}
     return columns
 
 
 def camp_columns(consensus: Consensus) -> Columns:
     """Return the scores by camp, as in ``camps.csv``; nothing where there are no camps."""
-    camps = None if consensus.effects is None else consensus.effects.camps
-    if camps is None or not camps.stands_out:
+    if (camps := _camps(consensus)) is None:
         return {}
-    known, parts = consensus.uncertainty, []
-    rows = zip(camps.names, camps.scores, camps.se, camps.shares, strict=True)
-    for name, scores, se, share in rows:
-        order = np.argsort(-scores, kind="stable")
-        value = snapped(scores[order])
-        part: Columns = {
-            "camp": np.full(len(order), name, dtype=object),
-            "share": np.full(len(order), share),
-            "item": consensus.item_ids[order],
-            "score": value,
-        }
-        if known is not None:
-            low, high = interval(value, np.square(se[order]), known.level)
-            part |= {"se": se[order], "low": low, "high": high}
-        parts.append(part | {"rank": ranks(value)})
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    rows = zip(camps.names, camps.shares.tolist(), camps.scores, camps.se, strict=True)
+    return _stacked(
+        [
+            _group(consensus, {"camp": name, "share": share}, scores, se)[0]
+            for name, share, scores, se in rows
+        ]
+    )
 
 
 def category_columns(consensus: Consensus) -> Columns:
@@ -141,32 +122,56 @@ def category_columns(consensus: Consensus) -> Columns:
 
     Items that nobody compared in a category have no row in it.
     """
-    parts: list[Columns] = []
-    known = None if consensus.effects is None else consensus.uncertainty
+    parts, spread = [], consensus.uncertainty
     for column in () if consensus.effects is None else consensus.effects.categories:
-        for k, (name, scores, se, weight) in enumerate(
-            zip(column.ids, column.scores, column.se, column.judgments, strict=True)
-        ):
-            there = np.flatnonzero(np.isfinite(scores))
-            place = np.argsort(-scores[there], kind="stable")
-            own = there[place]
-            value = snapped(scores[own])
-            part: Columns = {
-                "column": np.full(len(own), column.name, dtype=object),
-                "category": np.full(len(own), str(name), dtype=object),
-                "item": consensus.item_ids[own],
-                "score": value,
-            }
-            if known is not None:
-                low, high = interval(value, np.square(se[own]), known.level)
-                part |= {"se": se[own], "low": low, "high": high}
-            given = int(weight) if float(weight).is_integer() else weight
-            part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
-            if known is not None and column.covariances and known.component is None:
-                matrix = DenseCovariance(column.covariances[k][np.ix_(place, place)])
-                found = rank_intervals(value, matrix, known.level, seed=k)
-                part |= {"rank_low": found.low, "rank_high": found.high}
+        rows = zip(column.ids, column.scores, column.se, column.judgments.tolist(), strict=True)
+        for k, (name, scores, se, weight) in enumerate(rows):
+            category = {"column": column.name, "category": str(name)}
+            part, order = _group(consensus, category, scores, se)
+            number = int(weight) if weight.is_integer() else weight
+            part["n_judgments"] = np.full(len(order), number, dtype=object)
+            if spread is not None and column.covariances and spread.component is None:
+                matrix = DenseCovariance(column.covariances[k][np.ix_(order, order)])
+                ends = rank_intervals(part["score"], matrix, spread.level, seed=k)
+                part |= {"rank_low": ends.low, "rank_high": ends.high}
             parts.append(part)
-    if not parts:
+    return _stacked(parts)
+
+
+def _camps(consensus: Consensus) -> Camps | None:
+    """Return the camps that annotators form, if they form some."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    return camps if camps is not None and camps.stands_out else None
+
+
+def _ends(consensus: Consensus, values: FloatArray, variances: FloatArray) -> Columns:
+    """Return the ends of intervals at the level of the consensus, where it has one."""
+    if consensus.uncertainty is None:
         return {}
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    low, high = interval(values, variances, consensus.uncertainty.level)
+    return {"low": low, "high": high}
+
+
+def _group(
+    consensus: Consensus, group: dict[str, str | float], scores: FloatArray, se: FloatArray
+) -> tuple[Columns, IntArray]:
+    """Return the rows of one group of scores, the highest first; and their order.
+
+    Items without a score have no row, and do not count in the order.
+    """
+    items = np.flatnonzero(np.isfinite(scores))
+    order = np.argsort(-scores[items], kind="stable")
+    items = items[order]
+    value, columns = snapped(scores[items]), Columns()
+    for name, each in group.items():
+        columns[name] = np.full(len(items), each, dtype=object if isinstance(each, str) else float)
+    columns |= {"item": consensus.item_ids[items], "score": value}
+    if ends := _ends(consensus, value, np.square(se[items])):
+        columns |= {"se": se[items]} | ends
+    return columns | {"rank": ranks(value)}, order
+
+
+def _stacked(parts: list[Columns]) -> Columns:
+    """Return one table of the rows of several."""
+    names = parts[0] if parts else ()
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from math import inf, log, sqrt
+from math import inf
 from operator import add
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.tables import aligned
-from aggcal.aggregation.empirical import MEAN_PRIORS, Curvature, Model, Problem, State
+from aggcal.aggregation.empirical import MEAN_PRIORS, Model, Problem
 from aggcal.aggregation.families import (
     POSITION,
     READINESS,
@@ -54,23 +54,12 @@ only noise that the standard errors must allow for."""
 _LEAST_RISE = 2.0
 """By how much the log evidence must rise for a position effect to be fitted: odds of 7 to 1. At 0,
 one small study in seven without an effect would get one."""
-_CLEAR_RISE, _CLEAR_FALL = 20.0, -1.0
-"""Rises of the log evidence beyond which the first updates decide."""
-_ROUNDS, _MORE_ROUNDS = 2, 6
-"""Updates of means and sds before evidence is compared: what more of them gain is nearly the same
-with and without a position effect. And further ones, where these leave it open."""
-_POSITION_SDS, _NO_POSITION = (0.5, 0.15, 0.05), 0.01
-"""Sds of the positions to begin with, as few judgments each move an sd slowly; and that of no
-position effect, whose cubature errs as that of an effect does."""
-_SAMPLE, _FEWEST_SAMPLED = 100_000, 20
-"""Rows that show whether there is a position effect, of twice as many or more; and annotators of
-the sample at least: fewer say little of how annotators differ."""
+_POSITION_SDS = np.geomspace(0.01, 2.0, 20)
+"""Sds of the positions that are compared."""
+_SAMPLE = 50_000
+"""Judgments in memory that show whether there is a position effect."""
 _CLOSE = 1e-4
 """How near annotators' modes are looked for there: nodes are only placed by them."""
-_OFF_SCALE = 0.02
-"""How far the typical reliability may be from 1 before scores are rescaled."""
-_LEAST_SD, _PRIOR_ANNOTATORS = 0.02, 2.0
-"""Smallest sd of a parameter there, and how many annotators the sd so far counts as."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +108,15 @@ class Terms:
     criteria_weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.criteria_weights is not None:
-            _check_weights(self.criteria_weights)
+        weights = self.criteria_weights or {}
+        for name, weight in weights.items():
+            if not 0.0 <= weight < inf:
+                raise OptionError(
+                    f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
+                    "least 0; correct it."
+                )
+        if self.criteria_weights is not None and not sum(weights.values()) > 0.0:
+            raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
         if isinstance(self.bridge, bool):
             object.__setattr__(self, "bridge", "axis" if self.bridge else "off")
         check_choice("ties", self.ties, TIES)
@@ -132,17 +128,6 @@ class Terms:
     def plain(self) -> bool:
         """Whether nothing but items and reliabilities is asked for."""
         return self == PLAIN
-
-
-def _check_weights(weights: Mapping[str, float]) -> None:
-    for name, weight in weights.items():
-        if not 0.0 <= weight < inf:
-            raise OptionError(
-                f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
-                "least 0; correct it."
-            )
-    if not sum(weights.values()) > 0.0:
-        raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
 
 
 DEFAULT = Terms()
@@ -201,6 +186,12 @@ class Counts:
         return cls(judgments.tallies.n_ties, steps, within, pairs, cells, n, weights)
 
     def __add__(self, other: Counts) -> Counts:
+        weights = {}
+        for name, own in self.category_weights.items():
+            # A part counts up to the largest category that it has.
+            pair = own, other.category_weights[name]
+            most = max(map(len, pair))
+            weights[name] = sum(np.pad(each, (0, most - len(each))) for each in pair)
         return Counts(
             self.ties + other.ties,
             max(self.largest_grade, other.largest_grade),
@@ -208,10 +199,7 @@ class Counts:
             self.annotators_in_contexts + other.annotators_in_contexts,
             np.union1d(self.cells, other.cells),
             self.items,
-            {
-                name: _sum(weights, other.category_weights[name])
-                for name, weights in self.category_weights.items()
-            },
+            weights,
         )
 
     @property
@@ -225,22 +213,12 @@ class Counts:
         return 2.0 * self.in_contexts / max(len(self.cells), 1)
 
 
-def _sum(one: FloatArray, two: FloatArray) -> FloatArray:
-    """Add up weights; a shard counts up to the largest category that it has."""
-    total = np.zeros(max(len(one), len(two)))
-    total[: len(one)] += one
-    total[: len(two)] += two
-    return total
-
-
-def over_parts(judgments: AnyJudgments, function: Callable[[Judgments], Any]) -> Any:
-    """Return a function of the judgments; of judgments in shards, the sum of theirs."""
-    if judgments.local is not None:
-        return function(judgments.local)
-    shards = judgments.shards if isinstance(judgments, RemoteJudgments) else None
-    if shards is None:
-        return function(judgments.on_one_machine("counting ties and contexts"))
-    return reduce(add, shards.each(_with_shard, [function] * len(shards)))
+def over_parts(judgments: AnyJudgments, function: Callable[[Judgments], Any]) -> list[Any]:
+    """Return a function of the judgments, or of judgments in shards that of each part."""
+    if judgments.local is None and isinstance(judgments, RemoteJudgments) and judgments.shards:
+        shards = judgments.shards
+        return shards.each(_with_shard, [function] * len(shards))
+    return [function(judgments.on_one_machine("counting ties and contexts"))]
 
 
 def _with_shard(shard: Any, function: Callable[[Judgments], Any]) -> Any:
@@ -253,7 +231,7 @@ _COUNTS: WeakKeyDictionary[AnyJudgments, Counts] = WeakKeyDictionary()
 def counts_of(judgments: AnyJudgments) -> Counts:
     """Count judgments wherever their rows lie, once."""
     if judgments not in _COUNTS:
-        _COUNTS[judgments] = over_parts(judgments, Counts.of)
+        _COUNTS[judgments] = reduce(add, over_parts(judgments, Counts.of))
     return _COUNTS[judgments]
 
 
@@ -269,7 +247,7 @@ def graded(judgments: AnyJudgments) -> bool:
 
 def weights_are_counts(judgments: AnyJudgments) -> bool:
     """Whether weights look like numbers of answers: if not, an answer is evidence only once."""
-    return bool(over_parts(judgments, Tally.of).counts)
+    return bool(reduce(add, over_parts(judgments, Tally.of)).counts)
 
 
 def _one_annotator_each(judgments: AnyJudgments) -> bool:
@@ -361,45 +339,26 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
 
 def _check_control(control: Control, judgments: AnyJudgments) -> None:
     """Refuse judgments for which values are missing, or of which they cannot explain any."""
-    if judgments.local is not None:
-        control.check(judgments.local)
-        return
     if control.context_ids is not None and judgments.context_ids is None:
         refuse_without(control, judgments, None)
-    explained = over_parts(judgments, partial(_Explained.of, coded(control, judgments)))
+    parts = over_parts(judgments, partial(_explained, coded(control, judgments)))
+    without, keys, largest = zip(*parts, strict=True)
     if control.context_ids is not None:
-        refuse_without(control, judgments, explained.without_context)
-    if len(explained.lacking):
-        raise lacking(control, judgments, explained.lacking)
-    refuse_unable(control, explained.largest)
+        refuse_without(control, judgments, sum(without))
+    if len(missing := np.unique(np.concatenate(keys))):
+        raise lacking(control, judgments, missing)
+    refuse_unable(control, np.max(largest, axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """What covariates say of rows in shards."""
-
-    without_context: int
-    lacking: IntArray
-    largest: FloatArray
-    """Largest difference of each covariate."""
-
-    @classmethod
-    def of(cls, covariates: Covariates, judgments: Judgments) -> _Explained:
-        context, nothing = judgments.context, np.zeros(covariates.values.shape[1])
-        without = int((np.asarray(context) < 0).sum()) if covariates.by_context else 0
-        sides = judgments.left, judgments.right
-        keys = np.zeros(0, np.int64) if without else covariates.lacking(*sides, context)
-        if without or len(keys):
-            return cls(without, keys, nothing)
-        differences = np.abs(covariates.differences(*sides, context))
-        return cls(0, keys, differences.max(axis=0, initial=0.0))
-
-    def __add__(self, other: _Explained) -> _Explained:
-        return _Explained(
-            self.without_context + other.without_context,
-            np.union1d(self.lacking, other.lacking),
-            np.maximum(self.largest, other.largest),
-        )
+def _explained(covariates: Covariates, judgments: Judgments) -> tuple[int, IntArray, FloatArray]:
+    """Return how many rows lack a context, what has no value, and each largest difference."""
+    sides, context = (judgments.left, judgments.right), judgments.context
+    without = int((np.asarray(context) < 0).sum()) if covariates.by_context else 0
+    keys = np.zeros(0, np.int64) if without else covariates.lacking(*sides, context)
+    if without or len(keys):
+        return without, keys, np.zeros(covariates.values.shape[1])
+    differences = np.abs(covariates.differences(*sides, context))
+    return without, keys, differences.max(axis=0, initial=0.0)
 
 
 def further_in_any_case(terms: Terms, judgments: AnyJudgments) -> bool:
@@ -429,26 +388,26 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
         Of a fit without any of it: the position effect is looked for beside them.
     """
     ties = terms.ties if has_ties(judgments) else "halves"
-    fitted = judgments.context_ids is not None and terms.context == "fit"
+    context = judgments.context_ids is not None and terms.context == "fit"
     if judgments.context_ids is not None and terms.context == "auto":
         repeated = counts_of(judgments).cell_weight >= _REPEATED
-        fitted = repeated and not _one_annotator_each(judgments)
+        context = repeated and not _one_annotator_each(judgments)
     camps = str(terms.bridge) if terms.bridge in ("camps", "auto") else ""
     if camps:
         judgments.on_one_machine("looking for camps")
+    categories = judgments.category_ids if terms.categories else ()
     chosen = ChosenTerms(
         "davidson" if ties == "auto" else ties,
-        cells=_cells(terms, judgments, context=fitted),
+        position=terms.position == "on" and judgments.sided,
+        cells=(*(["context"] if context else []), *(f"by {name}" for name in categories)),
         bridge=terms.bridge == "axis",
         camps=camps,
         control=terms.control,
-        graded=ties != "rao-kupper" and terms.ties != "halves" and graded(judgments),
+        graded=terms.ties in ("auto", "davidson") and graded(judgments),
         weights=_criteria_weights(terms, judgments),
     )
-    if terms.position == "off" or not judgments.sided:
+    if terms.position != "auto" or not judgments.sided:
         return chosen
-    if terms.position == "on":
-        return replace(chosen, position=True)
     rise = position_evidence(judgments, chosen, scores)
     return replace(chosen, position=rise > _LEAST_RISE, evidence=rise)
 
@@ -459,22 +418,11 @@ def alike_terms(terms: Terms, judgments: AnyJudgments) -> ChosenTerms:
     Left open, a tie is half a win for each side, sides do not matter, and contexts are only in the
     standard errors: plain Bradley–Terry.
     """
-    modelled = terms.ties in ("davidson", "rao-kupper") and has_ties(judgments)
-    fitted = terms.context == "fit" and judgments.context_ids is not None
-    return ChosenTerms(
-        terms.ties if modelled else "halves",
-        position=terms.position == "on" and judgments.sided,
-        cells=_cells(terms, judgments, context=fitted),
-        control=terms.control,
-        graded=terms.ties == "davidson" and graded(judgments),
-        weights=_criteria_weights(terms, judgments),
-        alike=True,
-    )
-
-
-def _cells(terms: Terms, judgments: AnyJudgments, *, context: bool) -> tuple[str, ...]:
-    categories = judgments.category_ids if terms.categories else ()
-    return (*(["context"] if context else []), *(f"by {name}" for name in categories))
+    ties = "halves" if terms.ties == "auto" else terms.ties
+    position = "off" if terms.position == "auto" else terms.position
+    context = "errors" if terms.context == "auto" else terms.context
+    stated = replace(terms, ties=ties, position=position, context=context)
+    return replace(chosen_terms(stated, judgments, np.zeros(0)), alike=True)
 
 
 def _criteria_weights(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...] | None:
@@ -546,91 +494,34 @@ def model_of(
 def position_evidence(judgments: AnyJudgments, chosen: ChosenTerms, scores: FloatArray) -> float:
     """Return by how much the log evidence rises with a position effect, the scores fixed.
 
-    The annotators' parameters are integrated out with and without it; their means and standard
-    deviations are fitted. An answer is evidence once, however much it weighs, unless weights are
-    numbers of answers. Of many judgments in memory a sample is looked at.
+    What the answers of an annotator say of their position is taken as normal: its score h and its
+    information I at 0 are those that the posterior under a normal prior has beyond that prior, all
+    other parameters integrated out. With positions N(μ, τ²) and μ ~ N(0, 1) the evidence is then
+    known; τ is the most probable one. An answer is evidence once, however much it weighs, unless
+    weights are numbers of answers. Of many judgments in memory a sample of annotators is looked at.
     """
     once = not weights_are_counts(judgments)
-    if judgments.n_judgments >= 2 * _SAMPLE and judgments.local is not None:
+    if judgments.n_judgments > _SAMPLE and judgments.local is not None:
         judgments, scores = _sample(judgments.local, scores)
     only = ChosenTerms(chosen.ties, position=True)
     problem = Problem(model_of(judgments, only, answers=once))
-
-    def begin(sd: float) -> State:
-        problem.annotators.restart()
-        return problem.model.first_state(scores, {POSITION: sd})
-
-    without, state = _evidence(problem, begin(_NO_POSITION), POSITION)
-    evidence, best = -inf, state
-    for sd in _POSITION_SDS:
-        value, reached = _evidence(problem, begin(sd))
-        evidence, best = (value, reached) if value > evidence else (evidence, best)
-        if evidence > without + _CLEAR_RISE:
-            break
-    if _CLEAR_FALL < evidence - without < _CLEAR_RISE:
-        without, _ = _evidence(problem, state, POSITION, rounds=_MORE_ROUNDS)
-        evidence, _ = _evidence(problem, best, rounds=_MORE_ROUNDS)
-    return float(evidence - without)
+    state = problem.model.first_state(scores)
+    posterior = problem.at(state, close=_CLOSE).posterior
+    values, prior = posterior.of(POSITION), state.sds[POSITION] ** -2.0
+    precision = np.maximum(1.0 / posterior.variance(values), prior)
+    score, information = precision * posterior.mean(values), precision - prior
+    variance = np.square(_POSITION_SDS)[:, None]
+    left = 1.0 / (1.0 + variance * information)
+    own = 0.5 * (np.log(left) + variance * left * score**2).sum(axis=1)
+    total, of_mean = (left * score).sum(axis=1), 1.0 + (left * information).sum(axis=1)
+    return float((own + 0.5 * (total**2 / of_mean - np.log(of_mean))).max())
 
 
 def _sample(judgments: Judgments, scores: FloatArray) -> tuple[Judgments, FloatArray]:
-    """Draw annotators, or where these are few, some of the rows of each; align the scores."""
-    random, share = np.random.default_rng(0), _SAMPLE / judgments.n_judgments
-    m = judgments.n_annotators
-    number = min(max(int(share * m), _FEWEST_SAMPLED), m)
-    drawn = np.zeros(m, dtype=bool)
-    drawn[random.permutation(m)[:number]] = True
-    rows = np.flatnonzero(drawn[judgments.annotator])
-    if len(rows) > 2 * _SAMPLE:
-        rows = rows[random.random(len(rows)) < _SAMPLE / len(rows)]
-    part = judgments.of_rows(rows)
+    """Draw whole annotators, as many as have enough judgments; align the scores."""
+    order = np.random.default_rng(0).permutation(judgments.n_annotators)
+    rows = np.bincount(judgments.annotator, minlength=len(order))
+    drawn = np.zeros(len(order), dtype=bool)
+    drawn[order[np.cumsum(rows[order]) - rows[order] < _SAMPLE]] = True
+    part = judgments.of_rows(drawn[judgments.annotator])
     return part, aligned(scores, judgments.item_ids, part.item_ids)
-
-
-def _evidence(
-    problem: Problem, state: State, fixed: str | None = None, rounds: int = _ROUNDS
-) -> tuple[float, State]:
-    """Return the log evidence at given scores, and the means and sds that it was reached with.
-
-    Parameters
-    ----------
-    problem, state
-        The annotators, and where updates begin.
-    fixed
-        A parameter whose mean and sd are not fitted.
-    rounds
-        How many updates there are.
-    """
-    values = []
-    for _ in range(rounds):
-        here = problem.at(state, close=_CLOSE)
-        value, state = _updated(here, state, fixed)
-        values.append(value)
-        if abs(here.excess) > _OFF_SCALE:
-            state = problem.rescaled(state, float(np.clip(1.0 + here.excess, 0.5, 2.0)))
-    return max(values), state
-
-
-def _updated(here: Curvature, state: State, fixed: str | None) -> tuple[float, State]:
-    """Return the evidence, means integrated out, and the next means and sds of parameters."""
-    model, posterior, unknowns = here.model, here.posterior, state.unknowns.copy()
-    value, m = posterior.log_evidence, len(posterior.weights)
-    for mean, name in zip(here.tape.means, model.means, strict=True):
-        if name == fixed:
-            continue
-        precision = MEAN_PRIORS[name][1] ** -2.0
-        information = mean.curve - float(posterior.variance(mean.pulls).sum())
-        information = max(information + precision, precision)
-        off = unknowns[mean.index] - MEAN_PRIORS[name][0]
-        value -= 0.5 * precision * off**2 + 0.5 * log(information / precision)
-        unknowns[mean.index] -= (float(mean.force.sum()) + precision * off) / information
-    sds = dict(state.sds)
-    for name in posterior.names:
-        if name == fixed:
-            continue
-        centre = 1.0 if name == RELIABILITY else unknowns[model.index(name)]
-        values = posterior.strengths if name == RELIABILITY else posterior.of(name)
-        square = float(posterior.mean(np.square(values - centre)).sum())
-        square += _PRIOR_ANNOTATORS * sds[name] ** 2
-        sds[name] = max(sqrt(square / (m + _PRIOR_ANNOTATORS)), _LEAST_SD)
-    return value, replace(state, unknowns=unknowns, sds=sds)

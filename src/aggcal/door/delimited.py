@@ -170,7 +170,7 @@ def _rows(
     if len(every) > 1 and any(cell.startswith(_QUALTRICS) for cell in every[1][1]):
         notes.append("the 2 rows below the header that Qualtrics adds are left out")
         every = every[2:]
-    full = (k for k in range(len(every))[::-1] if sum(map(bool, map(str.strip, every[k][1]))) > 1)
+    full = (k for k in range(len(every))[::-1] if any(map(str.strip, every[k][1][1:])))
     last = next(full, -1)
     below = every[last + 1 :]
     if last >= 0 and below and (width >= _WIDE or _is_apart(every[last], below[0][0])):

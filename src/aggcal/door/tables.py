@@ -109,6 +109,11 @@ class Table:
                 "leave out those that are not needed."
             )
 
+    @property
+    def is_text(self) -> bool:
+        """Whether its rows are lines of a text that is no table."""
+        return not self.header and isinstance(self.rows, list) and isinstance(self.rows[0], str)
+
     @cached_property
     def columns(self) -> dict[str, str]:
         """The names of the columns by small letters."""
@@ -178,6 +183,7 @@ def opened(
     names: Collection[str] = NAMES,
     shapes: Mapping[int, Sequence[str]] = SHAPES,
     what: str = "judgments",
+    is_text: Callable[[str], bool] = lambda _: False,
 ) -> Table:
     """Open a path, a data frame, rows or columns as a table.
 
@@ -194,9 +200,11 @@ def opened(
         The columns of tuples, by their length.
     what
         What the table holds, for messages.
+    is_text
+        Whether the head of a text is that of no table: its lines are then the rows.
     """
     if isinstance(data, str | Path):
-        return _of_path(Path(data), {*names}, scratch)
+        return _of_path(Path(data), {*names}, scratch, is_text)
     if isinstance(data, Mapping):
         return _of_columns(data, what)
     if isinstance(data, Iterator):
@@ -208,7 +216,7 @@ def opened(
     return of_frame(data, what)
 
 
-def _of_path(path: Path, names: set[str], scratch: Path) -> Table:
+def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str], bool]) -> Table:
     name = printable(str(path))
     given, sheet = split_sheet(path)
     if os.path.isdir(given):  # noqa: PTH112  # which, unlike Path's, asks no permission
@@ -236,6 +244,10 @@ def _of_path(path: Path, names: set[str], scratch: Path) -> Table:
             file = as_utf8(file, charset, name, scratch)
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
+        if is_text(head.decode("utf-8-sig", "replace")):
+            with unpacked(file) as text:
+                lines = text.read().decode("utf-8-sig", "replace").splitlines()
+            return Table(name, (), lines, places=lambda row: f"line {row + 1}", path=path)
         if text_start(head)[:1] in (b"{", b"["):
             from aggcal.door.jsons import of_json
 

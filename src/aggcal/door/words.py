@@ -68,6 +68,15 @@ RATING = (
     "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
     "recommendation",
 )
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
+SUMMARIES = (
+    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
+    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+)
+"""What people call the rows and columns in which a spreadsheet adds up the others."""
 GROUP = (
     "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
     "context", "list", "set",
@@ -120,6 +129,7 @@ _THINGS = (
 )
 _SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
+    ("links", "rechts"), ("gauche", "droite"), ("←", "→"), ("arrowleft", "arrowright"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
     *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
       for end, other in (("_a", "_b"), ("_1", "_2"), ("1", "2"))),
@@ -133,6 +143,7 @@ _TIES = (
     "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
     "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]", "about_the_same", "the_same",
     "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
+    "unentschieden", "gleich", "gleich_gut", "beide", "égalité", "égal",
     "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
 )
 
@@ -217,8 +228,8 @@ def is_label(text: str) -> bool:
     return len(text) < _LONGEST_LABEL and step(text) is not None
 
 
-def paired(columns: Collection[str]) -> bool:
-    """Whether columns hold pairs: two that go together, and are not the first of more.
+def paired(columns: Collection[str], every: Collection[str] = ()) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of ``every`` one.
 
     Examples
     --------
@@ -227,7 +238,7 @@ def paired(columns: Collection[str]) -> bool:
     """
     third = {("a", "b"): "c", ("x", "y"): "z"}
     return any(
-        one in columns and two in columns and third.get((one, two)) not in columns
+        one in columns and two in columns and third.get((one, two)) not in (every or columns)
         for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
     )
 
