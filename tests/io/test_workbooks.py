@@ -86,9 +86,12 @@ def test_titles_above_the_table_and_rows_as_the_spreadsheet_counts(
 def test_errors_are_no_ids_and_no_scores(book: Callable[..., Path]) -> None:
     with pytest.raises(TableError, match=r"#N/A"):
         aggcal.read_judgments(book(S=[HEADER, *ROWS, ["eve", "#N/A", 8, "left"]]))
-    scores = aggcal.read_scores(book(S=[*SCORES, ["x", "#N/A"]]))
-    assert "blank score" in scores.notes[-1]
-    assert scores.item_ids.tolist() == ["7", "9", "Café"]
+    damaged = book(S=[*SCORES, ["x", "#N/A"]])
+    if damaged.suffix == ".ods":
+        with pytest.raises(InputError, match=r"#N/A"):
+            aggcal.read_scores(damaged)
+    else:  # the library that reads them takes errors for blank cells
+        assert "have a blank score" in aggcal.read_scores(damaged).notes[-1]
     found = aggcal.read_judgments(book(S=[[*HEADER, "remark"], [*ROWS[0], "#N/A"], *ROWS[1:]]))
     assert found.n_judgments == 3
 

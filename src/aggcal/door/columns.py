@@ -87,7 +87,8 @@ class Column:
 
     def look_up(self, values: Sequence[Any], blank: Any, kind: Any) -> np.ndarray:
         """Return the value that belongs to the text of each row."""
-        return np.array([*values, blank], kind)[self.codes]
+        every: np.ndarray = np.array([*values, blank], kind)
+        return every[self.codes]
 
     def has(self, test: Callable[[str], object]) -> np.ndarray:
         """Return which rows have a text that passes a test; a blank one does not."""

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice, pairwise
 from pathlib import Path
+from typing import IO, Any
 
-from aggcal.door.files import HEAD, text_start, unpacked
-from aggcal.door.tables import Cells, Table
+import numpy as np
+
+from aggcal._core.kernels import at, library
+from aggcal.door.columns import Column
+from aggcal.door.files import HEAD, is_packed, text_start, unpacked
+from aggcal.door.tables import LOOKED_AT, Cells, Table
 from aggcal.door.words import names_table
 from aggcal.errors import FileError, TableError, count, some
 
-SMALL = 4_000_000
-"""Bytes of a file that Python reads: below it, to start DuckDB takes longer."""
+_SMALL, _PACKING = 4_000_000, 10
+"""Bytes of a file that Python reads as rows of texts, and how many times fewer of a packed one."""
+_PIECE = 1 << 22
+"""Bytes of a large file at a time."""
+_LONGEST = 10_000_000
+"""Bytes of a row: an id, or even the text of a book, is shorter."""
+_LONGEST_TAIL = 1 << 16
+"""Bytes below the last row that may be notes: more are a table that is broken."""
 _DELIMITERS = (",", "\t", ";", "|")
 _LONGEST_HEADER = 1 << 22
 """Bytes of a header: a longer one is a file without lines."""
@@ -23,6 +37,8 @@ _TITLES = 30
 """Rows in which a header is looked for: titles above a table are fewer."""
 _WIDE = 4
 """Columns from which on a row with one cell is no row: with fewer, the others may be blank."""
+_END = "\0end"
+"""What is put after the last line of a text: it is a row unless a quotation mark is open."""
 _SEP = re.compile(r'"?sep=[,;|\t]?"?\s*', re.IGNORECASE)
 _QUALTRICS = '{"ImportId":'
 """What the second row below the header of every export of Qualtrics is full of."""
@@ -34,9 +50,12 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     csv.field_size_limit(sys.maxsize)
     text = _with_header(path, name, head)
     skip, delimiter, header = _layout(text, names)
-    above = text.splitlines()[:skip]
-    if any(line.strip(' \t",;|') and not _SEP.fullmatch(line) for line in above):
+    above = _split(text)[:skip]
+    if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
         notes = [*notes, f"the header was found in line {skip + 1}"]
+    most = _SMALL // (_PACKING if is_packed(path) else 1)
+    if path.stat().st_size > most and hasattr(library(), "aggcal_lines"):
+        return Lines(name, header, notes=notes, path=path, delimiter=delimiter, skip=skip)
     rows, places, more = _rows(path, name, delimiter, skip)
     return Cells(
         name,
@@ -81,7 +100,7 @@ def _layout(text: str, names: set[str]) -> tuple[int, str, tuple[str, ...]]:
     It is the first line that names a wanted column, or one below titles that has more cells and
     names two.
     """
-    every = text.splitlines(keepends=True)
+    every = _split(text)
     blank = (k for k, line in enumerate(every) if line.strip() and not _SEP.fullmatch(line))
     first = next(blank, 0)
     delimiter, header = _header("".join(every[first:]), names)
@@ -108,18 +127,33 @@ def _header(text: str, names: set[str]) -> tuple[str, tuple[str, ...]]:
     return best[1], best[2]
 
 
+def _split(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as `lines` counts them."""
+    return [*io.StringIO(text, newline="")]
+
+
 def lines(
     path: Path, delimiter: str, skip: int, *, strict: bool
 ) -> Iterator[tuple[int, list[str]]]:
-    """Go through the rows of a file, the header first, with the lines where they begin."""
+    """Go through the rows of a file, the header first, with the lines where they begin.
+
+    Strictly, an error is raised where a quotation mark stands that CSV has not; otherwise it is a
+    sign like others. One that is not closed is an error in any case.
+    """
     with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         for _ in range(skip):
             text.readline()
-        reader, before = csv.reader(text, delimiter=delimiter, strict=strict), skip
+        end = [] if strict else ["\n", _END]
+        reader = csv.reader(chain(text, end), delimiter=delimiter, strict=strict)
+        before = skip
         for row in reader:
+            if row == [_END]:
+                return
             if row:
                 yield before + 1, row
             before = skip + reader.line_num
+    if not strict:
+        raise csv.Error("unexpected end of data")
 
 
 def _rows(
@@ -143,38 +177,44 @@ def _rows(
         texts = [next(filter(None, map(str.strip, row))) for _, row in below]
         notes.append(left_out(texts))
         every = every[: last + 1]
-    many = [line for line, row in every if len(row) > width]
-    few = [line for line, row in every if len(row) < width]
-    if many or few:
-        wrong, what = (many, "many") if many and (not few or many[0] < few[0]) else (few, "few")
-        remedy = (
-            "complete or remove it" if what == "few" else "quote values that hold the delimiter"
-        )
-        rest = (
-            f" ({len(many) + len(few):,} such lines in total)" if len(many) + len(few) > 1 else ""
-        )
+    _refuse_ragged(name, width, every)
+    return [row for _, row in every], [line for line, _ in every], notes
+
+
+def _refuse_ragged(name: str, width: int, rows: Iterable[tuple[int, list[str]]]) -> None:
+    """Refuse rows that have not as many cells as the header."""
+    wrong = [(line, len(row)) for line, row in rows if len(row) != width]
+    if wrong:
+        line, cells = wrong[0]
+        what, remedy = "few", "complete or remove it"
+        if cells > width:
+            what, remedy = "many", "quote values that hold the delimiter"
+        rest = f" ({len(wrong):,} such lines in total)" if len(wrong) > 1 else ""
         raise TableError(
-            f"{name}: line {wrong[0]} has too {what} values: the header names {width} columns; "
+            f"{name}: line {line} has too {what} values: the header names {width} columns; "
             f"{remedy}{rest}."
         )
-    return [row for _, row in every], [line for line, _ in every], notes
 
 
 def _read(path: Path, name: str, delimiter: str, skip: int) -> list[tuple[int, list[str]]]:
     """Read all rows; quotation marks that stand where CSV has none are taken as they are."""
-    every = []
-    try:
-        for one in lines(path, delimiter, skip, strict=True):
-            every.append(one)  # noqa: PERF402  # what was read before an error is looked at
-    except csv.Error as error:
-        if "end of data" in str(error):
-            line = every[-1][0] + 1 if every else 1
-            raise TableError(
-                f"{name}: line {line} has a quotation mark that is not closed; close it or double "
-                "it."
-            ) from None
-        return list(lines(path, delimiter, skip, strict=False))
+    for strict in (True, False):
+        every: list[tuple[int, list[str]]] = []
+        try:
+            every.extend(lines(path, delimiter, skip, strict=strict))
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise _not_closed(name, every[-1][0] if every else 0) from None
+        else:
+            break
     return every
+
+
+def _not_closed(name: str, last: int) -> TableError:
+    """Say that a quotation mark is not closed in the row after that of the last line read."""
+    return TableError(
+        f"{name}: line {last + 1} has a quotation mark that is not closed; close it or double it."
+    )
 
 
 def _is_apart(row: tuple[int, list[str]], line: int) -> bool:
@@ -193,3 +233,178 @@ def left_out(notes: list[str]) -> str:
     shown = some([note if len(note) <= _SHOWN else f"{note[:_SHOWN]}..." for note in notes])
     verb = "is no row and is" if len(notes) == 1 else "are no rows and are"
     return f"{count(len(notes), 'line')} below the table {verb} left out: {shown}"
+
+
+class Lines(Table):
+    """A large table of lines, whose cells a kernel numbers piece by piece."""
+
+    def __init__(
+        self,
+        name: str,
+        header: Sequence[str],
+        *,
+        notes: Sequence[str],
+        path: Path,
+        delimiter: str,
+        skip: int,
+    ) -> None:
+        super().__init__(name, header, notes=notes, path=path, delimiter=delimiter)
+        self.source, self.parted, self.skip, self.above = path, delimiter, skip, 0
+        self.place = self._place
+        first = [row for _, row in islice(self._lines(), 3)]
+        if any(cell.startswith(_QUALTRICS) for row in first[1:2] for cell in row):
+            self.notes.append("the 2 rows below the header that Qualtrics adds are left out")
+            self.above = 2
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Go through the rows as Python reads them: slowly, and with their lines."""
+        line, above = 0, 1 + self.above
+        try:
+            for line, row in lines(self.source, self.parted, self.skip, strict=False):
+                if any(map(str.strip, row)):
+                    above -= 1
+                    if above < 0:
+                        yield line, row
+        except csv.Error:
+            raise _not_closed(self.name, line) from None
+
+    def _place(self, row: int) -> str:
+        return next((f"line {line}" for line, _ in islice(self._lines(), row, None)), f"row {row}")
+
+    @cached_property
+    def head(self) -> list[dict[str, Any]]:
+        """The first rows, under small letters."""
+        names = [name.strip().lower() for name in self.header]
+        rows = islice(self._lines(), LOOKED_AT)
+        return [dict(zip(names, row, strict=False)) for _, row in rows]
+
+    @cached_property
+    def _number(self) -> int:
+        return len(self._scan(()).hashes)
+
+    def __len__(self) -> int:
+        return self._number
+
+    def load(self, names: Iterable[str]) -> dict[str, Column]:
+        """Return columns by their names in small letters."""
+        names = [*names]
+        scan = self._scan([self.header.index(self.columns[name]) for name in names])
+        return dict(zip(names, scan.columns, strict=True))
+
+    def records(self) -> Iterator[tuple[str, Any]]:
+        """Go through the rows, with their places."""
+        for k, (_, row) in enumerate(self._lines(), 1):
+            cells = zip(self.header, row, strict=False)
+            yield f"row {k}", {n: cell.strip() or None for n, cell in cells if n.strip()}
+
+    def whole(self, rows: np.ndarray) -> list[Any]:
+        """Return what tells rows apart by all their columns."""
+        hashes: list[Any] = self._scan(()).hashes[rows].tolist()
+        return hashes
+
+    def _scan(self, wanted: Sequence[int]) -> _Scan:
+        """Read some columns; without any, a hash of each row."""
+        scan = _Scan(len(self.header), wanted, self.parted)
+        with unpacked(self.source) as file:
+            text = self._begin(file)
+            while True:
+                more = file.read(_PIECE)
+                text += more
+                used, faulty = scan.take(text, last=not more)
+                text = text[used:]
+                if faulty and (notes := self._notes_below(text + file.read(_LONGEST_TAIL))):
+                    self.notes += [note for note in [left_out(notes)] if note not in self.notes]
+                    break
+                if faulty:
+                    _refuse_ragged(self.name, len(self.header), self._lines())
+                if not more:
+                    break
+                if len(text) > _LONGEST:
+                    raise TableError(
+                        f"{self.name}: row {scan.rows + 1} is longer than 10 million bytes; close "
+                        "its quotation marks or name items by ids instead of texts."
+                    )
+        if len(self.header) >= _WIDE:
+            scan.cut(scan.last_full)
+        return scan
+
+    def _begin(self, file: IO[bytes]) -> bytes:
+        """Return the first bytes below the header, and below what Qualtrics adds."""
+        text = file.read(_LONGEST_HEADER).removeprefix(codecs.BOM_UTF8)
+        for _ in range(self.skip):
+            text = text[re.search(rb"\r\n|\r|\n", text).end() :]  # type: ignore[union-attr]
+        above = _Scan(len(self.header), (), self.parted, most=1 + self.above)
+        return text[above.take(text, last=False)[0] :]
+
+    def _notes_below(self, tail: bytes) -> list[str]:
+        """Return the lines from a faulty one to the end, if each has but one cell."""
+        broken = len(tail) > _LONGEST_TAIL or tail.count(b'"') % 2
+        if broken or len(self.header) < _WIDE:
+            return []
+        text = io.StringIO(tail.decode("utf-8", "replace"), newline="")
+        rows = [
+            [cell.strip() for cell in row if cell.strip()]
+            for row in csv.reader(text, delimiter=self.parted)
+        ]
+        return [row[0] for row in rows if row] if all(len(row) < 2 for row in rows) else []  # noqa: PLR2004
+
+
+class _Scan:
+    """What a kernel has read of a table: the codes of some columns, or hashes of the rows."""
+
+    def __init__(
+        self, width: int, wanted: Sequence[int], delimiter: str, most: int | None = None
+    ) -> None:
+        self.kernels: Any = library()
+        self.wanted, self.delimiter, self.most = len(wanted), delimiter.encode(), most
+        self.position = np.full(width, -1, np.int32)
+        self.position[[*wanted]] = np.arange(len(wanted))
+        self.rows = self.last_full = 0
+        self._parts: list[np.ndarray] = []
+        self._texts = self.kernels.aggcal_columns_new(max(self.wanted, 1))
+
+    def __del__(self) -> None:
+        self.kernels.aggcal_columns_free(self._texts, max(self.wanted, 1))
+
+    def take(self, text: bytes, *, last: bool) -> tuple[int, bool]:
+        """Read whole lines; return how many bytes they have, and whether the next is faulty."""
+        room = self.most or len(text) // 2 + 1
+        codes = np.empty((self.wanted, room), np.int32)
+        hashes = None if self.wanted else np.empty(room, np.uint64)
+        spare, report = np.empty(len(text) + 1, np.uint8), np.zeros(3, np.int64)
+        rows = self.kernels.aggcal_lines(
+            text, len(text), last, self.delimiter, len(self.position), *at(self.position),
+            self._texts, room, *at(codes, hashes, spare, report)
+        )  # fmt: skip
+        if rows < 0:
+            raise MemoryError
+        self._parts.append((codes[:, :rows] if hashes is None else hashes[:rows]).copy())
+        if report[2]:
+            self.last_full = self.rows + int(report[2])
+        self.rows += rows
+        return int(report[0]), bool(report[1])
+
+    def cut(self, rows: int) -> None:
+        """Leave out the rows at the end that are none."""
+        self._parts = [np.concatenate(self._parts, axis=-1)[..., :rows]]
+
+    @property
+    def hashes(self) -> np.ndarray:
+        """A hash of each row."""
+        return np.concatenate(self._parts)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns, in the order in which they were wanted."""
+        codes = np.concatenate(self._parts, axis=1)
+        columns = [Column.tidy(self._column(k), codes[k]) for k in range(self.wanted)]
+        return columns if len(codes[0]) == self.rows else [c.compact() for c in columns]
+
+    def _column(self, column: int) -> list[str]:
+        number = self.kernels.aggcal_column_texts(self._texts, column, None, None)
+        start = np.zeros(number + 1, np.int64)
+        self.kernels.aggcal_column_texts(self._texts, column, *at(start), None)
+        texts = np.empty(start[-1], np.uint8)
+        self.kernels.aggcal_column_texts(self._texts, column, None, *at(texts))
+        every = texts.tobytes()
+        return [every[a:b].decode() for a, b in pairwise(start.tolist())]

@@ -57,10 +57,25 @@ class Frame(Table):
 
 
 def _column(series: Any) -> Column:
-    """Return a series as a column."""
-    missing = series.is_null().to_list()
-    cells = zip(series.to_list(), missing, strict=True)
-    return Column.of(None if gone else text_of(value) for value, gone in cells)
+    """Return a series as a column, by the codes that its library gives it."""
+    native, library = series.to_native(), series.implementation.name.lower()
+    try:
+        if library == "pandas":
+            codes, distinct = native.factorize()
+            values = distinct.tolist()
+        elif library == "pyarrow":
+            encoded = native.combine_chunks().dictionary_encode()
+            values = encoded.dictionary.to_pylist()
+            codes = encoded.indices.fill_null(-1).to_numpy(False)  # noqa: FBT003
+        else:
+            distinct = native.unique(maintain_order=True)
+            values = distinct.to_list()
+            numbers = distinct.to_frame("value").with_row_index("code")
+            pairs = native.to_frame("value").with_row_index("row").join(numbers, "value", "left")
+            codes = pairs.sort("row")["code"].cast(int).fill_null(-1).to_numpy()
+    except Exception:  # noqa: BLE001  # lists and mappings have no codes, and each library says so
+        return Column.of(map(text_of, series.to_list()))
+    return Column.tidy([text_of(value) for value in values], codes)
 
 
 def _native(value: Any) -> Any:

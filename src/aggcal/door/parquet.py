@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.database import CONFIG, driver
+from aggcal._core.kernels import at, library
 from aggcal.door.columns import Column
 from aggcal.door.tables import LOOKED_AT, Table
 from aggcal.errors import FileError, TableError
@@ -104,24 +105,35 @@ class Parquet(Table):
 
     def load(self, names: Iterable[str]) -> dict[str, Column]:
         """Return columns by their names in small letters."""
-        found = {}
-        for name in names:
-            cell = _as_text(_identifier(self.columns[name]), self.kinds[self.columns[name]])
+        return {name: self._column(self.columns[name]) for name in names}
+
+    def _column(self, name: str) -> Column:
+        """Return a column: its distinct texts by hash, and the hash of each cell looked up."""
+        cell = _as_text(_identifier(name), self.kinds[name])
+        distinct = f"SELECT DISTINCT {cell} AS text FROM {self.relation}"
+        with self._in_words():
+            run = self.connection.execute
+            texts, keys = (
+                run(f"SELECT text, hash(text) AS key FROM ({distinct})").fetchnumpy().values()
+            )
+            cells = run(f"SELECT hash({cell}) AS key FROM {self.relation}").fetchnumpy()["key"]
+        keys, cells = np.asarray(keys), np.asarray(cells)
+        texts = np.ma.filled(np.ma.asarray(texts), None).tolist()
+        kernels: Any = library()
+        codes: np.ndarray = np.empty(len(cells), np.int32)
+        if len(np.unique(keys)) < len(keys):  # two texts of the same hash
             with self._in_words():
-                texts, keys = (
-                    self.connection.execute(
-                        f"SELECT text, hash(text) AS key FROM (SELECT DISTINCT {cell} AS text "
-                        f"FROM {self.relation}) ORDER BY key"
-                    )
-                    .fetchnumpy()
-                    .values()
-                )
-                cells = self.connection.execute(
-                    f"SELECT hash({cell}) AS key FROM {self.relation}"
-                ).fetchnumpy()["key"]
-            texts = [None if t is np.ma.masked else t for t in texts]
-            found[name] = Column.tidy(texts, np.searchsorted(np.asarray(keys), np.asarray(cells)))
-        return found
+                cells = run(f"SELECT {cell} AS text FROM {self.relation}").fetchall()
+            return Column.of(text for (text,) in cells)
+        if hasattr(kernels, "aggcal_look_among"):
+            missing = kernels.aggcal_look_among(len(cells), *at(cells), len(keys), *at(keys, codes))
+        else:
+            order = np.argsort(keys)
+            codes = order[np.minimum(np.searchsorted(keys[order], cells), len(keys) - 1)]
+            missing = np.count_nonzero(keys[codes] != cells)
+        if missing:
+            raise FileError(f"{self.label}: was changed while it was read; read it again.")
+        return Column.tidy(texts, codes)
 
     def records(self) -> Iterator[tuple[str, Any]]:
         """Go through the rows, lists and structures as they are, with their places."""
@@ -135,7 +147,8 @@ class Parquet(Table):
             hashes = self.connection.execute(
                 f"SELECT hash({every}) AS key FROM {self.relation}"
             ).fetchnumpy()["key"]
-        return np.asarray(hashes)[rows].tolist()
+        kept: list[Any] = np.asarray(hashes)[rows].tolist()
+        return kept
 
 
 def _quoted(text: str) -> str:

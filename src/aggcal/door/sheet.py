@@ -88,7 +88,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     at, fit = headers[best]
     if len(headers) > 1 and (fit == 0 or [f for _, f in headers.values()].count(fit) > 1):
         raise RefusedError(why="several", sheets=[*headers])
-    sheet = sheets[best]
+    sheet: Any = sheets[best]
     with open(asked["output"], "w", encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123
         odd = _write(sheet, at, csv.writer(file, lineterminator="\n"))
     return {
