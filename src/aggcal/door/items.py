@@ -16,6 +16,7 @@ from aggcal._core.tables import as_text
 from aggcal.data.control import Control
 from aggcal.data.features import Features
 from aggcal.data.scores import LARGEST, Scores
+from aggcal.door.choices import Blank
 from aggcal.door.columns import Column, folded, numbers, plain_numbers
 from aggcal.door.tables import Table, listed, opened
 from aggcal.door.words import ITEM, PER_ITEM, SPREADSHEET_ERRORS, SUMMARIES, paired
@@ -243,7 +244,7 @@ def read_scores(
     *,
     column: str = "score",
     item: str = "item",
-    blank: str = "skip",
+    blank: Blank = "skip",
     flag: str | None = "score",
 ) -> Scores:
     """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.

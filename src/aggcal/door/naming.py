@@ -22,6 +22,7 @@ from aggcal.door.tables import Cells, Table, listed, opened
 from aggcal.door.workbooks import Sheet
 from aggcal.errors import InputError, OptionError, TableError, some
 from aggcal.io.writing.manifest import digest
+from aggcal.registry import RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -206,7 +207,7 @@ def _refuse_unknown_parting(
 
 def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -> None:
     """Write the numbers of ratings, ranks and weights in the usual way, in place."""
-    rated = rated_columns(table.head) if form.info.name == "ratings" else []
+    rated = rated_columns(table.head) if form.info.name == RATINGS.name else []
     numeric = {*words.RATING, "rank", "weight", "confidence", *rated}
     renamed = {other.strip().lower(): own for own, other in choices.columns.items()}
     for k, name in enumerate(name.strip().lower() for name in table.header):
@@ -315,7 +316,7 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
     """Choose what each column of ours is: the first of several that is there."""
     have = table.columns.keys()
     known: dict[str, Any] = {"weight": "weight", **form.columns}
-    if form.info.name == "table":
+    if form.info.name == TABLE.name:
         known |= {name: name for name in ("criterion", *words.EXTRA) if name in have} | plain_pair(
             have
         )
