@@ -44,11 +44,11 @@ PRELOADED = (
     "aggcal.cli.suggest",
     "aggcal.cli.tables",
     "aggcal.io.comparisons",
-    "aggcal.door.convert",
+    "aggcal.io.convert",
     "aggcal.io.pictures",
     "aggcal.io.results",
     "aggcal.io.tasks",
-    "aggcal.door.items",
+    "aggcal.io.items",
     "aggcal.io.writing.writable",
     "aggcal.report.report",
     "aggcal.simulation",
@@ -128,7 +128,7 @@ def _text(file: IO[bytes]) -> str:
 
 def _compile() -> None:
     """Have the formats ready, as a second command finds them."""
-    from aggcal.door.formats import formats
+    from aggcal.io.formats import formats
 
     formats()
 

@@ -12,7 +12,7 @@ from aggcal.aggregation.families import Adjacent
 from aggcal.aggregation.terms import Terms
 from aggcal.assessment import Assessment, assess
 from aggcal.data.control import Control
-from aggcal.door.judgments import read_judgments
+from aggcal.io.judgments import read_judgments
 
 NAMES = [f"Plan {k:02d}" for k in range(14)]
 WORDS = np.linspace(60.0, 400.0, len(NAMES))[np.random.default_rng(2).permutation(len(NAMES))]

@@ -19,9 +19,9 @@ from aggcal import registry
 from aggcal.advice.suggest.suggestions import UNITS
 from aggcal.aggregation.selection import HOLD_OUT
 from aggcal.data.acts import RANKING_WEIGHTS
-from aggcal.door.choices import BLANKS
-from aggcal.door.formats import formats
 from aggcal.errors import OptionError
+from aggcal.io.choices import BLANKS
+from aggcal.io.formats import formats
 from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.report.report import RENDERERS
@@ -36,7 +36,7 @@ ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
     ("datasets/answers.py", "rankings"),  # keys of a file of ours
     ("datasets/answers.py", "ratings"),
-    ("door/sheet.py", "table"),  # what OpenDocument calls a sheet
+    ("io/sheet.py", "table"),  # what OpenDocument calls a sheet
     ("_core/text.py", "table"),  # an element of HTML
     ("pages/html.py", "table"),
 }

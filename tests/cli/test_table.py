@@ -18,7 +18,7 @@ from aggcal.cli.commands import COMMANDS
 from aggcal.cli.manual import page, script
 from aggcal.cli.study import STUDY_COMMANDS
 from aggcal.cli.table import FILES, Command, Option
-from aggcal.door.convert import convert_judgments
+from aggcal.io.convert import convert_judgments
 from aggcal.registry.limits import LIMITS
 from aggcal.simulation import SimulatedTerms
 from conftest import ROOT

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import aggcal
-from aggcal.door.choices import Choices
-from aggcal.door.convert import convert_judgments
+from aggcal.io.choices import Choices
+from aggcal.io.convert import convert_judgments
 
 Rows = list[tuple[str, ...]]
 

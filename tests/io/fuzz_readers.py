@@ -30,7 +30,7 @@ if GUIDED:
     import atheris
 
     with atheris.instrument_imports(include=["aggcal"]):
-        import aggcal.door.judgments
+        import aggcal.io.judgments
 
 from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES  # noqa: E402  # not before it is guided
 

@@ -12,8 +12,8 @@ import pytest
 from workbooks import write_xlsx
 
 import aggcal
-from aggcal.door.convert import convert_judgments
 from aggcal.errors import OptionError, OutputError
+from aggcal.io.convert import convert_judgments
 from aggcal.io.writing import write as writing
 from aggcal.io.writing.scratch import hidden_file
 from conftest import Command

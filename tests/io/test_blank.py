@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import aggcal
-from aggcal.door.convert import convert_judgments
 from aggcal.errors import InputError, OptionError, ScoreError
+from aggcal.io.convert import convert_judgments
 
 LONG = "annotator,left,right,outcome\nann,a,b,left\nann,b,c,\nbob,a,c,right\n,b,a,\n"
 

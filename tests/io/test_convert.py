@@ -9,9 +9,9 @@ import pytest
 from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
 
 import aggcal
-from aggcal.door.choices import Choices
-from aggcal.door.convert import convert_judgments
 from aggcal.errors import OptionError, OutputError
+from aggcal.io.choices import Choices
+from aggcal.io.convert import convert_judgments
 
 WHOLE_PAIRS = Choices(ranking_weight="pair")
 

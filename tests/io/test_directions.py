@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import aggcal
-from aggcal.door.choices import Blank
 from aggcal.errors import InputError, OptionError, OutcomeError, TableError
+from aggcal.io.choices import Blank
 from conftest import Command, table
 
 PAIRS = [("e1", "e2"), ("e2", "e3"), ("e1", "e3"), ("e4", "e1")]

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.door.words import LABELS, LEFT_RIGHT, OUTCOME
 from aggcal.errors import AggcalError, OutcomeError, TableError
+from aggcal.io.words import LABELS, LEFT_RIGHT, OUTCOME
 from aggcal.registry import FORMATS
 
 # Written by hand, not taken from the program.

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from test_formats import IDEAS, PREFLIB, SAMPLES
 
 import aggcal
-from aggcal.door.choices import Choices
-from aggcal.door.convert import convert_judgments
 from aggcal.errors import OptionError
+from aggcal.io.choices import Choices
+from aggcal.io.convert import convert_judgments
 
 TABLE = """annotator,left,right,outcome,Prompt,language,criterion
 ann,a,b,left,why?,de,style

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.door.choices import Choices
-from aggcal.door.convert import convert_judgments
-from aggcal.door.respelling import read_spelling
 from aggcal.errors import InputError, OptionError, ScoreError, TableError
+from aggcal.io.choices import Choices
+from aggcal.io.convert import convert_judgments
+from aggcal.io.respelling import read_spelling
 
 ROWS = [
     ("Müller", "Essay 1", "Essay 2"),

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import aggcal
-from aggcal.door.choices import Choices
-from aggcal.door.convert import convert_judgments
 from aggcal.errors import OptionError, OutcomeError
+from aggcal.io.choices import Choices
+from aggcal.io.convert import convert_judgments
 
 
 def graded(*labels: str, **options: Any) -> dict[str, int | None]:

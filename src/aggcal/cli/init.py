@@ -62,7 +62,7 @@ def init(options: argparse.Namespace) -> int:
 
 def _role(path: str, options: argparse.Namespace) -> str:
     """Say what a file is for: judgments if it reads as such, else what its columns tell."""
-    from aggcal.door.words import ANNOTATOR, paired
+    from aggcal.io.words import ANNOTATOR, paired
 
     try:
         options.judgments = [path]
@@ -88,7 +88,7 @@ def _role(path: str, options: argparse.Namespace) -> str:
 
 def _study(roles: dict[str, str], options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Describe the files, of which all of judgments and one of each other role are taken."""
-    from aggcal.door.items import read_items, read_texts, read_truth
+    from aggcal.io.items import read_items, read_texts, read_truth
 
     files = {role: [path for path in roles if roles[path] == role] for role in _ROLES}
     study: dict[str, Any] = {role: paths for role, paths in files.items() if paths}
@@ -166,7 +166,7 @@ def _columns(path: str) -> dict[str, list[Any]]:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from aggcal.door.tables import opened
+    from aggcal.io.tables import opened
 
     with TemporaryDirectory(prefix="aggcal-") as scratch:
         table = opened(path, Path(scratch), what="tables")

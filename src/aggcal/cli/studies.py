@@ -132,8 +132,8 @@ def _tables(
     import numpy as np
 
     from aggcal.data.scores import Scores
-    from aggcal.door.items import read_item_columns, read_truth
-    from aggcal.door.respelling import read_spelling
+    from aggcal.io.items import read_item_columns, read_truth
+    from aggcal.io.respelling import read_spelling
     from aggcal.io.results import unmixed
 
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)

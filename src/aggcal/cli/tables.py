@@ -21,7 +21,7 @@ TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 
 def convert(options: argparse.Namespace) -> int:
     """Read judgments of any format and write them as one table."""
-    from aggcal.door.convert import convert_judgments
+    from aggcal.io.convert import convert_judgments
     from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)

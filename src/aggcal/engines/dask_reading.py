@@ -23,12 +23,6 @@ from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
-from aggcal.door.choices import Choices, categories_of, stated_scale
-from aggcal.door.judgments import natural_order, read_part
-from aggcal.door.numbering import is_without, without_note
-from aggcal.door.parquet import refuse_partitions
-from aggcal.door.sides import chosen_sides, no_sides
-from aggcal.door.words import NAMES
 from aggcal.engines.base import Shard
 from aggcal.engines.remote import (
     CONTEXT,
@@ -40,6 +34,12 @@ from aggcal.engines.remote import (
     nameless,
 )
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
+from aggcal.io.choices import Choices, categories_of, stated_scale
+from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.numbering import is_without, without_note
+from aggcal.io.parquet import refuse_partitions
+from aggcal.io.sides import chosen_sides, no_sides
+from aggcal.io.words import NAMES
 from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:

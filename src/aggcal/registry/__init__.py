@@ -290,7 +290,7 @@ class FormatInfo:
 
     name: str
     home: str
-    """``package.module:NAME`` of an `aggcal.door.formats.Format`; blank for those of aggcal."""
+    """``package.module:NAME`` of an `aggcal.io.formats.Format`; blank for those of aggcal."""
     summary: str
     """What such files are and which columns identify them, for ``aggcal formats``."""
     general: bool = False

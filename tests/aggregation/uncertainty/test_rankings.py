@@ -10,8 +10,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.data.acts import RankingWeight, pair_weight
-from aggcal.door.formats.base import Row
-from aggcal.door.formats.orders import Orders
+from aggcal.io.formats.base import Row
+from aggcal.io.formats.orders import Orders
 from aggcal.registry.literals import UncertaintyName
 
 _TRUTH = np.array([0.9, 0.5, 0.1, -0.2, -0.4, -0.9])

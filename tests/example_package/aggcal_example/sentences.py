@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aggcal.door.formats import Choices, Format, Notes, Records, Row
+from aggcal.io.formats import Choices, Format, Notes, Records, Row
 
 
 def _rows(lines: Records, choices: Choices, notes: Notes) -> Iterator[Row]:  # noqa: ARG001

@@ -19,8 +19,8 @@ import numpy as np
 from aggcal._core.interrupts import shielded
 from aggcal._core.kernels.threads import begun, in_turn
 from aggcal._core.tables import Columns
-from aggcal.door.files import split_sheet
 from aggcal.errors import OutputError
+from aggcal.io.files import split_sheet
 from aggcal.io.writing.cells import csv_cell, spreadsheet_cell, table_rows
 from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest

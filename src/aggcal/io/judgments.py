@@ -1,0 +1,451 @@
+"""Read judgments: any format that people's tools export, from files, frames or rows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from aggcal._core.arrays import TextArray
+from aggcal._core.tables import as_text
+from aggcal.data.acts import RankingWeight
+from aggcal.data.judgments import Judgments
+from aggcal.errors import OptionError, TooLittleDataError, count, some
+from aggcal.errors.voice import spoken
+from aggcal.io.choices import (
+    Blank,
+    Choices,
+    categories_of,
+    stated_order,
+    stated_scale,
+)
+from aggcal.io.files import no_room
+from aggcal.io.folders import Given, files_of, labels_of
+from aggcal.io.naming import Part, part_of, repeated_header
+from aggcal.io.numbering import natural, numbered
+from aggcal.io.outcomes import meant, unused_labels
+from aggcal.io.refusals import is_graded
+from aggcal.io.respelling import read_spelling
+from aggcal.io.sides import checked_sides
+from aggcal.io.words import ANNOTATOR, WINNER_LOSER
+from aggcal.registry.literals import FormatName
+
+_MOST_SHOWN = 8
+"""Items that people are shown at once: more are no places."""
+_NAMED = 10
+"""Files that a message names; the notes name all of them."""
+_OF_SOME = ("tie_within", "order", "left_key", "right_key", "drafts", "strength_scale")
+"""Options that only some formats have."""
+
+
+def read_judgments(
+    data: Any,
+    *,
+    format: FormatName | str | None = None,  # noqa: A002  # what everybody calls it
+    columns: Mapping[str, str] | None = None,
+    outcomes: Mapping[str, str | float] | None = None,
+    criterion: str | None = None,
+    criteria: Literal["all"] | None = None,
+    context: str | None = None,
+    by: Sequence[str] | str = (),
+    annotator: str | None = None,
+    ranking_weight: RankingWeight = "information",
+    strength_scale: str | None = None,
+    tie_within: float = 0.0,
+    order: Sequence[str] | str = (),
+    left_key: str | None = None,
+    right_key: str | None = None,
+    drafts: bool = False,
+    blank: Blank = "skip",
+    normalize_ids: bool = False,
+    aliases: Any = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Judgments:
+    """Read judgments.
+
+    Parameters
+    ----------
+    data
+        A path to a CSV, TSV, JSON, JSON-lines or Parquet file, to a workbook (``book.xlsx#Sheet``
+        names a sheet), or to a folder of such files; a list of paths, each read by its own format;
+        a pandas, polars or arrow frame; a list of
+        ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
+        mappings; a mapping of columns. The short form has the columns ``annotator, winner,
+        loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
+        ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1]; ``left+`` and
+        ``left++`` say that it is better by a step or two more. Both may have
+        ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
+        tools are known by their content.
+    format
+        The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
+    columns
+        What our own columns are called in this table: ``{"annotator": "coder"}``.
+    outcomes
+        What other outcome labels mean: ``{"both bad": "tie"}``.
+    criterion
+        Read only the judgments of this criterion.
+    criteria
+        ``"all"`` keeps the criterion of each judgment, as one of its ``categories``.
+    context
+        The column that is the context of a judgment: its prompt, its session, the screen that it
+        was given on. Judgments of one context are not independent. ``"ranking"`` is the ranking or
+        the ratings that pairs are taken from.
+    by
+        The column, or columns, by which judgments are of categories: ``"language"``,
+        ``["language", "topic"]`` or ``"language,topic"``.
+    annotator
+        The annotator of all judgments, where the table names none.
+    ranking_weight
+        What the pairs that a ranking is taken apart into weigh: ``"information"``, together as
+        much as the ranking tells; ``"item"``, each item counts once; ``"pair"``, each pair is an
+        opinion of its own. It also holds for rankings and ratings that stand in a table as pairs:
+        those that a column ``ranking`` or ``screen`` names, and those that are recognised, because
+        rows of one annotator are all pairs of some items and never contradict each other.
+    strength_scale
+        What outcomes mean that are numbers of a scale of 3 to 7 steps: the number for the strongest
+        left, a colon, that for the strongest right, such as ``"1:5"`` or ``"3:-3"``.
+    tie_within
+        Ratings that differ by no more than this are a tie.
+    order
+        Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
+        best: ``"lowest"`` or ``"highest"`` (as usual).
+    left_key, right_key
+        The fields of a Label Studio task that hold the items, where they cannot be guessed.
+    drafts
+        Whether to take responses of Argilla and Label Studio that were not submitted.
+    blank
+        What a blank outcome means: ``"skip"``, that the question was not answered, which is
+        counted; ``"error"`` refuses the file.
+    normalize_ids
+        Take ids that differ only in case, spacing, punctuation or Unicode form for one; scores and
+        other tables that come to these judgments are matched in the same way.
+    aliases
+        Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
+        any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
+    on_progress
+        Called after each file with the percentage of files that are read.
+
+    Returns
+    -------
+    Judgments
+        Equal rows are merged into weights; ``n_duplicates`` and ``n_repeated`` tell how many were
+        equal in every column, and how many only in those that are used. Self-pairs, ``skip``,
+        ``failed`` and blank outcomes are kept and counted in ``unfitted``.
+
+    Examples
+    --------
+    >>> rows = [("ann", "a", "b", "left"), ("bob", "b", "c", 0.8), ("bob", "a", "c", "skip")]
+    >>> read_judgments(rows)
+    Judgments(3 items, 2 annotators, 2 judgments)
+    >>> read_judgments([{"worker": "w1", "left": "a", "right": "b", "label": "a"}]).format
+    'crowd-kit'
+    >>> read_judgments(["monday.csv", "tuesday.xlsx"])
+    Traceback (most recent call last):
+    aggcal.errors.FileError: monday.csv: no such file; check the path.
+    """
+    choices = Choices(
+        outcomes or {},
+        columns or {},
+        annotator,
+        left_key,
+        right_key,
+        drafts,
+        tie_within,
+        ranking_weight,
+        blank,
+        read_spelling(aliases, normalize=normalize_ids),
+        stated_order(order),
+        context=context,
+        by=categories_of(by, criterion, criteria),
+        strength_scale=stated_scale(strength_scale),
+    )
+    with parts_of(data, choices, format, on_progress=on_progress) as read:
+        judgments = numbered(
+            read.parts,
+            choices,
+            read.name,
+            notes=read.notes,
+            criterion=criterion,
+            acts=ranking_weight,
+        )
+    return _finished(judgments, read.name)
+
+
+@dataclass
+class Parts:
+    """The judgments of files that are read together, and what is to be said of them."""
+
+    name: str
+    parts: list[Part] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def parts_of(
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+    *,
+    beside: bool = False,
+    lenient: bool = False,
+    on_progress: Callable[[float], None] | None = None,
+) -> Iterator[Parts]:
+    """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
+
+    Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
+    called after it: the same made-up name elsewhere means something else. Files without a row are
+    refused, unless ``lenient``.
+    """
+    given = files_of(data) or Given((data,))
+    several = len(given.files) > 1
+    labels = labels_of(given.files) if several or beside else [""]
+    shown = ", ".join(labels[:_NAMED]) + (f" and {len(labels) - _NAMED:,} more"
+                                          if len(labels) > _NAMED else "")  # fmt: skip
+    read = Parts(shown, notes=[*given.notes])
+    everything: list[Part] = []
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="aggcal-")
+    except OSError as error:
+        raise no_room(error) from None
+    with scratch:
+        for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
+            folder = Path(scratch.name, str(number))
+            folder.mkdir()
+            part = part_of(file, replace(choices, origin=label), format_name, folder)
+            part.label = label
+            everything.append(part)
+            if len(part) or not (several or lenient):
+                without = options_without_effect(part)
+                if without and not label:
+                    raise OptionError(
+                        f"{part.name}: {without[0]} does not apply to {part.form.info.name} "
+                        "judgments; leave it out."
+                    )
+                meant(part)
+            if len(part) or lenient:
+                read.parts.append(part)
+            read.notes += part.notes if not label else _told(part, choices)
+            if on_progress is not None:
+                on_progress(100.0 * (number + 1) / len(given.files))
+        if several:
+            _refuse_copies(everything)
+            _refuse_other_steps(everything)
+            read.notes += _of_all(everything, choices, shown)
+        else:
+            read.name = everything[0].name
+            read.notes += unused_labels(everything[0])
+        if not read.parts:
+            raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
+        read.notes = [*dict.fromkeys(map(spoken, read.notes))]
+        yield read
+
+
+def options_without_effect(part: Part) -> list[str]:
+    """Return the options that would have no effect on a file of this format."""
+    usual = Choices()
+    return [
+        f"--{option.replace('_', '-')}"
+        for option in _OF_SOME
+        if option not in part.form.options
+        and getattr(part.choices, option) != getattr(usual, option)
+    ]
+
+
+def _told(part: Part, choices: Choices) -> list[str]:
+    """Return what is to be said of one of several files."""
+    name = part.form.info.name
+    told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
+    told += [
+        f"{option} has no effect on {name} judgments" for option in options_without_effect(part)
+    ]
+    told += [
+        f"there is no column '{other}' to take as '{own}'"
+        for own, other in {**choices.columns, **choices.wished}.items()
+        if own not in _named(part)
+    ]
+    told += [] if len(part) else ["there is no judgment in it"]
+    return [f"{part.label}: {note}" for note in told]
+
+
+def _named(part: Part) -> set[str]:
+    """Return the columns of ours that the user named and that a file has."""
+    return {*part.choices.columns, *(part.choices.wished.keys() & part.columns.keys())}
+
+
+def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
+    """Refuse options that had an effect on no file; tell of labels that no file has."""
+    without = [options_without_effect(part) for part in parts]
+    for option in without[0]:
+        if all(option in each for each in without):
+            raise OptionError(
+                f"{name}: {option} does not apply to judgments of these formats; leave it out."
+            )
+    for own, other in {**choices.columns, **choices.wished}.items():
+        if all(own not in _named(part) for part in parts):
+            raise OptionError(
+                f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
+            )
+    graded = [is_graded(part.columns["outcome"]) for part in parts]
+    said = [
+        f"{part.label}: does not say how much better an item is, as others do: its answers count "
+        "as the first step"
+        for part, steps in zip(parts, graded, strict=True)
+        if any(graded) and len(part) and not steps
+    ]
+    if choices.outcomes and all(part.short for part in parts):
+        raise OptionError(
+            f"{name}: there are winners and losers but no outcome to map; leave the outcomes out."
+        )
+    unused = [unused_labels(part) for part in parts if not part.short] or [[]]
+    return said + [note for note in unused[0] if all(note in each for each in unused)]
+
+
+def _refuse_copies(parts: Sequence[Part]) -> None:
+    contents: dict[str, str] = {}
+    for part in parts:
+        if part.content is not None:
+            other = contents.setdefault(part.content, part.label)
+            if other != part.label:
+                raise OptionError(
+                    f"{part.label} holds the same as {other}, and its judgments would count twice; "
+                    "leave one of the two out."
+                )
+
+
+def _refuse_other_steps(parts: Sequence[Part]) -> None:
+    """Refuse a label that is another step among the labels of this file than of an earlier."""
+    steps: dict[str, tuple[str, str]] = {}
+    for part in parts:
+        for label, means in part.steps.items():
+            said = label.lower()
+            before, where = steps.setdefault(said, (means, part.label))
+            if before != means:
+                raise OptionError(
+                    f"'{said}' would mean {before} in {where} and {means} in {part.label}, which "
+                    "have different labels beside it; say what it means with "
+                    f"--outcome '{said}=MEANING'."
+                )
+
+
+def _finished(read: Judgments, name: str) -> Judgments:
+    """Check what only all rows show; say which aliases were followed, and which no id had."""
+    _refuse_repeated_header(read, name)
+    judgments = checked_sides(read)
+    spelling = judgments.spelling
+    said = [*map(spoken, _like_places(judgments.item_ids.tolist()))]
+    if spelling is not None:
+        ids = (*judgments.item_ids, *judgments.annotator_ids)
+        said += [*spelling.notes, *map(spoken, spelling.unseen(ids))]
+    return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
+
+
+def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
+    """Refuse winners that are called winner and losers called loser, by a judge called judge."""
+    heads = [k for k, label in enumerate(judgments.annotator_ids) if label.lower() in ANNOTATOR]
+    if not heads:
+        return
+    items = [label.lower() for label in judgments.item_ids]
+    for one, two in WINNER_LOSER:
+        if one in items and two in items:
+            left, right = items.index(one), items.index(two)
+            same = (judgments.left == left) & (judgments.right == right)
+            rows = np.flatnonzero(same & np.isin(judgments.annotator, heads))
+            if len(rows):
+                who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
+                pair = (str(judgments.item_ids[k]) for k in (left, right))
+                raise repeated_header(name, "a row", [who, *pair])
+
+
+def _like_places(items: Sequence[str]) -> Sequence[str]:
+    """Say of items that they are called like the places where items are shown: they may be those.
+
+    Examples
+    --------
+    >>> _like_places(["essay 1", "essay 2"]), len(_like_places(["A", "B"]))
+    ((), 1)
+    """
+    if len(items) > _MOST_SHOWN:
+        return ()
+    letters = [chr(ord("A") + k) for k in range(len(items))]
+    numbers = [[str(k + first) for k in range(len(items))] for first in (0, 1)]
+    if sorted(items) not in (letters, *map(sorted, numbers), ["left", "right"]):
+        return ()
+    said = f"the items are called {some(items, _MOST_SHOWN)}"
+    return (f"{said}; if these are places, name the columns that hold the items shown there",)
+
+
+def read_more(data: Any, others: Judgments) -> Judgments | None:
+    """Read judgments that are to be added to others; None if there is no row.
+
+    There may be nothing among them that can be fitted. Ids are spelt as those are, and context and
+    categories are taken from the columns that those have them from.
+    """
+    choices = Choices(
+        spelling=others.spelling,
+        context=None if others.context is None else others.context_name,
+        by=tuple(each.name for each in others.categories),
+    )
+    return _some(data, choices, acts=choices.ranking_weight, surely=others.screen is not None)
+
+
+def read_part(
+    path: str | Path,
+    choices: Choices,
+    *,
+    format_name: str | None = None,
+    criterion: str | None = None,
+) -> Judgments | None:
+    """Read one of the files that make up a table of judgments; None if it has no row.
+
+    Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
+    whose rows stand for themselves can be read in parts.
+    """
+    return _some(path, choices, format_name, criterion=criterion, tables=True)
+
+
+def _some(
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+    *,
+    criterion: str | None = None,
+    acts: RankingWeight = "pair",
+    surely: bool = False,
+    tables: bool = False,
+) -> Judgments | None:
+    """Read a part of the rows, of which there may be none."""
+    try:
+        with parts_of(data, choices, format_name) as read:
+            if tables and read.parts[0].table is None:
+                raise OptionError(
+                    f"{read.name}: {read.parts[0].form.info.name} is not read in parts; write it "
+                    "as one table first, with 'aggcal convert'."
+                )
+            return numbered(
+                read.parts,
+                choices,
+                read.name,
+                notes=read.notes,
+                criterion=criterion,
+                some=True,
+                acts=acts,
+                surely=surely,
+            )
+    except TooLittleDataError:
+        return None
+
+
+def natural_order(ids: Iterable[str]) -> TextArray:
+    """Return different ids in the order in which judgments number them.
+
+    Examples
+    --------
+    >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
+    ['9', '10', 'b']
+    """
+    return as_text(sorted(ids, key=natural))
