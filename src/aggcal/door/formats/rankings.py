@@ -31,7 +31,7 @@ _PLACE = re.compile(
     r"(?:(?:r|rank|place|location|position|pref|preference|choice)[ _-]?(\d+)"
     r"|(\d+)(?:st|nd|rd|th)(?:[ _-](?:place|choice|preference|rank))?)$"
 )
-_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_WORDS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|rank)$")
 IN_BRACKETS = re.compile(r".*\[(.+)\]$")
 """A column of a grid in a form: the question, and in brackets the row."""
