@@ -48,7 +48,7 @@ PRELOADED = (
     "aggcal.io.pictures",
     "aggcal.io.results",
     "aggcal.io.tasks",
-    "aggcal.door.items",
+    "aggcal.io.items",
     "aggcal.io.writing.writable",
     "aggcal.report.report",
     "aggcal.simulation",

@@ -14,7 +14,7 @@ from workbooks import Rows, write_ods, write_xls, write_xlsx
 
 import aggcal
 from aggcal.errors import FileError, InputError, OptionError, TableError
-from aggcal.io.tables.workbook import split_sheet
+from aggcal.io.files import split_sheet
 from aggcal.io.writing.write import refuse_overwriting
 
 HEADER: list[Any] = ["annotator", "left", "right", "outcome"]
@@ -179,7 +179,7 @@ def test_bombs_are_refused_without_taking_the_memory(
     path = write_ods(tmp_path / "big.ods", {"S": [HEADER]})
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("big.xml", bytes(1 << 22))
-    monkeypatch.setattr("aggcal.io.tables.workbook._MOST_UNPACKED", 1 << 21)
+    monkeypatch.setattr("aggcal.io.workbooks._MOST_UNPACKED", 1 << 21)
     with pytest.raises(FileError, match="unpacks to more than"):
         aggcal.read_judgments(path)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from aggcal.aggregation.links import link
-from aggcal.door.items import read_item_columns
 from aggcal.errors import OptionError
+from aggcal.io.items import read_item_columns
 from aggcal.metrics import kendall
 from aggcal.paper import dots, pictures
 from aggcal.paper.dots import judgments_from_ratings, mean_and_median, read_ratings

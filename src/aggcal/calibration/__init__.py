@@ -22,9 +22,9 @@ from aggcal.calibration.recommendation import Auto, Recommendation, recommend
 from aggcal.calibration.result import SHOWN, Calibration, arranged
 from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
-from aggcal.door.items import read_truth
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
+from aggcal.io.items import read_truth
 from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR, limits
 from aggcal.registry.literals import CalibratorName
 

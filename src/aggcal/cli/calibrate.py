@@ -71,8 +71,8 @@ def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Conso
 
     import numpy as np
 
-    from aggcal.door.items import read_item_columns
     from aggcal.errors import AggcalError
+    from aggcal.io.items import read_item_columns
 
     if consensus.sd is not None:
         console.say(
@@ -127,8 +127,8 @@ def _consensus(options: argparse.Namespace) -> Scores:
     import numpy as np
 
     from aggcal.data.scores import Scores
-    from aggcal.door.items import read_item_columns
     from aggcal.io import read_scores
+    from aggcal.io.items import read_item_columns
 
     if options.consensus_column is not None:
         return read_scores(options.consensus, column=options.consensus_column)

@@ -98,8 +98,8 @@ def demo(options: argparse.Namespace) -> int:
     from aggcal.assessment import assess
     from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
-    from aggcal.door.items import read_texts
     from aggcal.io import read_judgments, read_scores
+    from aggcal.io.items import read_texts
 
     console, folder = Console(quiet=options.quiet), Path(options.output)
     refuse_output(options, [])

@@ -17,8 +17,8 @@ from aggcal.cli.console import Console, print_json, show
 from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
 from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
-from aggcal.door.items import Texts
 from aggcal.errors import count, ended, printable
+from aggcal.io.items import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.writable import refuse_unwritable

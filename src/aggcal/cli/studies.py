@@ -132,7 +132,7 @@ def _tables(
     import numpy as np
 
     from aggcal.data.scores import Scores
-    from aggcal.door.items import read_item_columns, read_truth
+    from aggcal.io.items import read_item_columns, read_truth
     from aggcal.io.respelling import read_spelling
     from aggcal.io.results import unmixed
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggestions
     from aggcal.advice.suggest.anchors import AnchorSuggestions
     from aggcal.data.base import AnyJudgments
-    from aggcal.door.items import Texts
+    from aggcal.io.items import Texts
     from aggcal.io.writing.write import Writer
 
 _ONLY_FOR_PAIRS = (

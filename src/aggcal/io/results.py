@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.tables import Columns, as_text
-from aggcal.door.columns import numbers
-from aggcal.door.tables import listed, opened
 from aggcal.errors import FileError, TableError
+from aggcal.io.columns import numbers
 from aggcal.io.comparisons import misfit
+from aggcal.io.tables import listed, opened
 from aggcal.io.writing.manifest import Manifest, digests, fits, load
 from aggcal.io.writing.scratch import scratch_folder
 from aggcal.io.writing.swap import settled

@@ -20,7 +20,7 @@ from aggcal._core.interrupts import shielded
 from aggcal._core.kernels.threads import begun, in_turn
 from aggcal._core.tables import Columns
 from aggcal.errors import OutputError
-from aggcal.io.tables.workbook import split_sheet
+from aggcal.io.files import split_sheet
 from aggcal.io.writing.cells import csv_cell, spreadsheet_cell, table_rows
 from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest

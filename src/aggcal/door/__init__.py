@@ -1,1 +1,0 @@
-"""Any table, read in one way: its columns by their distinct texts."""
