@@ -113,7 +113,7 @@ def test_without_further_terms_studies_are_what_they_were() -> None:
         "copied_share": 0.2, "camp_share": 0.3, "left_share": 0.1, "guessing_share": 0.1,
     }  # fmt: skip
     made = simulate(items=7, annotators=9, judgments=300, seed=4, **everything)
-    assert made.drawn is None
+    assert made.drawn.terms.plain
     assert list(made.judgments) == ["annotator", "winner", "loser"]
     assert list(made.annotators) == ["annotator", "reliability"]
     assert list(made.tables) == ["judgments.csv", "scores.csv", "truth.csv", "annotators.csv"]
@@ -131,8 +131,6 @@ def test_answers_follow_the_model(ties: SimulatedTies) -> None:
     terms = SimulatedTerms(ties, position=0.5, position_sd=0.3, tie_readiness=-0.2)
     made = simulate(items=3, annotators=2, judgments=120_000, terms=terms, seed=2)
     drawn, grade = made.drawn, made.grade
-    assert drawn is not None
-    assert grade is not None
     for u in range(2):
         for i in range(3):
             for j in range(3):
@@ -160,18 +158,17 @@ def test_effects_have_the_spread_that_was_asked_for() -> None:
     )  # fmt: skip
     made = simulate(items=500, annotators=4000, judgments=20_000, terms=terms, seed=1)
     drawn = made.drawn
-    assert drawn is not None
     for values, mean, sd in (
         (drawn.position, -0.3, 0.2),
         (drawn.tie_readiness, 0.4, 0.7),
-        (drawn.context_effects, 0.0, 0.6),
-        (drawn.category_effects, 0.0, 0.8),
+        (drawn.groups["context"].effects, 0.0, 0.6),
+        (drawn.groups["category"].effects, 0.0, 0.8),
         (drawn.axis, 0.0, 0.4),
         (drawn.scaled_length, 0.0, 1.0),
     ):
         assert values.mean() == pytest.approx(mean, abs=4.5 * sd / np.sqrt(values.size))
         assert values.std() == pytest.approx(sd, rel=0.1)
-    shares = np.bincount(drawn.category) / 20_000
+    shares = np.bincount(drawn.groups["category"].code) / 20_000
     np.testing.assert_allclose(shares, [0.6, 0.3, 0.1], atol=0.02)
     assert (drawn.stance == -1.0).mean() == 0.25
 
@@ -185,10 +182,11 @@ def test_tables_are_read_back() -> None:
     read = aggcal.read_judgments(made.judgments, context="context", by="category")
     assert read.sided
     assert read.context_ids is not None
-    assert read.context_ids.tolist() == made.context_ids.tolist()
-    assert [column.ids.tolist() for column in read.categories] == [made.category_ids.tolist()]
+    assert read.context_ids.tolist() == made.drawn.groups["context"].ids.tolist()
+    assert [column.ids.tolist() for column in read.categories] == [
+        made.drawn.groups["category"].ids.tolist()
+    ]
     assert read.grade is not None
-    assert made.grade is not None
     numbers = [np.bincount(np.abs(grade), minlength=4) for grade in (read.grade, made.grade)]
     weighed = np.bincount(np.abs(read.grade), read.count, minlength=4)
     np.testing.assert_array_equal(weighed, numbers[1])
@@ -202,12 +200,10 @@ def test_tables_are_read_back() -> None:
 def test_copies_are_copies_of_everything() -> None:
     terms = SimulatedTerms("davidson", contexts=4, grades=2)
     made = simulate(annotators=6, judgments=900, copied_share=0.34, terms=terms, seed=1)
-    assert made.drawn is not None
     for one, other in made.copied.items():
         mine, theirs = (np.flatnonzero(made.annotator == u) for u in (one, other))
         size = min(len(mine), len(theirs))
-        for column in (made.left, made.right, made.grade, made.drawn.context):
-            assert column is not None
+        for column in (made.left, made.right, made.grade, made.drawn.groups["context"].code):
             np.testing.assert_array_equal(column[mine[:size]], column[theirs[:size]])
 
 

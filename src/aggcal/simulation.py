@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import ceil, isfinite
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.families import Adjacent, RaoKupper
+from aggcal.aggregation.families import Adjacent, Law, RaoKupper, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.errors import OptionError, check_choice
 from aggcal.registry import LOGISTIC, TIES, limits
@@ -23,7 +23,8 @@ __all__ = ["SimulatedTerms", "Simulation", "simulate"]
 TIE_MODELS: tuple[SimulatedTies, ...] = get_args(SimulatedTies)
 DESIGNS = ("random", "balanced")  # how pairs are chosen
 _GRADES = (1.0, 0.5, 0.25)  # how common each strength is between equal items, relative to the first
-_Asked: TypeAlias = tuple[CodeArray, CodeArray, CodeArray]  # annotator, left and right item
+_OUTCOMES = ("tie", "left", "left+", "left++", "right++", "right+", "right")  # by grade
+Asked: TypeAlias = tuple[CodeArray, CodeArray, CodeArray]  # annotator, left and right item
 _LENGTH, _LENGTH_SD = 100.0, 25.0  # mean and sd of the covariate that a control holds equal
 
 
@@ -110,13 +111,20 @@ class SimulatedTerms:
         return tuple(name for name, size in zip(names, sizes, strict=True) if size)
 
 
+class Group(NamedTuple):
+    """Contexts, or categories: their ids, that of each row, and what each item does in each."""
+
+    ids: TextArray
+    code: CodeArray
+    effects: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """The true values of the terms of a study.
 
-    ``context`` and ``category`` are those of each row; effects are groups by items; ``length`` is
-    the covariate, contexts by items (one row where there are no contexts); ``other`` has uniform
-    random numbers, row by row, which decide about the strength of an answer.
+    ``groups`` are the contexts and categories; ``length`` is the covariate, contexts by items (one
+    row where there are no contexts).
     """
 
     terms: SimulatedTerms
@@ -124,13 +132,9 @@ class Drawn:
     tie_readiness: FloatArray
     stance: FloatArray
     axis: FloatArray
-    context: CodeArray
-    category: CodeArray
-    context_effects: FloatArray
+    groups: dict[str, Group]
     tie_context: FloatArray
-    category_effects: FloatArray
     length: FloatArray
-    other: FloatArray
 
     __repr__ = brief
 
@@ -142,26 +146,25 @@ class Drawn:
         (annotators, items, judgments), normal = size, random.standard_normal
         stance = normal(annotators)
         if terms.second_camp:
-            stance = np.ones(annotators)
             others = random.permutation(annotators)[: round(terms.second_camp * annotators)]
-            stance[others] = -1.0
+            stance = np.where(np.isin(np.arange(annotators), others), -1.0, 1.0)
         contexts, categories = terms.contexts, terms.categories
+        length = np.round(_LENGTH + _LENGTH_SD * normal((max(contexts, 1), items)), 1)
+        position = terms.position + terms.position_sd * normal(annotators)
+        readiness = terms.tie_readiness + terms.tie_readiness_sd * normal(annotators)
+        axis = terms.axis_sd * normal(items)
+        context = random.integers(max(contexts, 1), size=judgments, dtype=np.int32)
         shares = np.array(terms.category_shares or [1.0] * max(categories, 1))
-        length = _LENGTH + _LENGTH_SD * normal((max(contexts, 1), items))
-        return cls(
-            terms,
-            terms.position + terms.position_sd * normal(annotators),
-            terms.tie_readiness + terms.tie_readiness_sd * normal(annotators),
-            stance if terms.axis_sd else np.zeros(annotators),
-            terms.axis_sd * normal(items),
-            random.integers(max(contexts, 1), size=judgments, dtype=np.int32),
-            random.choice(len(shares), size=judgments, p=shares / shares.sum()).astype(np.int32),
-            terms.context_sd * normal((contexts, items)),
-            terms.tie_context_sd * normal(contexts),
-            terms.category_sd * normal((categories, items)),
-            np.round(length, 1),
-            random.random(judgments),
-        )
+        category = random.choice(len(shares), judgments, p=shares / shares.sum()).astype(np.int32)
+        by_context = terms.context_sd * normal((contexts, items))
+        tie_context = terms.tie_context_sd * normal(contexts)
+        by_category = terms.category_sd * normal((categories, items))
+        groups = {
+            "context": Group(_numbered("context", contexts), context, by_context),
+            "category": Group(_numbered("category", categories), category, by_category),
+        }
+        stance = stance if terms.axis_sd else np.zeros(annotators)
+        return cls(terms, position, readiness, stance, axis, groups, tie_context, length)
 
     @property
     def scaled_length(self) -> FloatArray:
@@ -170,7 +173,12 @@ class Drawn:
         return np.asarray(about / max(float(about.std()), 1e-300))
 
     def answers(
-        self, asked: _Asked, reliability: FloatArray, gap: FloatArray, chance: FloatArray
+        self,
+        asked: Asked,
+        reliability: FloatArray,
+        gap: FloatArray,
+        link: str,
+        chances: tuple[FloatArray, FloatArray],
     ) -> IntArray:
         """Return the grade of each answer: positive for the left item, 0 for a tie.
 
@@ -182,29 +190,33 @@ class Drawn:
             Of each annotator.
         gap
             Of the two items' scores, row by row.
-        chance
-            Uniform random numbers, which decide about the side.
+        link
+            Name of the link.
+        chances
+            Uniform random numbers, which decide about the side and the strength.
         """
-        annotator, left, right = asked
-        terms, apart = self.terms, np.zeros(len(gap))
-        control = terms.control * self.scaled_length, self.context
-        cells = (self.context_effects, self.context), (self.category_effects, self.category)
-        for effects, group in (*cells, control):
+        (annotator, left, right), terms, apart = asked, self.terms, np.zeros(len(gap))
+        chance, other = chances
+        context = self.groups["context"].code
+        control = Group(_numbered("", 0), context, terms.control * self.scaled_length)
+        for _, code, effects in (*self.groups.values(), control):
             if len(effects):
-                apart += effects[group, left] - effects[group, right]
+                apart += effects[code, left] - effects[code, right]
         advantage = reliability[annotator] * (gap + apart) + self.position[annotator]
         advantage += self.stance[annotator] * (self.axis[left] - self.axis[right])
         ready, grades = np.full(len(gap), -np.inf), np.array(_GRADES[: terms.grades])
         if terms.ties != "none":
             ready = self.tie_readiness[annotator]
-            ready = ready + self.tie_context[self.context] if terms.contexts else ready
-        law = RaoKupper() if terms.ties == TIES[2] else Adjacent(tuple(grades.tolist()))
+            ready = ready + self.tie_context[context] if terms.contexts else ready
+        law: Law = RaoKupper() if terms.ties == TIES[2] else Adjacent(tuple(grades.tolist()))
+        if link != LOGISTIC.name:
+            law = Wins(link_of(link))
         ahead, _, tie = law.probabilities(advantage, ready).T
         side = np.where(chance < ahead, 1, np.where(chance < ahead + tie, 0, -1))
         steps = np.arange(1, terms.grades + 1)
         weights = np.exp(0.5 * np.outer(side * advantage, steps)) * grades
         edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-        return np.asarray(side * (1 + (self.other[:, None] >= edges).sum(axis=1)))
+        return np.asarray(side * (1 + (other[:, None] >= edges).sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +231,8 @@ class Simulation:
     the left item always), ``copies`` (gives the judgments of the annotator in ``copied``) or
     ``camp`` (honest, by the order ``camp_latent``).
 
-    With further terms, ``grade`` says what was answered (1 and more for the left item, 0 a tie; the
-    winner of a tie is the left item) and ``drawn`` what the terms truly are.
+    ``grade`` says what was answered (1 and more for the left item, 0 a tie; the winner of a tie is
+    the left item) and ``drawn`` what further terms truly are.
     """
 
     item_ids: TextArray
@@ -237,55 +249,27 @@ class Simulation:
     role: TextArray
     copied: dict[int, int]
     camp_latent: FloatArray
-    grade: IntArray | None = None
-    drawn: Drawn | None = None
+    grade: IntArray
+    drawn: Drawn
 
     __repr__ = brief
 
     @property
-    def context_ids(self) -> TextArray:
-        """The contexts."""
-        return _numbered("context", 0 if self.drawn is None else self.drawn.terms.contexts)
-
-    @property
-    def category_ids(self) -> TextArray:
-        """The categories."""
-        return _numbered("category", 0 if self.drawn is None else self.drawn.terms.categories)
-
-    @property
-    def _groups(self) -> dict[str, tuple[TextArray, CodeArray, FloatArray]]:
-        """Contexts and categories where there are some: ids, that of each row, effects."""
-        drawn = self.drawn
-        if drawn is None:
-            return {}
-        groups = {
-            "context": (self.context_ids, drawn.context, drawn.context_effects),
-            "category": (self.category_ids, drawn.category, drawn.category_effects),
-        }
-        return {name: group for name, group in groups.items() if len(group[0])}
-
-    @property
     def shown(self) -> Columns:
         """The judgments table, long form: what was shown on which side."""
-        grade = self.grade
-        if grade is None:
-            grade = np.where(self.winner == self.left, 1, -1)
-        words = ["left", "left+", "left++", "right++", "right+", "right"]
-        outcomes = np.array(["tie", *words], dtype=object)
         columns: Columns = {
             "annotator": self.annotator_ids[self.annotator],
             "left": self.item_ids[self.left],
             "right": self.item_ids[self.right],
-            "outcome": outcomes[grade],
+            "outcome": np.array(_OUTCOMES, dtype=object)[self.grade],
         }
-        for name, (ids, codes, _) in self._groups.items():
-            columns[name] = ids[codes]
-        return columns
+        groups = self.drawn.groups.items()
+        return columns | {name: own.ids[own.code] for name, own in groups if len(own.ids)}
 
     @property
     def judgments(self) -> Columns:
         """The judgments table: the short form, and with further terms the long one."""
-        if self.drawn is not None:
+        if not self.drawn.terms.plain:
             return self.shown
         return {
             "annotator": self.annotator_ids[self.annotator],
@@ -307,13 +291,12 @@ class Simulation:
     def annotators(self) -> Columns:
         """The true reliabilities, and with further terms all that annotators differ in."""
         columns: Columns = {"annotator": self.annotator_ids, "reliability": self.reliability}
-        if self.drawn is not None:
-            columns["position"] = self.drawn.position
-            if self.drawn.terms.ties != "none":
-                columns["tie_readiness"] = self.drawn.tie_readiness
-            if self.drawn.terms.axis_sd:
-                columns["stance"] = self.drawn.stance
-        return columns
+        drawn, terms = self.drawn, self.drawn.terms
+        if not terms.plain:
+            columns["position"] = drawn.position
+        if terms.ties != "none":
+            columns["tie_readiness"] = drawn.tie_readiness
+        return columns | ({"stance": drawn.stance} if terms.axis_sd else {})
 
     @property
     def tables(self) -> dict[str, Columns]:
@@ -324,23 +307,24 @@ class Simulation:
             "truth.csv": self.truths,
             "annotators.csv": self.annotators,
         }
-        drawn, n = self.drawn, len(self.item_ids)
-        if drawn is None:
-            return tables
+        drawn, items = self.drawn, self.item_ids
         if drawn.terms.axis_sd:
-            tables["axis.csv"] = {"item": self.item_ids, "axis": drawn.axis}
+            tables["axis.csv"] = {"item": items, "axis": drawn.axis}
         scale = float(np.ptp(self.truth) / np.ptp(self.latent))
-        for name, (ids, _, effects) in reversed(self._groups.items()):
+        for name, (ids, _, effects) in reversed(drawn.groups.items()):
+            if not len(ids):
+                continue
             tables["contexts.csv" if name == "context" else "categories.csv"] = {
-                name: np.repeat(ids, n),
-                "item": np.tile(self.item_ids, len(ids)),
-                "truth": np.tile(self.truth, len(ids)) + scale * effects.ravel(),
+                name: np.repeat(ids, len(items)),
+                "item": np.tile(items, len(ids)),
+                "truth": (self.truth + scale * effects).ravel(),
                 "latent": (self.latent + effects).ravel(),
             }
         if drawn.terms.control:
-            contexts = {"context": np.repeat(self.context_ids, n)} if drawn.terms.contexts else {}
-            items: Columns = {"item": np.tile(self.item_ids, len(drawn.length))}
-            tables["control.csv"] = items | contexts | {"length": drawn.length.ravel()}
+            by_item: Columns = {"item": np.tile(items, len(drawn.length))}
+            if drawn.terms.contexts:
+                by_item["context"] = np.repeat(drawn.groups["context"].ids, len(items))
+            tables["control.csv"] = by_item | {"length": drawn.length.ravel()}
         return tables
 
 
@@ -416,7 +400,6 @@ def simulate(
         "copies": copied_share, "camp": camp_share,
     }  # fmt: skip
     _check(shares, camp_correlation, link, terms, design)
-    probability = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
     latent = latent_sd * ((latent - latent.mean()) / latent.std())
@@ -426,31 +409,24 @@ def simulate(
     reliability[role == "reversed"] *= -1.0
     reliability[(role == "guesses") | (role == "left")] = 0.0
 
-    asked = annotator, first, second = _asked(random, annotators, items, judgments, design)
-    more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
+    annotator, left, right = asked = _asked(random, annotators, items, judgments, design)
+    # Of what is rarely asked for, so that the rest stays as it was.
+    more, of_terms = random.spawn(2)
     camp_latent = _related(latent, camp_correlation, more)
-    in_camp, is_left = (role == "camp")[annotator], (role == "left")[annotator]
-    gap = np.where(
-        in_camp, camp_latent[first] - camp_latent[second], latent[first] - latent[second]
-    )
-    chance, drawn, grade = random.random(judgments), None, None
-    further: tuple[Any, ...] = ()
-    if terms.plain:
-        wins = (chance < probability(reliability[annotator] * gap)) | is_left
-    else:
-        drawn = Drawn.of(terms, random.spawn(1)[0], (annotators, items, judgments))
-        grade = drawn.answers(asked, reliability, gap, chance)
-        grade[is_left & (grade <= 0)] = 1
-        wins = grade >= 0
-        further = grade, drawn.context, drawn.category
-    copied = _copy(annotator, role, (first, second, wins, *further), more)
+    by_camp, is_left = (role == "camp")[annotator], (role == "left")[annotator]
+    gap = np.where(by_camp, camp_latent[left] - camp_latent[right], latent[left] - latent[right])
+    drawn = Drawn.of(terms, of_terms, (annotators, items, judgments))
+    chances = random.random(judgments), of_terms.random(judgments)
+    grade = drawn.answers(asked, reliability, gap, link, chances)
+    grade[is_left & (grade <= 0)] = 1
+    codes = [group.code for group in drawn.groups.values()]
+    copied = _copy(annotator, role, (left, right, grade, *codes), more)
     truth = location + scale * latent
-    noise = model_sd * random.standard_normal(items)
+    model = location + model_bias + model_slope * (truth - location)
     return Simulation(
-        _numbered("item", items), latent, truth,
-        location + model_bias + model_slope * (truth - location) + noise,
+        _numbered("item", items), latent, truth, model + model_sd * random.standard_normal(items),
         _numbered("annotator", annotators), reliability, annotator,
-        np.where(wins, first, second), np.where(wins, second, first), first, second,
+        np.where(grade >= 0, left, right), np.where(grade >= 0, right, left), left, right,
         role, copied, camp_latent, grade, drawn,
     )  # fmt: skip
 
@@ -476,29 +452,26 @@ def _check(
 
 def _asked(
     random: np.random.Generator, annotators: int, items: int, judgments: int, design: str
-) -> _Asked:
+) -> Asked:
     """Draw who is asked, and about which two items."""
     if design == "balanced":
         rounds = ceil(judgments / (items // 2))
         order = random.permuted(np.tile(np.arange(items, dtype=np.int32), (rounds, 1)), axis=1)
-        pairs = order[:, : 2 * (items // 2)].reshape(-1, 2)[:judgments]
-        who = random.integers(annotators, size=judgments, dtype=np.int32)
-        return who, pairs[:, 0].copy(), pairs[:, 1].copy()
-    annotator, first, second = (
+        left, right = order[:, : 2 * (items // 2)].reshape(-1, 2)[:judgments].T.copy()
+        return random.integers(annotators, size=judgments, dtype=np.int32), left, right
+    annotator, left, right = (
         random.integers(n, size=judgments, dtype=np.int32) for n in (annotators, items, items - 1)
     )
-    second += second >= first
-    return annotator, first, second
+    right += right >= left
+    return annotator, left, right
 
 
 def _roles(order: IntArray, kinds: dict[str, float]) -> TextArray:
     """Give out roles in a random order; who is left is honest."""
     role: TextArray = np.full(len(order), "honest", dtype=object)
-    begin = 0
     for name, share in kinds.items():
-        end = begin + round(share * len(order))
-        role[order[begin:end]] = name
-        begin = end
+        number = round(share * len(role))
+        role[order[:number]], order = name, order[number:]
     return role
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.covariance import DenseCovariance, DrawnCovariance, SolvedCovariance
+from aggcal.aggregation.covariance import DenseCovariance, SolvedCovariance, covariance_of_draws
 from aggcal.aggregation.groups import members, several
 from aggcal.calibration import intervals
 from aggcal.calibration.atc import project, projected_values
@@ -319,7 +319,7 @@ def test_covariances_within_components() -> None:
     np.testing.assert_allclose(free.variances, np.diag(wanted), atol=1e-12)
     np.testing.assert_allclose(free.of(np.array([3, 4])).variances, np.diag(wanted)[3:5])
     draws = random.standard_normal((40, 6)) @ root.T
-    drawn = DrawnCovariance(draws).within(part)
+    drawn = covariance_of_draws(draws).within(part)
     joint = about @ np.cov(draws.T) @ about
     np.testing.assert_allclose(drawn.variances, np.diag(joint), atol=1e-9)
     across = drawn.gap_variance(np.array([0]), np.array([3]))

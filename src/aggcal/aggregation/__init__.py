@@ -13,7 +13,7 @@
   sandwich); `resampling` (bootstrap); `estimate` makes an `uncertainty` of them; `claims`, `ranks`
   and `groups` say what follows for the order.
 - `methods` (hra-*, btl, tcv, crowd-*) and `features` (gppl, rank-svm, barcw) are the methods;
-  `adapted` calls any; `selection` compares them, and ``"auto"`` takes one.
+  `Adapted`, here, calls any; `selection` compares them, and ``"auto"`` takes one.
 - `consensus`: the result; `tables`, `scales`, `ties`: how it is shown.
 
 To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry to
@@ -23,38 +23,47 @@ To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.methods import PriorChoice
+from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import check_uncertainty as check_uncertainty
+from aggcal.aggregation.methods import LikelihoodMethod, PriorChoice
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import Start
+from aggcal.aggregation.start import Start, start_scores
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, check_choice
 from aggcal.io import read_features
 from aggcal.registry import (
     AUTO,
-    BOOTSTRAP,
     DEFAULT_METHOD,
     ENGINES,
     ESTIMATORS,
     LOCAL,
     MARGINAL,
     METHODS,
-    UNCERTAINTIES,
+    MethodInfo,
     limits,
 )
 from aggcal.registry.literals import EngineName, Estimator, MethodName
 
-FEWEST_DRAWS = 10
-"""Of a bootstrap: with so few a standard error is itself off by about a quarter."""
+_LACKING = {
+    "features": "does not use features; leave them out, or choose {able}",
+    "terms": "does not fit ties, positions, contexts or categories; choose {able}, or leave them "
+    "out",
+    "control": "does not hold anything equal; choose {able}, or leave --control out",
+    "estimator": "has no reliabilities to estimate; leave the estimator out",
+    "prior": "has no prior of that kind; leave prior out",
+}
+"""What is said of an option that a method does not declare (`MethodInfo.takes`)."""
 
 
 def aggregate(
@@ -131,34 +140,34 @@ def aggregate(
     return consensus
 
 
-def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
-    """Refuse an engine that is none, and what only works on one machine."""
-    if isinstance(engine, str):
-        check_choice("engine", engine, ENGINES)
-    if engine == LOCAL or by_rows(method):
-        return
-    if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
-        raise OptionError(
-            f"{_called(method)} works on one machine only; leave the engine out, or choose "
-            f"{DEFAULT_METHOD}."
-        )
+@dataclass(frozen=True)
+class Adapted:
+    """Any method, called as those are that are fitted by sums over rows.
 
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
+    >>> Adapted(aggcal.BTL()).fit(rows).item_ids[0]
+    'a'
+    """
 
-def _called(method: str | Aggregator) -> str:
-    return method if isinstance(method, str) else type(method).__name__
+    aggregator: Any
 
-
-def check_features(method: str, *, given: bool) -> None:
-    """Refuse features where they are not used, and a method that lacks them."""
-    needed = METHODS.find(method).from_features
-    if needed and not given:
-        raise OptionError(
-            f"{method} needs features of the items: give --features FILE, or --features identity "
-            "to treat all items as unrelated."
-        )
-    if given and not needed:
-        those = ", ".join(known.name for known in METHODS.values() if known.from_features)
-        raise OptionError(f"{method} does not use features; leave them out, or choose {those}.")
+    def fit(
+        self,
+        judgments: AnyJudgments,
+        /,
+        *,
+        start: Start = None,
+        on_iteration: Progress | None = None,
+    ) -> Consensus:
+        """Fit; the consensus is given an uncertainty if it comes without one."""
+        start_scores(start, judgments)  # it only shortens the way, but a wrong one is refused
+        here, own = judgments.on_one_machine(type(self.aggregator).__name__), self.aggregator
+        reports = "on_iteration" in signature(own.fit).parameters
+        fit: Consensus = own.fit(here, **({"on_iteration": on_iteration} if reports else {}))
+        return fit if fit.quantifier is not None else replace(fit, quantifier=Quantify(own, here))
 
 
 def aggregator_of(
@@ -169,44 +178,59 @@ def aggregator_of(
     seed: int | None,
     *,
     terms: Terms | None = None,
-) -> FullAggregator:
+) -> LikelihoodMethod | Adapted:
     """Make the method that a name and its options stand for, or check the one that was given."""
-    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
+    check_method(method, prior, estimator, features=features is not None, terms=terms)
     limits.check(seed=seed)
-    if not isinstance(method, str):
-        return adapted(method if seed is None else _seeded(method, seed))
-    info = METHODS.find(method)
-    chosen: dict[str, Any] = {} if estimator is None else {"estimator": estimator}
-    if terms is not None:
-        chosen["terms"] = terms
-    if info.from_features:
-        chosen["features"] = feature_choice(features)
-    return adapted(info.make(prior=prior, seed=seed or 0, **chosen))
+    made: Any = method
+    if isinstance(method, str):
+        given = {"estimator": estimator, "terms": terms, "features": feature_choice(features)}
+        given = {name: value for name, value in given.items() if value is not None}
+        made = METHODS.find(method).make(prior=prior, seed=seed or 0, **given)
+    elif seed is not None and "seed" in getattr(method, "__dataclass_fields__", ()):
+        made = replace(made, seed=seed)
+    return made if isinstance(made, LikelihoodMethod) else Adapted(made)
 
 
-def _seeded(method: Any, seed: int) -> Any:
-    """Return the same method with this seed, where it has one."""
-    if is_dataclass(method) and any(part.name == "seed" for part in fields(method)):
-        return replace(cast("Any", method), seed=seed)
-    return method
+def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
+    """Refuse an engine that is none, and what only works on one machine."""
+    if isinstance(engine, str):
+        check_choice("engine", engine, ENGINES)
+    if engine == LOCAL or isinstance(method, LikelihoodMethod):
+        return
+    if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
+        called = method if isinstance(method, str) else type(method).__name__
+        raise OptionError(
+            f"{called} works on one machine only; leave the engine out, or choose {DEFAULT_METHOD}."
+        )
 
 
 def check_method(
     method: str | Aggregator,
-    prior: PriorChoice,
+    prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     *,
-    given_features: bool,
+    features: bool = False,
     terms: Terms | None = None,
+    control: bool = False,
 ) -> None:
-    """Refuse a method that is none, and options that it has no use for."""
+    """Refuse a method that is none, and options that it does not take.
+
+    Examples
+    --------
+    >>> check_method("hra-g", control=True)
+    >>> check_method("rank-svm", features=True, control=True)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: rank-svm does not hold anything equal; choose hra-g, btl, or leave...
+    """
     given: Any = prior
     if not (given is None or isinstance(given, Prior) or given in ("default", "auto")):
         raise OptionError(f"prior {given!r} is unknown; give default, auto, None or a Prior.")
     if estimator is not None:
         check_choice("estimator", estimator, ESTIMATORS)
+    own = prior != "default" or estimator is not None or terms is not None
     if not isinstance(method, str):
-        if prior != "default" or given_features or estimator is not None or terms is not None:
+        if own or features:
             raise OptionError(
                 "prior, estimator, features and terms are for methods by name; give them to "
                 f"{type(method).__name__} itself."
@@ -216,66 +240,41 @@ def check_method(
                 f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
             )
         return
-    if method == AUTO.name and (prior != "default" or estimator is not None or terms is not None):
+    if method == AUTO.name and own:
         raise OptionError(
             f"method '{method}' chooses method, estimator and terms itself; leave prior, estimator "
             "and terms out, or name a method."
         )
-    check_features(method, given=given_features)
-    _check_terms(method, estimator, terms)
-    if estimator is not None and not METHODS.find(method).integrates:
-        raise OptionError(f"{method} has no reliabilities to estimate; leave the estimator out.")
-    if "prior" not in METHODS.find(method).takes and prior != "default":
-        raise OptionError(f"{method} has no prior of that kind; leave prior out.")
+    asked = {
+        "features": features,
+        "terms": terms not in (None, DEFAULT, PLAIN),
+        "control": control,
+        "estimator": estimator is not None,
+        "prior": prior != "default",
+    }
+    _check_taken(METHODS.find(method), [name for name in asked if asked[name]], estimator)
 
 
-def _check_terms(method: str, estimator: Estimator | None, terms: Terms | None) -> None:
-    """Refuse terms that a method or an estimator does not fit."""
-    if terms is not None and terms not in (DEFAULT, PLAIN):
-        _refuse_terms(method, estimator, "ties, positions, contexts or categories")
-
-
-def check_control(method: str, estimator: Estimator | None, *, given: bool) -> None:
-    """Refuse to hold something equal where a method or an estimator cannot.
-
-    Examples
-    --------
-    >>> check_control("hra-g", None, given=True)
-    >>> check_control("rank-svm", None, given=True)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: rank-svm does not hold anything equal; choose hra-g, btl, or leave...
-    """
-    if given:
-        _refuse_terms(method, estimator, None)
-
-
-def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) -> None:
-    does = "does not hold anything equal" if what is None else f"does not fit {what}"
-    able = [known.name for known in METHODS.values() if "terms" in known.takes]
-    if method not in able:
+def _check_taken(info: MethodInfo, asked: list[str], estimator: Estimator | None) -> None:
+    """Refuse options that a method does not declare, and a method without what it needs."""
+    for name in asked:
+        option = "terms" if name == "control" else name
+        if option not in info.takes:
+            able = ", ".join(each.name for each in METHODS.values() if option in each.takes)
+            raise OptionError(f"{info.name} {_LACKING[name].format(able=able)}.")
+        if option == "terms" and estimator not in (None, MARGINAL):
+            does = _LACKING[name].partition(";")[0]
+            raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
+    if info.from_features and "features" not in asked:
         raise OptionError(
-            f"{method} {does}; choose {', '.join(able)}, or leave "
-            f"{'--control' if what is None else 'them'} out."
-        )
-    if estimator is not None and estimator != MARGINAL:
-        raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
-
-
-def check_uncertainty(kind: str | None, draws: int) -> None:
-    """Refuse an uncertainty that is none."""
-    if kind is None:
-        return
-    check_choice("uncertainty", kind, UNCERTAINTIES)
-    if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
-        raise OptionError(
-            f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
+            f"{info.name} needs features of the items: give --features FILE, or --features "
+            "identity to treat all items as unrelated."
         )
 
 
-def feature_choice(features: Any) -> FeatureChoice:
+def feature_choice(features: Any) -> FeatureChoice | None:
     """Read features, unless they are read already or there are none."""
-    if isinstance(features, Features):
-        return features
-    if isinstance(features, str) and features == "identity":
-        return "identity"
+    there = features is None or isinstance(features, Features)
+    if there or (isinstance(features, str) and features == "identity"):
+        return features  # type: ignore[no-any-return]
     return read_features(features)

@@ -1,4 +1,4 @@
-"""Covariances of the scores: a matrix, draws (a bootstrap's), or products with it alone."""
+"""Covariances of the scores: a matrix, or products with it alone."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ class Covariance(ABC):
     """Whether draws and gains are made for each score by itself, so that one draw after the other
     gives the same bits as all of them together."""
 
-    @abstractmethod
+    product: Callable[[FloatArray], FloatArray]
+    """Multiplies a vector by it; what adds up to 0 only, or up to a location."""
+
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors, which add up to 0."""
+        return float(contrast @ self.product(contrast))
 
     @abstractmethod
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -55,7 +58,7 @@ class Covariance(ABC):
         """
 
     def dense(self) -> DenseCovariance | None:
-        """Return it as a matrix, worked out where it is none yet; None where it cannot be."""
+        """Return it as a matrix; None where it is none."""
         return None
 
     @abstractmethod
@@ -70,13 +73,17 @@ class Covariance(ABC):
     def scaled(self, factors: FloatArray | float) -> Covariance:
         """Return it with every variance multiplied by a factor; correlations stay."""
 
-    @abstractmethod
     def stretched(self, covariance: Covariance, pull: float) -> Covariance:
         """Return (1 + pull·C) V (1 + pull·C), by the diagonals where either is no matrix.
 
         It turns V, of scores that a prior of that much more precision pulls together, into that of
         scores whose covariance C is without it.
         """
+        own, wide = self.dense(), covariance.dense()
+        if own is None or wide is None:
+            return self.scaled(np.square(1.0 + pull * covariance.variances))
+        root = np.eye(len(own.matrix)) + pull * wide.matrix
+        return DenseCovariance(root @ own.matrix @ root)
 
 
 class DenseCovariance(Covariance):
@@ -92,15 +99,12 @@ class DenseCovariance(Covariance):
     def __init__(self, matrix: FloatArray) -> None:
         self.matrix: FloatArray = frozen(about_mean(matrix))
         self.variances = frozen(np.maximum(np.diag(self.matrix), 0.0))
+        self.product = self.matrix.__matmul__
 
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
         gap = self.variances[i] + self.variances[j] - 2.0 * self.matrix[i, j]
         return np.maximum(gap, 0.0)
-
-    def contrast_variance(self, contrast: FloatArray) -> float:
-        """Variance of a sum of the scores with these factors."""
-        return float(contrast @ self.matrix @ contrast)
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations."""
@@ -111,8 +115,6 @@ class DenseCovariance(Covariance):
     def _root(self) -> FloatArray:
         """A root of the matrix. Scores add up to 0: the last is what the others leave."""
         root, some = np.zeros_like(self.matrix), self.matrix[:-1, :-1]
-        if not len(some):
-            return root
         try:
             root[:-1, :-1] = np.linalg.cholesky(some)
         except np.linalg.LinAlgError:
@@ -136,97 +138,20 @@ class DenseCovariance(Covariance):
         """Return itself."""
         return self
 
-    def of(self, positions: IntArray) -> Covariance:
+    def of(self, positions: IntArray) -> DenseCovariance:
         """Return the covariance of some of the scores."""
         return DenseCovariance(self.matrix[np.ix_(positions, positions)])
 
-    def within(self, component: IntArray) -> Covariance:
+    def within(self, component: IntArray) -> DenseCovariance:
         """Return that about the mean of each component, and none between components."""
         number = np.unique(component, return_inverse=True)[1]
         same = number[:, None] == number[None, :]
         return DenseCovariance(np.where(same, centred(self.matrix, number), 0.0))
 
-    def scaled(self, factors: FloatArray | float) -> Covariance:
+    def scaled(self, factors: FloatArray | float) -> DenseCovariance:
         """Return it with every variance multiplied by a factor; correlations stay."""
         root = np.sqrt(np.broadcast_to(factors, self.variances.shape))
         return DenseCovariance(root[:, None] * self.matrix * root)
-
-    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
-        """Return (1 + pull·C) V (1 + pull·C)."""
-        wide = covariance.dense()
-        if wide is None:
-            return self.scaled(np.square(1.0 + pull * covariance.variances))
-        root = np.eye(len(self.matrix)) + pull * wide.matrix
-        return DenseCovariance(root @ self.matrix @ root)
-
-
-class DrawnCovariance(Covariance):
-    """The covariance of draws, one row each (a bootstrap's)."""
-
-    def __init__(self, draws: FloatArray) -> None:
-        about = draws - draws.mean(axis=0)
-        about -= about.mean(axis=1, keepdims=True)
-        self._root: FloatArray = frozen(about / np.sqrt(len(draws) - 1))
-        self.variances = frozen(np.square(self._root).sum(axis=0))
-
-    @property
-    def matrix(self) -> FloatArray:
-        """It as a matrix, for few scores."""
-        return np.asarray(self._root.T @ self._root)
-
-    def dense(self) -> DenseCovariance | None:
-        """Return it as a matrix; None for too many scores."""
-        return DenseCovariance(self.matrix) if len(self.variances) <= MOST_DENSE else None
-
-    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j for each pair of positions."""
-        total = np.zeros(np.broadcast(i, j).shape)
-        for draw in self._root:
-            total += np.square(draw[i] - draw[j])
-        return total
-
-    def contrast_variance(self, contrast: FloatArray) -> float:
-        """Variance of a sum of the scores with these factors."""
-        return float(np.square(self._root @ contrast).sum())
-
-    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw normal deviations with the covariance of the draws."""
-        return np.asarray(random.standard_normal((number, len(self._root))) @ self._root)
-
-    def gain(
-        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return K·residual and the diagonal of K = V(V + N)⁻¹."""
-        root, flat = slope * self._root.T, crowd + noise
-        # (F + RR')⁻¹ by Woodbury's identity: as many equations as draws.
-        scaled = root / flat[:, None]
-        inner = np.linalg.inv(np.eye(root.shape[1]) + root.T @ scaled)
-        solved = (residual.T / flat).T - scaled @ (inner @ (scaled.T @ residual))
-        diagonal = 1.0 / flat - np.einsum("ik,kl,il->i", scaled, inner, scaled, optimize=True)
-        return residual - (noise * solved.T).T, 1.0 - noise * diagonal
-
-    def of(self, positions: IntArray) -> Covariance:
-        """Return the covariance of some of the scores."""
-        return self._with(self._root[:, positions])
-
-    def within(self, component: IntArray) -> Covariance:
-        """Return that about the mean of each component; of many scores also what draws share."""
-        if len(component) <= MOST_DENSE:
-            return DenseCovariance(self.matrix).within(component)
-        return self._with(np.stack([about_means(draw, component) for draw in self._root]))
-
-    def scaled(self, factors: FloatArray | float) -> Covariance:
-        """Return it with every variance multiplied by a factor; correlations stay."""
-        return self._with(np.sqrt(factors) * self._root)
-
-    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
-        """Return (1 + pull·C) V (1 + pull·C)."""
-        wide, root = covariance.dense(), self._root
-        more = root * covariance.variances if wide is None else root @ wide.matrix
-        return self._with(root + pull * more)
-
-    def _with(self, root: FloatArray) -> DrawnCovariance:
-        return DrawnCovariance(np.sqrt(len(root) - 1) * root)
 
 
 class SolvedCovariance(Covariance):
@@ -243,10 +168,9 @@ class SolvedCovariance(Covariance):
     item_by_item = True
 
     def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
-        n = len(variances)
-        shared = solve(np.full(n, 1.0 / n))
+        shared = solve(np.full(len(variances), 1.0 / len(variances)))
         self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
-        self._solve = solve
+        self._free, self.product = variances, solve  # their location as it is
 
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions.
@@ -255,19 +179,13 @@ class SolvedCovariance(Covariance):
         items, are left out.
         """
         i, j = np.broadcast_arrays(i, j)
-        variances = self.variances[i] + self.variances[j]
-        if i.size > _FEW_PAIRS:
-            return np.asarray(variances)
-        for k in np.ndindex(i.shape):
+        variances = np.asarray(self.variances[i] + self.variances[j])
+        for k in np.ndindex(i.shape) if i.size <= _FEW_PAIRS else ():
             contrast = np.zeros(len(self.variances))
             contrast[i[k]] += 1.0
             contrast[j[k]] -= 1.0
             variances[k] = self.contrast_variance(contrast)
-        return np.asarray(variances)
-
-    def contrast_variance(self, contrast: FloatArray) -> float:
-        """Variance of a sum of the scores with these factors: one linear system."""
-        return float(contrast @ self._solve(contrast))
+        return variances
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations, item by item: among so many, correlations hardly count."""
@@ -283,54 +201,43 @@ class SolvedCovariance(Covariance):
         kept = wide / (wide + noise)
         return (kept * residual.T).T, kept
 
-    def of(self, positions: IntArray) -> Covariance:
+    def of(self, positions: IntArray) -> SolvedCovariance:
         """Return the covariance of some of the scores."""
-        product = partial(_some, self._solve, len(self.variances), positions)
-        return SolvedCovariance(self.variances[positions], product)
+        product = partial(_some, self.product, len(self.variances), positions)
+        return SolvedCovariance(self._free[positions], product)
 
-    def within(self, component: IntArray) -> Covariance:
+    def within(self, component: IntArray) -> SolvedCovariance:
         """Return that about the mean of each component, where it is none between components."""
-        n, size = len(self.variances), np.bincount(component)[component]
-        shared, own = self._solve(np.full(n, 1.0 / n)), self._solve(1.0 / size)
-        mean = own - about_means(own, component)
-        # Those of the scores themselves, before they were taken about the mean of all.
-        whole = self.variances + 2.0 * shared - shared.mean()
-        about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
-        return SolvedCovariance(about, partial(_within, self._solve, component))
+        size = np.bincount(component)[component]
+        shared = self.product(1.0 / size)
+        mean = shared - about_means(shared, component)
+        about = np.maximum(self._free - 2.0 * shared + mean, 0.0)
+        product = partial(_within, self.product, component)
+        return SolvedCovariance(np.where(size > 1, about, 0.0), product)
 
     def scaled(self, factors: FloatArray | float) -> SolvedCovariance:
         """Return it with every variance multiplied by a factor; correlations stay."""
-        scaled = SolvedCovariance.__new__(SolvedCovariance)
-        scaled.variances = frozen(np.asarray(factors * self.variances))
-        scaled._solve = partial(_scaled, self._solve, np.sqrt(factors))  # noqa: SLF001
-        return scaled
-
-    def stretched(self, covariance: Covariance, pull: float) -> Covariance:
-        """Return (1 + pull·C) V (1 + pull·C), by the diagonals."""
-        return self.scaled(np.square(1.0 + pull * covariance.variances))
+        product = partial(_scaled, self.product, np.sqrt(factors))
+        return SolvedCovariance(factors * self._free, product)
 
 
 # Products with a part of a covariance: unlike functions within others, these can be pickled.
 
-
-def _scaled(
-    solve: Callable[[FloatArray], FloatArray], root: FloatArray | float, vector: FloatArray
-) -> FloatArray:
-    return np.asarray(root * solve(root * vector))
+_Product = Callable[[FloatArray], FloatArray]
 
 
-def _some(
-    solve: Callable[[FloatArray], FloatArray], n: int, positions: IntArray, vector: FloatArray
-) -> FloatArray:
+def _scaled(product: _Product, root: FloatArray | float, vector: FloatArray) -> FloatArray:
+    return np.asarray(root * product(root * vector))
+
+
+def _some(product: _Product, n: int, positions: IntArray, vector: FloatArray) -> FloatArray:
     whole = np.zeros(n)
     whole[positions] = vector
-    return np.asarray(solve(whole)[positions])
+    return product(whole)[positions]
 
 
-def _within(
-    solve: Callable[[FloatArray], FloatArray], component: IntArray, vector: FloatArray
-) -> FloatArray:
-    return about_means(solve(about_means(vector, component)), component)
+def _within(product: _Product, component: IntArray, vector: FloatArray) -> FloatArray:
+    return about_means(product(about_means(vector, component)), component)
 
 
 def independent(sd: FloatArray) -> Covariance:
@@ -345,6 +252,20 @@ def independent(sd: FloatArray) -> Covariance:
     if len(sd) <= MOST_DENSE:
         return DenseCovariance(np.diag(variances))
     return SolvedCovariance(variances, partial(np.multiply, variances))
+
+
+def covariance_of_draws(draws: FloatArray) -> Covariance:
+    """Return the covariance of draws, one row each (a bootstrap's); of many scores, without gaps.
+
+    Examples
+    --------
+    >>> covariance_of_draws(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])).variances
+    array([0.25, 0.25])
+    """
+    if draws.shape[1] <= MOST_DENSE:
+        return DenseCovariance(np.cov(draws, rowvar=False))
+    about = draws - draws.mean(axis=1, keepdims=True)
+    return independent(about.std(axis=0, ddof=1))
 
 
 def about_means(values: FloatArray, component: IntArray) -> FloatArray:

@@ -315,7 +315,7 @@ class Effects:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.posterior.variances_of(name),
+            self.posterior.variances_of(posterior.of(name)),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
@@ -433,7 +433,7 @@ class Effects:
             unknowns[where],
             np.sqrt(self.variances[where]),
             stances,
-            self.posterior.variances_of(STANCE),
+            self.posterior.variances_of(posterior.of(STANCE)),
             ground @ self.fit.state.unknowns,
             np.sqrt(np.maximum(variances, 0.0)),
             own / max(own + shared, 1e-300),

@@ -1,34 +1,32 @@
 """The named methods that are one likelihood: HRA, BTL, TCV, CrowdBT and CrowdTCV.
 
-Each is a link, what its annotators are like (`families`), and a prior. It is fitted with the
-annotators' parameters integrated out (`empirical`) or at the joint mode (`modes`).
+Each is a preset: a link, what its annotators are like (`families`), their prior, and the joint mode
+(`modes`). One `fit` serves all: with the annotators' parameters integrated out (`empirical`) or at
+that mode, and with the further terms that the judgments need (`with_terms`).
 """
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
-from aggcal._core.kernels.threads import beside
 from aggcal._core.machine import one_thread
 from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
+from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import (
-    HONESTY_MARGIN,
     VANISHING,
     Mode,
     Modes,
@@ -38,7 +36,7 @@ from aggcal.aggregation.modes import (
 )
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
-from aggcal.aggregation.rows import SCORES
+from aggcal.aggregation.rows import SCORES, Rows
 from aggcal.aggregation.start import (
     Start,
     divided,
@@ -72,37 +70,54 @@ from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
 
+# Relative gradient norm of a mode: smaller takes longer, larger leaves scores off the optimum.
 _TOLERANCE = 1e-10
-"""Relative gradient norm of a mode: smaller takes longer, larger leaves scores off the optimum."""
+# A prior of mostly honest annotators: it predicted held-out judgments best, or nearly.
 _ALPHA, _BETA = 4.0, 1.0
-"""A prior of mostly honest annotators: it predicted held-out judgments best, or nearly."""
-_RANDOM_HONESTY = 0.5
-"""η of one who tosses a coin."""
-_MANY = 1_000_000
-"""Judgments from which a thread of its own looks for what to warn of."""
+_RANDOM_HONESTY = 0.5  # η of one who tosses a coin
+_DIGITS = 11  # of a parameter at a mode: honesties stop 1e-12 short of 0 and 1
 
 
 class LikelihoodMethod:
     """A method of the one likelihood, fitted wherever the judgments lie."""
 
-    link: Any  # a name of a link
+    # What presets state, as fields of theirs or of the class.
+    link: LinkName
     prior: PriorChoice
     tolerance: float
     seed: int
-    name: str
-    estimator: Estimator
-    terms: Terms
-    fixed: ChosenTerms | None = None
-    """Terms that another fit has chosen."""
-    heterogeneous = True
-    """Whether annotators have a parameter each."""
-    bounds = -inf, inf
-    """Between which it lies."""
+    name: Any
+    estimator: Estimator = "mode"
+    terms: Terms = PLAIN
+    virtual: float = 0.0
+    width: ClassVar[float] = 1.0
+    family: Any
+    """The likelihood of wins."""
+    bounds: ClassVar[tuple[float, float]] = -inf, inf
+    """Between which an annotator's parameter lies."""
+    random_reliability: ClassVar[float] = 0.0
+    honesty: tuple[float, float] | None = None
+    """Parameters of the Beta prior of the honesty, where the family is a mixture."""
+    _mode: Callable[..., tuple[Prior | None, Mode]]
+    """Returns the prior and the joint mode from `Modes`, judgments and a start, trusted or not."""
 
     @property
-    @abstractmethod
-    def family(self) -> Family:
-        """The likelihood of wins."""
+    def heterogeneous(self) -> bool:
+        """Whether annotators have a parameter each."""
+        return bool(self.family.names)
+
+    @property
+    def _integrates(self) -> bool:
+        """Whether parameters are integrated out: not without a prior."""
+        return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
+
+    @property
+    def _stated(self) -> Prior:
+        """The prior that was stated, else the default one."""
+        if isinstance(self.prior, Prior):
+            return self.prior
+        sd = self.width * default_prior(link_of(self.link)).score_sd
+        return Prior(sd, DEFAULT_RELIABILITY_SD)
 
     @one_thread()
     def fit(
@@ -119,11 +134,11 @@ class LikelihoodMethod:
         return self._fitted(judgments, start, on_iteration)
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
-        """Fit other judgments with the same prior (one chosen from the data is kept)."""
+        """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
-        if consensus.effects is not None:
-            object.__setattr__(same, "fixed", consensus.effects.chosen)
-        return same._fitted(judgments, start, trusted=True)  # noqa: SLF001
+        effects = consensus.effects
+        chosen = ChosenTerms("halves") if effects is None else effects.chosen
+        return same._fitted(judgments, start, chosen=chosen)  # noqa: SLF001
 
     def _fitted(
         self,
@@ -131,206 +146,188 @@ class LikelihoodMethod:
         start: Start,
         on_iteration: Progress | None = None,
         *,
-        trusted: bool = False,
+        chosen: ChosenTerms | None = None,
     ) -> Consensus:
-        began = time.perf_counter()
-        self._check(judgments)
-        warned = list if trusted else _warned(judgments)  # the first fit has said it
-        begin = start_scores(start, judgments)
-        if self._integrates:
-            return self._integrated(judgments, begin, warned, began, on_iteration, trusted=trusted)
+        """Fit with terms that another fit has chosen, or choose them; that one has warned, too."""
+        began, trusted = time.perf_counter(), chosen is not None
+        if self.prior is None:
+            judgments.on_one_machine("a fit without a prior")
+        said = [] if trusted else data_warnings(judgments)
+        begin, effects = start_scores(start, judgments), None
         modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
-        prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
-        said = [*warned()]
-        alike = None if self.heterogeneous else self._chosen(judgments, mode.scores)
-        if alike is not None and not alike.plain:
-            sd, known = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
-            effects = fit_alike(
-                judgments, alike, mode.scores, sd, fixed=known, on_iteration=on_iteration
-            )
-            return self._with_terms(effects, said, began)
-        said += self._doubts(judgments, modes, mode)
-        said += not_converged(self.name, mode.convergence)
-        scale = self._scale(modes, mode)
-        if prior is not None:
-            prior = Prior(scale * prior.score_sd, prior.reliability_sd / scale)
+        terms = self.terms if self._integrates or not self.heterogeneous else PLAIN
+        if terms.plain:
+            chosen = ChosenTerms("halves")
+        if self._integrates:
+            further = not chosen.plain if chosen else further_in_any_case(terms, judgments)
+            fit = self._integrated(modes, judgments, begin, trusted=trusted, rough=further)
+            said += divided(fit.objective, fit.rival) if self.honesty is None else []
+            chosen = chosen or chosen_terms(terms, judgments, fit.scores)
+            if not chosen.plain:
+                first = fit.scores, fit.state.sds, fit.state.reversed_share
+                effects = fit_terms(
+                    judgments,
+                    chosen,
+                    lambda model: model.first_state(*first),
+                    fixed=fit.problem.model.fixed,
+                    on_iteration=on_iteration,
+                )
+            record = self._of_fit(judgments, fit, effects)
+        else:
+            prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
+            chosen = chosen or alike_terms(terms, judgments)
+            if chosen.plain:
+                record = self._of_mode(judgments, modes.rows, mode, prior)
+                said += self._doubts(judgments, modes.rows, mode)
+            else:
+                sd, fixed = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
+                effects = fit_alike(
+                    judgments, chosen, mode.scores, sd, fixed=fixed, on_iteration=on_iteration
+                )
+                record = self._of_fit(judgments, effects.fit, effects)
+                said += no_maximum(effects.fit) if prior is None else []
         return Consensus.of(
             judgments,
-            scale * mode.scores,
             method=self.name,
-            reliabilities=self._reported(mode.theta / scale),
-            warnings=tuple(said),
-            objective=mode.objective,
-            log_likelihood=mode.log_likelihood,
-            convergence=mode.convergence,
-            prior=prior,
-            estimator="mode",
+            random_reliability=self.random_reliability,
+            warnings=(
+                *chosen.unexplained(said),
+                *not_converged(self.name, record["convergence"]),
+            ),
+            position_evidence=chosen.evidence if effects is None else None,
             seconds=time.perf_counter() - began,
-            quantifier=Quantify(self, judgments),
-            **self._record(scale),
+            **record,
         )
 
+    def _integrated(
+        self,
+        modes: Modes,
+        judgments: AnyJudgments,
+        start: FloatArray | None,
+        *,
+        trusted: bool,
+        rough: bool = False,
+    ) -> Fit:
+        """Fit items and annotators alone, the annotators' parameters integrated out."""
+        family, prior, mixture = self.family, self._stated, self.honesty is not None
+        sds = {SCORES: prior.score_sd} if isinstance(self.prior, Prior) else {}
+        if mixture:
+            family = replace(family, logit=True)
+        elif sds:
+            sds[RELIABILITY] = prior.reliability_sd
+        model = Model(
+            modes.rows,
+            family,
+            judgments.graph.component,
+            default_sd=self.width * default_prior(modes.link).score_sd,
+            fixed=frozenset(sds),
+            beta=self.honesty,
+            penalty=(lambda scores: score_penalty(scores, 0.0, family, self.virtual))
+            if self.virtual
+            else None,
+        )
+
+        def others(fit: Fit) -> list[State]:
+            """Return further starts where many are reversed: perhaps it is the others who are."""
+            if trusted or mixture:
+                return []
+            reliabilities = fit.posterior.mean(fit.posterior.of(RELIABILITY))
+            if not doubtful(fit.scores, reliabilities, modes.rows.annotator_weights):
+                return []
+            starts = -fit.scores, modes.first_voice(prior.score_precision)
+            return [model.first_state(scores, sds) for scores in starts]
+
+        starts = [] if start is None else [start]
+        if mixture and not (trusted and starts):
+            starts += modes.starts_of_mixture(self.width, prior.score_precision)
+        starts = starts or [modes.rough(prior.score_precision)]
+        states = [model.first_state(scores, sds) for scores in starts]
+        return best(Problem(model), states, others, modes.on_iteration, rough=rough)
+
+    def _of_fit(self, judgments: AnyJudgments, fit: Fit, effects: Effects | None) -> dict[str, Any]:
+        """Return what a consensus records of a posterior: that of the effects, if there are any."""
+        scores, quantifier = fit.scores, Quantify(self, judgments, fit)
+        if effects is not None:
+            fit, scores = effects.fit, effects.scores
+            quantifier = QuantifyTerms(self, judgments, fit, effects=effects)
+        sds, posterior, names = fit.state.sds, fit.posterior, fit.posterior.names
+        reliability_sd = sds.get(RELIABILITY, DEFAULT_RELIABILITY_SD)
+        record = {
+            "scores": scores,
+            "objective": penalised(fit),
+            "log_likelihood": posterior.log_evidence,
+            "convergence": fit.convergence,
+            "prior": None if self.prior is None else Prior(sds[SCORES], reliability_sd),
+            "estimator": "mode",
+            "quantifier": quantifier,
+            "effects": effects,
+        }
+        if names:
+            values = posterior.of(names[0])
+            values = values if self.honesty is None else expit(values)
+            record |= {"reliabilities": posterior.mean(values), "objective": fit.objective}
+            record["estimator"] = "marginal"
+        if RELIABILITY in names:
+            record["reversed_share"] = fit.state.reversed_share
+        return record
+
+    def _of_mode(
+        self, judgments: AnyJudgments, rows: Rows, mode: Mode, prior: Prior | None
+    ) -> dict[str, Any]:
+        """Return what a consensus records of a joint mode."""
+        scale = 1.0
+        if prior is not None and RELIABILITY in self.family.names:
+            # The likelihood does not change along (c·s, γ/c): the scale is a convention.
+            scale = typical_reliability(mode.theta, rows.annotator_weights)
+            prior = Prior(scale * prior.score_sd, prior.reliability_sd / scale)
+        return {
+            "scores": scale * mode.scores,
+            # An honesty that stopped at the solver's margin is at the end of the interval itself.
+            "reliabilities": np.round(mode.theta / scale, _DIGITS),
+            "objective": mode.objective,
+            "log_likelihood": mode.log_likelihood,
+            "convergence": mode.convergence,
+            "prior": prior,
+            "estimator": "mode",
+            "quantifier": Quantify(self, judgments),
+            "unit": scale,
+        }
+
+    def _doubts(self, judgments: AnyJudgments, rows: Rows, mode: Mode) -> list[AggcalWarning]:
+        """Warn of another optimum that fits as well as a mode, or of none."""
+        said = divided(mode.objective, mode.rival)
+        said = said or many_against(mode.theta, rows.annotator_weights)
+        if self.prior is not None or mode.has_maximum:
+            return said
+        here = mode_rows(judgments.on_one_machine("a fit without a prior"))
+        each = self.heterogeneous
+        return [*no_prior_warnings(judgments, here, mode.scores, heterogeneous=each), *said]
+
+    # What the uncertainty is made from ------------------------------------------------------------
     def penalty(
         self, scores: FloatArray, consensus: Consensus
     ) -> tuple[float, FloatArray, FloatArray]:
         """Return what the scores' prior adds to the objective, and its two derivatives."""
+        precision = 0.0 if consensus.prior is None else consensus.prior.score_precision
+        return score_penalty(scores, precision, self.family, self.virtual)
+
+    def annotators_prior(self, consensus: Consensus, annotators: int) -> Normal | Beta | None:
+        """Return the prior of so many annotators' parameters; None where they have none."""
         prior = consensus.prior
-        precision = 0.0 if prior is None else prior.score_precision
-        return score_penalty(scores, precision, self.family, self._virtual)
-
-    # ------------------------------------------------------------- what methods differ in
-    _virtual = 0.0
-    """Weight of CrowdBT's virtual annotator."""
-
-    def _check(self, judgments: AnyJudgments) -> None:
-        """Refuse what cannot be fitted to these judgments."""
-        if self.prior is None:
-            judgments.on_one_machine("a fit without a prior")
-
-    @abstractmethod
-    def _mode(
-        self, modes: Modes, judgments: AnyJudgments, start: FloatArray | None, *, trusted: bool
-    ) -> tuple[Prior | None, Mode]:
-        """Return the joint mode, and the prior that it has."""
-
-    @abstractmethod
-    def _integrated(
-        self,
-        judgments: AnyJudgments,
-        start: FloatArray | None,
-        warned: Callable[[], list[AggcalWarning]],
-        began: float,
-        on_iteration: Progress | None,
-        *,
-        trusted: bool,
-    ) -> Consensus:
-        """Return the consensus of a fit with the annotators' parameters integrated out."""
-
-    @abstractmethod
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
-        """Return the prior of the annotators' parameters; None where they have none."""
-
-    def _doubts(
-        self,
-        judgments: AnyJudgments,  # noqa: ARG002
-        modes: Modes,  # noqa: ARG002
-        mode: Mode,  # noqa: ARG002
-    ) -> list[AggcalWarning]:
-        """Warn of another optimum that fits as well, or of none."""
-        return []
-
-    def _scale(self, modes: Modes, mode: Mode) -> float:  # noqa: ARG002
-        """Return what scores are multiplied by, and reliabilities divided."""
-        return 1.0
-
-    def _reported(self, theta: FloatArray) -> FloatArray:
-        """Return the annotators' parameters as users see them."""
-        return theta
-
-    def _record(self, scale: float) -> dict[str, Any]:
-        """Return what else a consensus records."""
-        return {"unit": scale}
-
-    def _integrated_consensus(
-        self,
-        judgments: AnyJudgments,
-        fit: Fit,
-        said: list[AggcalWarning],
-        began: float,
-        **record: Any,
-    ) -> Consensus:
-        """Return the consensus of a fit of items and annotators alone."""
-        values = fit.posterior.nodes[:, :, 0]
-        if fit.problem.model.beta is not None:
-            values = expit(values)
-        return Consensus.of(
-            judgments,
-            fit.scores,
-            method=self.name,
-            reliabilities=fit.posterior.mean(values),
-            warnings=(*said, *not_converged(self.name, fit.convergence)),
-            objective=fit.objective,
-            log_likelihood=fit.posterior.log_evidence,
-            convergence=fit.convergence,
-            estimator="marginal",
-            seconds=time.perf_counter() - began,
-            quantifier=Quantify(self, judgments, fit),
-            **record,
-        )
-
-    # ------------------------------------------------------------- terms
-    def _with_terms(self, effects: Effects, said: list[AggcalWarning], began: float) -> Consensus:
-        """Return the consensus of a fit with further terms."""
-        fit, chosen, prior = effects.fit, effects.chosen, None
-        said = [*chosen.unexplained(said), *not_converged(self.name, fit.convergence)]
-        sd, objective = default_prior(link_of(self.link)).reliability_sd, fit.objective
-        if chosen.alike:
-            objective = penalised(fit)
-        else:
-            sd = fit.state.sds[RELIABILITY]
-        if self.prior is None:
-            said += no_maximum(fit)
-        else:
-            prior = Prior(fit.state.sds[SCORES], sd)
-        posterior = fit.posterior
-        reliabilities = None if chosen.alike else posterior.mean(posterior.of(RELIABILITY))
-        return Consensus.of(
-            effects.judgments,
-            effects.scores,
-            method=self.name,
-            reliabilities=reliabilities,
-            warnings=tuple(said),
-            objective=objective,
-            log_likelihood=posterior.log_evidence,
-            convergence=fit.convergence,
-            prior=prior,
-            reversed_share=None if chosen.alike else fit.state.reversed_share,
-            estimator="mode" if chosen.alike else "marginal",
-            seconds=time.perf_counter() - began,
-            quantifier=QuantifyTerms(self, effects.judgments, fit, effects=effects),
-            effects=effects,
-        )
-
-    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> ChosenTerms | None:
-        """Return the further terms that the judgments need; None where none are looked for."""
-        if self.terms.plain:
+        if self.honesty is not None:
+            return Beta(self.honesty[0] - 1.0, self.honesty[1] - 1.0, annotators)
+        if not self.heterogeneous:
             return None
-        return self.fixed or (
-            chosen_terms(self.terms, judgments, scores)
-            if self.heterogeneous
-            else alike_terms(self.terms, judgments)
-        )
+        sd = VANISHING[-1] ** -0.5 if prior is None else prior.reliability_sd
+        mean = 1.0 if prior is None else 1.0 / consensus.unit
+        return Normal(np.full((annotators, 1), mean), np.array([sd]))
 
-    def _goes_on(self, judgments: AnyJudgments) -> bool:
-        """Whether further terms are fitted in any case."""
-        if self.terms.plain:
-            return False
-        if self.fixed is not None:
-            return not self.fixed.plain
-        return further_in_any_case(self.terms, judgments)
-
-    @property
-    def _integrates(self) -> bool:
-        """Whether parameters are integrated out: not without a prior."""
-        return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
-
-
-def _prior_of(fit: Fit) -> Prior:
-    return Prior(fit.state.sds[SCORES], fit.state.sds[RELIABILITY])
-
-
-def _no_prior(judgments: AnyJudgments, mode: Mode, *, heterogeneous: bool) -> list[AggcalWarning]:
-    """Warn of what has no maximum without a prior, which is looked for on this machine."""
-    rows = mode_rows(judgments.on_one_machine("a fit without a prior"))
-    return no_prior_warnings(judgments, rows, mode.scores, heterogeneous=heterogeneous)
-
-
-def _warned(judgments: AnyJudgments) -> Callable[[], list[AggcalWarning]]:
-    """Return what waits for the warnings of the data: they are looked for beside a long fit."""
-    if judgments.n_judgments > _MANY:
-        return beside(lambda: data_warnings(judgments))
-    warnings = data_warnings(judgments)
-    return lambda: warnings
+    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
+        """Return the mean and the standard deviation of that prior."""
+        if self.honesty is not None:
+            (alpha, beta), total = self.honesty, sum(self.honesty)
+            return alpha / total, sqrt(alpha * beta / (total + 1.0)) / total
+        return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
 
 
 @dataclass(frozen=True)
@@ -377,7 +374,6 @@ class HRA(LikelihoodMethod):
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"
     terms: Terms = DEFAULT
-    fixed: ChosenTerms | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
@@ -392,7 +388,7 @@ class HRA(LikelihoodMethod):
         object.__setattr__(self, "name", f"hra-{letter}")
 
     @property
-    def family(self) -> Family:
+    def family(self) -> Advantage:
         """The likelihood of wins."""
         return Advantage((RELIABILITY,), Wins(link_of(self.link)))
 
@@ -401,119 +397,19 @@ class HRA(LikelihoodMethod):
     ) -> tuple[Prior | None, Mode]:
         if self.prior is None:
             return None, modes.likelihood_maximum_of_each(start, trusted=trusted)
-        prior = default_prior(modes.link)
-        if isinstance(self.prior, Prior):
-            prior = self.prior
-        elif self.prior == "auto":
-            prior = _prior_of(self._without_terms(modes, judgments, start, trusted=trusted))
+        prior = self._stated
+        if self.prior == "auto":
+            sds = self._integrated(modes, judgments, start, trusted=trusted).state.sds
+            prior = Prior(sds[SCORES], sds[RELIABILITY])
         precisions = prior.score_precision, prior.reliability_precision
         return prior, modes.reliable(*precisions, start, trusted=trusted)
-
-    def _doubts(self, judgments: AnyJudgments, modes: Modes, mode: Mode) -> list[AggcalWarning]:
-        said = []
-        if self.prior is None:
-            said = _no_prior(judgments, mode, heterogeneous=True)
-        torn = divided(mode.objective, mode.rival)
-        return [*said, *(torn or many_against(mode.theta, modes.rows.annotator_weights))]
-
-    def _scale(self, modes: Modes, mode: Mode) -> float:
-        if self.prior is None:
-            return 1.0
-        # The likelihood does not change along (c·s, γ/c): the scale is a convention.
-        return typical_reliability(mode.theta, modes.rows.annotator_weights)
-
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
-        """Return the prior of the reliabilities (without one, next to none)."""
-        weak = VANISHING[-1] ** -0.5
-        sd = weak if consensus.prior is None else consensus.prior.reliability_sd
-        mean = 1.0 if consensus.prior is None else 1.0 / consensus.unit
-        return Normal(np.full((annotators, 1), mean), np.array([sd]))
-
-    # ------------------------------------------------------------- integrated out
-    def _without_terms(
-        self,
-        modes: Modes,
-        judgments: AnyJudgments,
-        start: FloatArray | None,
-        *,
-        trusted: bool,
-        rough: bool = False,
-    ) -> Fit:
-        """Fit items and reliabilities alone, the latter integrated out."""
-        sds, default = {}, default_prior(modes.link)
-        precision = default.score_precision
-        if isinstance(self.prior, Prior):
-            sds = {SCORES: self.prior.score_sd, RELIABILITY: self.prior.reliability_sd}
-            precision = self.prior.score_precision
-        model = Model(
-            modes.rows,
-            self.family,
-            judgments.graph.component,
-            default_sd=default.score_sd,
-            fixed=frozenset(sds),
-        )
-
-        def others(fit: Fit) -> list[State]:
-            reliabilities = fit.posterior.mean(fit.posterior.of(RELIABILITY))
-            weights = modes.rows.annotator_weights
-            if trusted or not doubtful(fit.scores, reliabilities, weights):
-                return []
-            # Many are reversed: perhaps it is the others who are.
-            starts = -fit.scores, modes.first_voice(precision)
-            return [model.first_state(scores, sds) for scores in starts]
-
-        begin = modes.rough(precision) if start is None else start
-        states = [model.first_state(begin, sds)]
-        return best(Problem(model), states, others, modes.on_iteration, rough=rough)
-
-    def _integrated(
-        self,
-        judgments: AnyJudgments,
-        start: FloatArray | None,
-        warned: Callable[[], list[AggcalWarning]],
-        began: float,
-        on_iteration: Progress | None,
-        *,
-        trusted: bool,
-    ) -> Consensus:
-        modes = Modes(mode_rows(judgments), link_of(self.link), self.tolerance, on_iteration)
-        rough = self._goes_on(judgments)
-        fit = self._without_terms(modes, judgments, start, trusted=trusted, rough=rough)
-        said = [*warned(), *divided(fit.objective, fit.rival)]
-        chosen, share = self._chosen(judgments, fit.scores), fit.state.reversed_share
-        if chosen is not None and not chosen.plain:
-            effects = fit_terms(
-                judgments,
-                chosen,
-                lambda model: model.first_state(fit.scores, fit.state.sds, share),
-                fixed=fit.problem.model.fixed,
-                on_iteration=on_iteration,
-            )
-            return self._with_terms(effects, said, began)
-        return self._integrated_consensus(
-            judgments,
-            fit,
-            said,
-            began,
-            prior=_prior_of(fit),
-            reversed_share=share,
-            position_evidence=None if chosen is None else chosen.evidence,
-        )
-
-    # ------------------------------------------------------------- uncertainty
-    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
-        """Return those of a reliability."""
-        return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
 
 
 class AlikeMethod(LikelihoodMethod):
     """P(i above j) = F(s_i − s_j): every annotator is equally reliable."""
 
-    heterogeneous = False
-    estimator: Estimator = "mode"
-
     @property
-    def family(self) -> Family:
+    def family(self) -> Advantage:
         """The likelihood of wins."""
         return Advantage((), Wins(link_of(self.link)))
 
@@ -525,30 +421,9 @@ class AlikeMethod(LikelihoodMethod):
             return None, modes.likelihood_maximum(start)
         if isinstance(self.prior, Prior):
             return self.prior, modes.alike(self.prior.score_precision, start)
-        usual = default_prior(modes.link)
+        usual = self._stated
         sd, mode = modes.alike_of_estimated_sd(judgments.graph.component, usual.score_sd, start)
-        return Prior(sd, usual.reliability_sd), mode
-
-    def _integrated(self, *arguments: Any, **options: Any) -> Consensus:
-        raise NotImplementedError(self.name)  # there is nothing to integrate
-
-    def _doubts(
-        self,
-        judgments: AnyJudgments,
-        modes: Modes,  # noqa: ARG002
-        mode: Mode,
-    ) -> list[AggcalWarning]:
-        if self.prior is not None or mode.has_maximum:
-            return []
-        return _no_prior(judgments, mode, heterogeneous=False)
-
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
-        """Return none: nobody has a parameter."""
-        return None
-
-    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
-        """Return those of a reliability."""
-        return 1.0, inf if consensus.prior is None else consensus.prior.reliability_sd
+        return replace(usual, score_sd=sd), mode
 
 
 @dataclass(frozen=True)
@@ -578,10 +453,10 @@ class BTL(AlikeMethod):
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
-    link: LinkName = field(default=registry.LOGISTIC.name, init=False, repr=False)
-    name: str = field(default=registry.BTL.name, init=False, repr=False)
     terms: Terms = DEFAULT
-    fixed: ChosenTerms | None = field(default=None, init=False, repr=False)
+
+    link = registry.LOGISTIC.name
+    name = registry.BTL.name
 
     def __post_init__(self) -> None:
         if self.terms.bridge != "off":
@@ -606,9 +481,9 @@ class TCV(AlikeMethod):
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
-    link: LinkName = field(default=registry.NORMAL.name, init=False, repr=False)
-    name: str = field(default=registry.TCV.name, init=False, repr=False)
-    terms: Terms = field(default=PLAIN, init=False, repr=False)
+
+    link = registry.NORMAL.name
+    name = registry.TCV.name
 
 
 @dataclass(frozen=True)
@@ -649,13 +524,12 @@ class CrowdBT(LikelihoodMethod):
     virtual: float = 0.0
     tolerance: float = _TOLERANCE
     seed: int = 0
-    link: LinkName = field(default=registry.LOGISTIC.name, init=False, repr=False)
-    width: float = field(default=1.0, init=False, repr=False)
-    name: str = field(default=registry.CROWD_BT.name, init=False, repr=False)
     estimator: Estimator = "marginal"
 
-    terms = PLAIN
+    link = registry.LOGISTIC.name
+    name = registry.CROWD_BT.name
     bounds = 0.0, 1.0
+    random_reliability = _RANDOM_HONESTY
 
     def __post_init__(self) -> None:
         if self.prior is None:
@@ -663,93 +537,26 @@ class CrowdBT(LikelihoodMethod):
                 f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
-        for name, value, least in (
-            ("alpha", self.alpha, 1.0),
-            ("beta", self.beta, 1.0),
-            ("virtual", self.virtual, 0.0),
-        ):
+        for name, least in (("alpha", 1.0), ("beta", 1.0), ("virtual", 0.0)):
+            value = getattr(self, name)
             if not value >= least:
                 raise OptionError(f"{name} of {self.name} is {value}; give at least {least:g}.")
+        object.__setattr__(self, "honesty", (self.alpha, self.beta))
 
     @property
     def family(self) -> Mixture:
         """The likelihood of wins."""
         return Mixture(link_of(self.link), self.width)
 
-    @property
-    def _virtual(self) -> float:  # type: ignore[override]
-        return self.virtual
-
-    @property
-    def _default_sd(self) -> float:
-        return default_prior(link_of(self.link)).score_sd * self.width
-
     def _mode(
         self, modes: Modes, judgments: AnyJudgments, start: FloatArray | None, *, trusted: bool
     ) -> tuple[Prior | None, Mode]:
-        sd = self.prior.score_sd if isinstance(self.prior, Prior) else self._default_sd
-        prior = Prior(sd, DEFAULT_RELIABILITY_SD)
-        honesty = self._honesty(judgments.n_annotators)
-        mode = modes.honest(
-            self.family, honesty, sd**-2, start, virtual=self.virtual, trusted=trusted
+        prior = replace(self._stated, reliability_sd=DEFAULT_RELIABILITY_SD)
+        honesty = Beta(self.alpha - 1.0, self.beta - 1.0, judgments.n_annotators)
+        precision = prior.score_precision
+        return prior, modes.honest(
+            self.family, honesty, precision, start, virtual=self.virtual, trusted=trusted
         )
-        return prior, mode
-
-    def _honesty(self, annotators: int) -> Beta:
-        return Beta(self.alpha - 1.0, self.beta - 1.0, annotators)
-
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:  # noqa: ARG002
-        """Return the prior of η."""
-        return self._honesty(annotators)
-
-    def _reported(self, theta: FloatArray) -> FloatArray:
-        # What stopped at the solver's margin goes onto the end of the interval itself.
-        low, high = 2.0 * HONESTY_MARGIN, 1.0 - 2.0 * HONESTY_MARGIN
-        return np.where(theta <= low, 0.0, np.where(theta >= high, 1.0, theta))
-
-    def _record(self, scale: float) -> dict[str, Any]:  # noqa: ARG002
-        return {"random_reliability": _RANDOM_HONESTY}
-
-    # ------------------------------------------------------------- integrated out
-    def _integrated(
-        self,
-        judgments: AnyJudgments,
-        start: FloatArray | None,
-        warned: Callable[[], list[AggcalWarning]],
-        began: float,
-        on_iteration: Progress | None,
-        *,
-        trusted: bool,
-    ) -> Consensus:
-        sds = {SCORES: self.prior.score_sd} if isinstance(self.prior, Prior) else {}
-        rows, family = mode_rows(judgments), replace(self.family, logit=True)
-        model = Model(
-            rows,
-            family,
-            judgments.graph.component,
-            default_sd=self._default_sd,
-            fixed=frozenset(sds),
-            beta=(self.alpha, self.beta),
-            penalty=(lambda scores: score_penalty(scores, 0.0, family, self.virtual))
-            if self.virtual
-            else None,
-        )
-        starts = [] if start is None else [start]
-        if not (trusted and starts):
-            modes = Modes(rows, link_of(self.link), self.tolerance)
-            sd = sds.get(SCORES, self._default_sd)
-            starts += modes.starts_of_mixture(self.width, sd**-2)
-        states = [model.first_state(scores, sds) for scores in starts]
-        fit = best(Problem(model), states, on_iteration=on_iteration)
-        prior = Prior(fit.state.sds[SCORES], DEFAULT_RELIABILITY_SD)
-        record = {"random_reliability": _RANDOM_HONESTY, "prior": prior}
-        return self._integrated_consensus(judgments, fit, warned(), began, **record)
-
-    # ------------------------------------------------------------- uncertainty
-    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:  # noqa: ARG002
-        """Return those of the Beta prior of η."""
-        total = self.alpha + self.beta
-        return self.alpha / total, sqrt(self.alpha * self.beta / (total + 1.0)) / total
 
 
 @dataclass(frozen=True)
@@ -764,6 +571,6 @@ class CrowdTCV(CrowdBT):
     True
     """
 
-    link: LinkName = field(default=registry.NORMAL.name, init=False, repr=False)
-    width: float = field(default=sqrt(2.0), init=False, repr=False)
-    name: str = field(default=registry.CROWD_TCV.name, init=False, repr=False)
+    link = registry.NORMAL.name
+    width = sqrt(2.0)
+    name = registry.CROWD_TCV.name

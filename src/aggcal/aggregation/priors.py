@@ -18,7 +18,7 @@ class Prior:
     The first fixes the location of the scores. At a joint mode the second fixes their scale, and, a
     normal prior and not a log-normal one, it lets the reliability of a reversed annotator be
     negative. Where reliabilities are integrated out, the scale constraint does the former
-    (`empirical`), and a mixture of both signs the latter (`annotators`).
+    (``empirical``), and a mixture of both signs the latter (``annotators``).
 
     Examples
     --------

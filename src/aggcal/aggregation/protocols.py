@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.families import Family
 from aggcal.aggregation.rows import Rows
-from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -24,44 +22,6 @@ class Aggregator(Protocol):
 
     def fit(self, judgments: Judgments, /) -> Consensus:
         """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
-        ...
-
-
-@runtime_checkable
-class Likelihood(Protocol):
-    """An aggregator that has a likelihood, and so knows the curvature of its fit."""
-
-    @property
-    def link(self) -> str:
-        """Name of the link."""
-        ...
-
-    @property
-    def family(self) -> Family:
-        """The likelihood of wins."""
-        ...
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Between which the annotators' parameter lies."""
-        ...
-
-    def annotators_prior(self, consensus: Consensus, annotators: int) -> Any:
-        """Return the prior of so many annotators' parameters; None where they have none."""
-        ...
-
-    def parameter_prior(self, consensus: Consensus) -> tuple[float, float]:
-        """Return its mean and standard deviation."""
-        ...
-
-    def penalty(
-        self, scores: FloatArray, consensus: Consensus
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return what the scores' prior adds to the objective, and its two derivatives."""
-        ...
-
-    def refit(self, judgments: AnyJudgments, start: Any, consensus: Consensus) -> Consensus:
-        """Fit other judgments in the same way, from an earlier consensus."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,28 +17,26 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 
-_FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
+FEWEST_DRAWS = 10
+"""Of a bootstrap: with so few a standard error is itself off by about a quarter."""
 _FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary
-
-Refit = Callable[[AnyJudgments], Consensus]
-OnDraw = Callable[[int, int], None]
 
 
 def bootstrap(
     judgments: AnyJudgments,
     consensus: Consensus,
-    refit: Refit,
+    refit: Callable[[AnyJudgments], Consensus],
     *,
     draws: int,
     seed: int,
-    on_draw: OnDraw | None,
+    on_draw: Callable[[int, int], None] | None,
 ) -> FloatArray:
     """Return the scores of refits to resampled contexts, or annotators where there are none.
 
     Parameters
     ----------
     judgments, consensus
-        What was fitted, and what was found.
+        What was fitted, and what came of it.
     refit
         Fits other judgments in the same way.
     draws, seed
@@ -46,20 +44,23 @@ def bootstrap(
     on_draw
         Called after each refit with its number and how many there are.
     """
-    if draws < _FEWEST_DRAWS:
-        raise OptionError(f"a bootstrap of {draws} draws is too small; give at least 10.")
-    by_context = n_contexts(judgments) >= _FEWEST
-    if not by_context and judgments.n_annotators < _FEWEST:
+    m, by_context = judgments.n_annotators, n_contexts(judgments) >= _FEWEST
+    if not by_context and m < _FEWEST:
         raise OptionError("a bootstrap by annotator needs at least two annotators; choose laplace.")
-    random = np.random.default_rng(seed)
-    parts: Iterator[AnyJudgments]
-    if by_context:
-        parts = _drawn_contexts(judgments.on_one_machine("a bootstrap by context"), draws, random)
-    else:
-        m = judgments.n_annotators
-        chosen = (np.sort(random.integers(m, size=m)) for _ in range(draws))
-        parts = (judgments.of_annotators(each) for each in chosen)
-    return _refitted(parts, consensus, refit, draws, on_draw)
+    random, scores = np.random.default_rng(seed), np.empty((draws, len(consensus.scores)))
+    part: AnyJudgments
+    for k in range(draws):
+        if by_context:
+            part = _drawn_contexts(judgments.on_one_machine("a bootstrap by context"), random)
+        else:
+            part = judgments.of_annotators(np.sort(random.integers(m, size=m)))
+        fit = refit(part)
+        # An item that nobody in this part has judged is at the mean of the others.
+        drawn = aligned(fit.scores, fit.item_ids, consensus.item_ids)
+        scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
+        if on_draw is not None:
+            on_draw(k + 1, draws)
+    return scores
 
 
 def n_contexts(judgments: AnyJudgments) -> int:
@@ -67,37 +68,16 @@ def n_contexts(judgments: AnyJudgments) -> int:
     return counts_of(judgments).contexts
 
 
-def _drawn_contexts(
-    judgments: Judgments, draws: int, random: np.random.Generator
-) -> Iterator[Judgments]:
+def _drawn_contexts(judgments: Judgments, random: np.random.Generator) -> Judgments:
+    """Draw as many contexts as there are; rows keep their order, and may count several times."""
     context = judgments.context
     assert context is not None  # noqa: S101  # who calls knows
     number = int(context.max()) + 1
-    for _ in range(draws):
-        often = np.bincount(random.integers(number, size=number), minlength=number)
-        factor = np.where(context >= 0, often[np.maximum(context, 0)], 1)
-        kept = factor > 0
-        part = judgments.of_rows(kept)
-        # Rows stay in their order: a context that was drawn twice counts twice.
-        yield replace(part, weight=np.asarray(part.weight) * factor[kept])
-
-
-def _refitted(
-    parts: Iterator[AnyJudgments],
-    consensus: Consensus,
-    refit: Refit,
-    number: int,
-    on_draw: OnDraw | None,
-) -> FloatArray:
-    scores = np.empty((number, len(consensus.scores)))
-    for k, part in enumerate(parts):
-        found = refit(part)
-        # An item that nobody in this part has judged is at the mean of the others.
-        drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
-        scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
-        if on_draw is not None:
-            on_draw(k + 1, number)
-    return scores
+    often = np.bincount(random.integers(number, size=number), minlength=number)
+    factor = np.where(context >= 0, often[np.maximum(context, 0)], 1)
+    kept = factor > 0
+    part = judgments.of_rows(kept)
+    return replace(part, weight=np.asarray(part.weight) * factor[kept])
 
 
 def drawn_shrinkage(

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State, fit
-from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart
+from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.protocols import RowScores
@@ -215,23 +215,15 @@ class QuantifyTerms(Quantify):
             return Quantify(self.aggregator, self.judgments).row_scores(consensus)
         return super().row_scores(consensus)
 
-    def _placed(
+    def _score_of(
         self,
-        judgments: Judgments,
-        new: IntArray,
-        fixed: FloatArray,
         consensus: Consensus,  # noqa: ARG002
-    ) -> tuple[FloatArray, FloatArray]:
-        """Score new items by all that was fitted: sides, ties, contexts."""
-        scored, results = np.isfinite(fixed), []
-        for item in new.tolist():
-            mine = (judgments.left == item) & scored[judgments.right]
-            mine |= (judgments.right == item) & scored[judgments.left]
-            if not mine.any():
-                refuse_apart(judgments, item)
-            results.append(self.effects.score_of(judgments, item, mine))
-        scores, sd = np.array(results).T
-        return scores, sd
+        judgments: Judgments,
+        item: int,
+        mine: BoolArray,
+    ) -> tuple[float, float]:
+        """Score a new item by all that was fitted: sides, ties, contexts."""
+        return self.effects.score_of(judgments, item, mine)
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""

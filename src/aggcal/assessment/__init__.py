@@ -117,7 +117,7 @@ def assess(
         "uncertainty": uncertainty, "level": level, "draws": draws, "model_sd": model_sd,
         "seed": seed,
     }  # fmt: skip
-    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
+    check_method(method, prior, estimator, features=features is not None, terms=terms)
     check_engine(method, engine)
     check_uncertainty(uncertainty, draws)
     limits.check(level=level, seed=seed)

@@ -24,7 +24,6 @@ from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
-    DrawnCovariance,
 )
 from aggcal.aggregation.groups import several
 from aggcal.calibration.moments import Moments
@@ -257,7 +256,7 @@ def axes_of(
 
 def means_pushed(covariance: Covariance, component: IntArray | None) -> FloatArray:
     """Return a covariance in which the means of components, which are free, vary most of all."""
-    if isinstance(covariance, DenseCovariance | DrawnCovariance):
+    if isinstance(covariance, DenseCovariance):
         matrix = covariance.matrix
     else:
         matrix = DenseCovariance(np.diag(covariance.variances)).matrix

@@ -59,16 +59,16 @@ def run(options: argparse.Namespace) -> int:
 
 def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     """Return the options of `aggcal.assess` that need no file, or refuse them."""
-    from aggcal.aggregation import check_control, check_engine, check_method, check_uncertainty
+    from aggcal.aggregation import check_engine, check_method, check_uncertainty
     from aggcal.calibration import check_calibration
 
     reading.check_engine(options)
-    check_control(options.method, options.estimator, given=options.control is not None)
     rest = (*TERMS.options, *PRIOR_SDS, *CLUSTER)  # which are made into other arguments
     how = {row.keyword: row.given(options) for row in STAGE_1.options if row not in rest}
     how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
     asked = {name: how[name] for name in ("method", "prior", "estimator")}
-    check_method(**asked, given_features=options.features is not None, terms=terms_from(options))
+    asked |= {name: getattr(options, name) is not None for name in ("features", "control")}
+    check_method(**asked, terms=terms_from(options))
     check_engine(options.method, options.engine)
     check_uncertainty(how["uncertainty"], how["draws"])
     if both:

@@ -20,7 +20,6 @@ from aggcal.advice.influence.shifts import Shifts
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.protocols import Likelihood
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
@@ -223,9 +222,9 @@ class Refits:
         if not kept.any():
             return None
         scores, known = self.consensus.scores, self.consensus.quantifier
-        own: object = known.aggregator if isinstance(known, Quantify) else None
+        own = known.likelihood if isinstance(known, Quantify) else None
         part = self.judgments.of_rows(kept)
-        assert isinstance(own, Likelihood)  # noqa: S101  # who calls knows
+        assert own is not None  # noqa: S101  # who calls knows
         again = own.refit(part, self.consensus, self.consensus)
         there = aligned(again.scores, again.item_ids, self.consensus.item_ids)
         there = np.where(np.isnan(there), 0.0, there)

@@ -230,7 +230,7 @@ def _smaller(plan: Plan, goal: Goal) -> tuple[Plan, float]:
 
 def check_power(method: str, repeats: int | None, seed: int) -> None:
     """Refuse options that are none, before anything is simulated."""
-    check_method(method, "default", given_features=False)
+    check_method(method)
     limits.check(studies=repeats, seed=seed)
 
 
