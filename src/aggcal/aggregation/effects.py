@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import logsumexp, ndtri, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned
@@ -39,11 +39,9 @@ from aggcal.aggregation.rows import (
     Answers,
     Block,
     Channel,
-    Rows,
     answers_of,
 )
 from aggcal.aggregation.spreads import PARAMETER_PRIOR, centred
-from aggcal.aggregation.tape import Tape
 from aggcal.aggregation.terms import ChosenTerms, counts_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
@@ -69,9 +67,8 @@ _ESTIMATE = ((0.0, 1.0),)
 _Points = tuple[tuple[float, float], ...]
 _NO_GROUP, _NEW = -2, -1
 """A row that is in no group of a block, and one in a group that was not fitted."""
-_STEPS, _CLOSE, _ROUNDING, _SHORTEST = 50, 1e-10, 1e-12, 1e-9
-"""Newton steps to a new item at most, the squared step, over the variance, at which they end, what
-the density may fall by in a step, and the step that is not halved any more."""
+_CLOSE = 1e-7
+"""Gradient of the log posterior at which a new item is where it belongs."""
 _MOST_CATEGORIES = 20
 """Categories up to which each is compared with each: more are no table that anybody reads."""
 _FEWEST_ITEMS = 4
@@ -123,8 +120,7 @@ class Coefficients:
         >>> [end.round(2).tolist() for end in words.interval(0.9)]
         [[0.34], [0.66]]
         """
-        reach = float(ndtri(0.5 + 0.5 * level)) * self.se
-        return self.values - reach, self.values + reach
+        return interval(self.values, np.square(self.se), level)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return each coefficient with its standard error."""
@@ -154,9 +150,9 @@ class Correlations:
         >>> [end[0, 1].round(2).item() for end in alike.interval(0.9)]
         [0.54, 0.92]
         """
-        reach = float(ndtri(0.5 + 0.5 * level)) * self.z_se
         middle = np.arctanh(np.clip(self.values, -1.0 + 1e-15, 1.0 - 1e-15))
-        return np.tanh(middle - reach), np.tanh(middle + reach)
+        low, high = interval(middle, np.square(self.z_se), level)
+        return np.tanh(low), np.tanh(high)
 
     def to_dict(self, level: float) -> list[dict[str, Any]]:
         """Return each pair of categories with its correlation and interval, as in summary.json."""
@@ -168,8 +164,7 @@ class Correlations:
                 "low": float(low[a, b]),
                 "high": float(high[a, b]),
             }
-            for a in range(len(self.ids))
-            for b in range(a + 1, len(self.ids))
+            for a, b in combinations(range(len(self.ids)), 2)
             if np.isfinite(self.values[a, b])
         ]
 
@@ -316,7 +311,7 @@ class Effects:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.posterior.variances_of(name),
+            self.posterior.variances_of(posterior.of(name)),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
@@ -346,95 +341,144 @@ class Effects:
         return tuple(self._category(name) for name in self.chosen.cells if name != "context")
 
     def _category(self, name: str) -> CategoryScores:
-        state, covariance, block = self.fit.state, self.covariance, self._blocks[name]
-        column, sds = name.removeprefix("by "), (state.sds[SCORES], state.sds[name])
+        block, sds = self._blocks[name], self.fit.state.sds
+        column, parts = name.removeprefix("by "), list[FloatArray]()
         ids = self.judgments.category_ids[column]
-        scores, se = np.full((2, len(ids), self.judgments.n_items), np.nan)
-        own = np.arange(block.where.start, block.where.stop)
-        scores[block.group, block.item] = state.unknowns[block.item] + state.unknowns[own]
-        variances = self.variances[block.item] + self.variances[own]
-        joint: tuple[FloatArray, ...] = ()
-        if covariance.ndim > 1:
-            variances = variances + 2.0 * covariance[block.item, own]
-            groups = [block.group == g for g in range(len(ids))]
-            joint = tuple(_sum_covariance(covariance, block.item[g], own[g]) for g in groups)
-        se[block.group, block.item] = np.sqrt(np.maximum(variances, 0.0))
+        maps = [self.combined(name, weights)[0] for weights in np.eye(len(ids))]
+        compared = np.zeros((len(ids), self.judgments.n_items), dtype=bool)
+        compared[block.group, block.item] = True
+        means = np.stack([each @ self.fit.state.unknowns for each in maps])
+        se = np.full(means.shape, np.nan)
+        for k, (each, there) in enumerate(zip(maps, compared, strict=True)):
+            between = self.covariance_of(each[there], each[there])
+            parts.append(between)
+            variances = between if between.ndim == 1 else np.diag(between)
+            se[k, there] = np.sqrt(np.maximum(variances, 0.0))
+        alike = None
+        if 1 < len(ids) <= _MOST_CATEGORIES:
+            alike = self._correlations(ids, maps, compared, means, (sds[SCORES], sds[name]))
         weights = counts_of(self.judgments).category_weights[column]
-        alike = correlations(ids, block, state.unknowns, covariance, sds)
-        return CategoryScores(column, ids, scores, se, sds[1], weights, alike, joint)
+        covariances = tuple(parts) if self.covariance.ndim > 1 else ()
+        scores = np.where(compared, means, np.nan)
+        return CategoryScores(column, ids, scores, se, sds[name], weights, alike, covariances)
 
-    @property
-    def _criteria(self) -> Block:
-        return self._blocks[f"by {CRITERION}"]
+    def combined(self, name: str, weights: FloatArray, common: float = 1.0) -> tuple[Any, Any]:
+        """Return the map from unknowns to c s_i + Σ_g w_g δ_ig, over the groups of a block.
 
-    @cached_property
-    def _weighting(self) -> Any:
-        """The map from unknowns to weighted means: s_i + Σ_c w_c δ_ic, the w_c adding up to 1.
-
-        δ_ic is 0 where nobody compared the item by the criterion.
+        And what groups in which nobody compared an item, δ_ig being 0 there, add to its variance.
         """
         from scipy import sparse
 
-        block, n = self._criteria, self.judgments.n_items
+        block, n = self._blocks[name], self.judgments.n_items
         own = np.arange(block.where.start, block.where.stop)
-        rows, columns = np.r_[np.arange(n), block.item], np.r_[np.arange(n), own]
-        values = np.r_[np.ones(n), np.array(self.chosen.weights)[block.group]]
-        shape = n, self.fit.problem.model.size
-        return sparse.csr_array((values, (rows, columns)), shape=shape)
+        places = np.r_[np.arange(n), block.item], np.r_[np.arange(n), own]
+        values = np.r_[np.full(n, common), weights[block.group]]
+        unseen = np.ones((len(weights), n))
+        unseen[block.group, block.item] = 0.0
+        matrix = sparse.csr_array((values, places), shape=(n, self.fit.problem.model.size))
+        return matrix, (np.square(weights) @ unseen) * self.fit.state.sds[name] ** 2
+
+    def covariance_of(self, one: Any, two: Any) -> FloatArray:
+        """Return the covariance of two maps of the unknowns; where these are many its diagonal."""
+        if self.covariance.ndim == 1:
+            return np.asarray(one.multiply(two) @ self.covariance)
+        return np.asarray(one @ (two @ self.covariance).T)
+
+    @cached_property
+    def _weighted(self) -> tuple[Any, Any]:
+        """The map from unknowns to weighted means of the criteria."""
+        return self.combined(f"by {CRITERION}", np.array(self.chosen.weights))
 
     @cached_property
     def scores(self) -> FloatArray:
         """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
         if self.chosen.weights is None:
             return self.fit.scores
-        means = self._weighting @ self.fit.state.unknowns
+        means = self._weighted[0] @ self.fit.state.unknowns
         return np.asarray(means - means.mean())
 
     def weighted_covariance(self) -> FloatArray:
-        """Return the covariance of weighted means, or its diagonal.
-
-        A criterion in which nobody compared an item adds what is known of it beforehand.
-        """
-        block, weighting = self._criteria, self._weighting
-        share = np.square(np.array(self.chosen.weights))
-        compared = np.bincount(block.item, share[block.group], self.judgments.n_items)
-        prior = self.fit.state.sds[f"by {CRITERION}"] ** 2 * (share.sum() - compared)
-        if self.covariance.ndim == 1:
-            return np.asarray(weighting.power(2) @ self.covariance + prior)
-        matrix = weighting @ (weighting @ self.covariance).T + np.diag(prior)
-        return centred(np.asarray(matrix), self.fit.problem.model.component)
+        """Return the covariance of weighted means, or its diagonal."""
+        matrix, prior = self._weighted
+        covariance = self.covariance_of(matrix, matrix)
+        if covariance.ndim == 1:
+            return np.asarray(covariance + prior)
+        return centred(covariance + np.diag(prior), self.fit.problem.model.component)
 
     @cached_property
     def axis(self) -> Axis | None:
         """The axis of disagreement."""
         if STANCE not in self.chosen.names:
             return None
-        posterior, unknowns, n = self.fit.posterior, self.fit.state.unknowns, len(self.scores)
-        stances, where = posterior.mean(posterior.of(STANCE)), self._blocks[AXIS].where
-        items, scores = unknowns[where], self.fit.scores
-        middle = float(np.quantile(stances, EDGES).mean())
-        variances = self.variances[:n] + middle**2 * self.variances[where]
-        if self.covariance.ndim > 1:
-            variances = variances + 2.0 * middle * np.diag(self.covariance[:n, where])
-        return Axis(
-            items,
-            np.sqrt(self.variances[where]),
-            stances,
-            self.posterior.variances_of(STANCE),
-            scores + middle * items,
-            np.sqrt(np.maximum(variances, 0.0)),
-            self._axis_share(stances),
+        posterior, rows, unknowns = (
+            self.fit.posterior,
+            self.fit.problem.model.rows,
+            self.fit.state.unknowns[: self.fit.problem.model.rows.size],
         )
-
-    def _axis_share(self, stances: FloatArray) -> float:
-        """Return the part of the axis in the squared advantages of items over others."""
-        rows, posterior = self.fit.problem.model.rows, self.fit.posterior
-        unknowns = self.fit.state.unknowns[: rows.size]
+        stances, where = posterior.mean(posterior.of(STANCE)), self._blocks[AXIS].where
+        middle = np.quantile(stances, EDGES).mean(keepdims=True)
+        ground, _ = self.combined(AXIS, middle)
+        variances = self.covariance_of(ground, ground)
+        variances = variances if variances.ndim == 1 else np.diag(variances)
+        # The part of the axis in the squared advantages of items over others.
         scores = np.where(np.arange(rows.size) < rows.n_items, unknowns, 0.0)
         reliability = posterior.mean(posterior.of(RELIABILITY))
         own = rows.weighted_square(AXIS, unknowns, stances)
         shared = rows.weighted_square(GAP, scores, reliability)
-        return own / max(own + shared, 1e-300)
+        return Axis(
+            unknowns[where],
+            np.sqrt(self.variances[where]),
+            stances,
+            self.posterior.variances_of(posterior.of(STANCE)),
+            ground @ self.fit.state.unknowns,
+            np.sqrt(np.maximum(variances, 0.0)),
+            own / max(own + shared, 1e-300),
+        )
+
+    def _correlations(
+        self,
+        ids: TextArray,
+        maps: list[Any],
+        compared: BoolArray,
+        means: FloatArray,
+        sds: tuple[float, float],
+    ) -> Correlations:
+        """Return the correlations of s + δ between categories, δ being 0 where nobody compared.
+
+        The fit shrinks all categories toward one common score alike. That is taken out again: of
+        each item there remains what its judgments say, normal, with precision Λ_i and mean Λ_i⁻¹
+        h_i, and to that scores t_i ~ N(0, Σ) with any correlation are fitted.
+        """
+        number, n = compared.shape
+        prior = sds[0] ** 2 + sds[1] ** 2 * np.eye(number)
+        prior_precision = np.linalg.inv((1.0 - 1.0 / n) * prior)
+        covariance = np.empty((n, number, number))
+        for a, b in product(range(number), repeat=2):
+            between = self.covariance_of(maps[a], maps[b])
+            if a == b:
+                unseen = np.where(compared[a], 0.0, sds[1] ** 2)
+                between = between + (unseen if between.ndim == 1 else np.diag(unseen))
+            if between.ndim > 1:  # the mean of each category is a convention: only its prior knows
+                between = between - between.mean(axis=0)
+                between = np.diag(between - between.mean(axis=1, keepdims=True))
+            covariance[:, a, b] = between
+        posterior_precision = np.linalg.inv(covariance)
+        values, vectors = np.linalg.eigh(posterior_precision - prior_precision)
+        values = np.where(values > _LEAST * np.abs(prior_precision).max(), values, 0.0)
+        precision = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
+        centred_scores = (means - means.mean(axis=1, keepdims=True)).T
+        pull = np.einsum("iab,ib->ia", posterior_precision, centred_scores)
+        correlation, errors = np.full((2, number, number), np.nan)
+        np.fill_diagonal(correlation, 1.0)
+        np.fill_diagonal(errors, 0.0)
+        for a, b in combinations(range(number), 2):
+            both, pair = compared[a] & compared[b], np.array([a, b])
+            if both.sum() >= _FEWEST_ITEMS:
+                parts = precision[both][:, pair[:, None], pair], pull[both][:, pair]
+                z, se = _correlation(*parts, float(np.hypot(*sds)))
+                correlation[a, b] = correlation[b, a] = np.tanh(z)
+                errors[a, b] = errors[b, a] = se
+        return Correlations(ids, correlation, errors)
 
     @property
     def grades(self) -> FloatArray:
@@ -586,21 +630,62 @@ class Effects:
         What is unknown is its score, what it does in each context and category, and its place on
         the axis. Annotators keep their nodes, whose probabilities follow the new answers.
         """
-        new = _NewItem(self, judgments, item, np.flatnonzero(rows))
-        x, longest = np.zeros(len(new.precision)), 2.0 * self.fit.state.sds[SCORES]
-        value, gradient, information = new.at(x)
-        for _ in range(_STEPS):
-            step = -np.linalg.solve(information, gradient)
-            if -(gradient @ step) < _CLOSE:
-                break
-            step *= min(1.0, longest / float(np.abs(step).max()))
-            while True:
-                trial = new.at(x + step)
-                if trial[0] <= value + _ROUNDING or np.abs(step).max() <= _SHORTEST:
-                    break
-                step *= 0.5
-            x, (value, gradient, information) = x + step, trial
-        return float(x[0]), float(np.sqrt(np.linalg.inv(information)[0, 0]))
+        from scipy.optimize import minimize
+
+        index, sds, family = np.flatnonzero(rows), self.fit.state.sds, self.family
+        sign = np.where(judgments.left[index] == item, 1.0, -1.0)
+        columns, precision = [sign], [sds[SCORES] ** -2.0]
+        for name, block in self._blocks.items():
+            if name in (SCORES, AXIS) or (block.item < 0).any():
+                continue
+            group = self._group(name, judgments, of_fit=False)[index]
+            own = np.unique(group[group >= 0]).tolist()
+            columns += [sign * (group == each) for each in own]
+            precision += [sds[name] ** -2.0] * len(own)
+        design = {GAP: np.stack(columns)}
+        if AXIS in self._blocks:
+            design = {GAP: np.stack([*columns, 0.0 * sign]), AXIS: np.stack([*columns, sign])}
+            design[AXIS][:-1] = 0.0
+            precision.append(sds[AXIS] ** -2.0)
+        family = replace(family, channels=tuple(design))
+        moved = {name: values[index] for name, values in self._moved(judgments)[0].items()}
+        who, first, owner = np.unique(
+            judgments.annotator[index], return_index=True, return_inverse=True
+        )
+        nodes, weights = (each[who] for each in self._nodes(judgments))
+        ties = self.ties != "halves"
+        answers, _ = answers_of(judgments, ties=ties, grades=self.chosen.graded)
+        # A strength that nobody used when the model was fitted counts as the strongest that was.
+        most = 0.5 * len(self.fit.state.grades) * answers.weight
+        answers = answers._replace(lean=np.clip(answers.lean, -most, most))
+        answers = Answers(*(part[index] for part in answers))
+        prior = np.array(precision)
+
+        def at(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            """Return minus the log posterior, its gradient and its curvature."""
+            there = moved | {name: moved[name] + x @ part for name, part in design.items()}
+            logs, scores, terms = np.log(np.maximum(weights, 1e-300)), [], []
+            for k in range(logs.shape[1]):
+                theta = dict(zip(family.names, nodes[owner, k].T, strict=True))
+                terms.append(family.terms(there, theta, answers))
+                logs[:, k] -= np.add.reduceat(terms[-1].loss, first)
+                score = sum(terms[-1].score[name] * part for name, part in design.items())
+                scores.append(np.add.reduceat(score, first, axis=1))
+            total, each = logsumexp(logs, axis=1, keepdims=True), np.stack(scores)
+            chances = np.exp(logs - total)
+            mean = np.einsum("uk,kpu->pu", chances, each)
+            curvature = np.diag(prior) + mean @ mean.T
+            curvature -= np.einsum("uk,kpu,kqu->pq", chances, each, each)
+            for one, two in product(design, repeat=2):
+                pair = (one, two) if (one, two) in terms[0].curvature else (two, one)
+                flow = np.einsum("rk,kr->r", chances[owner], [t.curvature[pair] for t in terms])
+                curvature += (flow * design[one]) @ design[two].T
+            value = 0.5 * float((prior * x) @ x) - float(total.sum())
+            return value, mean.sum(axis=1) + prior * x, curvature
+
+        start, options = np.zeros(len(prior)), {"gtol": _CLOSE}
+        best = minimize(lambda x: at(x)[:2], start, jac=True, method="BFGS", options=options).x
+        return float(best[0]), float(np.sqrt(np.linalg.inv(at(best)[2])[0, 0]))
 
     # ------------------------------------------------------------------- summary
     @property
@@ -647,93 +732,6 @@ def _indices(fitted: TextArray, ids: TextArray) -> IntArray:
     return np.where(np.isfinite(index), index, -1.0).astype(np.int64)
 
 
-def _sum_covariance(covariance: FloatArray, one: IntArray, two: IntArray) -> FloatArray:
-    """Return the covariance of sums of two unknowns each."""
-    cross = covariance[np.ix_(one, two)]
-    own = covariance[np.ix_(one, one)] + covariance[np.ix_(two, two)]
-    return np.asarray(own + cross + cross.T)
-
-
-class _NewItem:
-    """The posterior of what is unknown of a new item: score, effects in groups, axis."""
-
-    def __init__(self, effects: Effects, judgments: Judgments, item: int, index: IntArray) -> None:
-        sds, blocks = effects.fit.state.sds, effects._blocks  # noqa: SLF001
-        sign = np.where(judgments.left[index] == item, 1.0, -1.0)
-        columns, factors = [np.zeros(len(index), dtype=np.int64)], [sign]
-        precision = [sds[SCORES] ** -2.0]
-        for name, block in blocks.items():
-            if name in (SCORES, AXIS) or (block.item < 0).any():
-                continue
-            group = effects._group(name, judgments, of_fit=False)[index]  # noqa: SLF001
-            own = np.unique(group[group >= 0])
-            columns.append(np.where(group >= 0, len(precision) + np.searchsorted(own, group), 0))
-            factors.append(np.where(group >= 0, sign, 0.0))
-            precision += [sds[name] ** -2.0] * len(own)
-        channels = {GAP: (columns, factors)}
-        if AXIS in blocks:
-            channels[AXIS] = [np.full(len(index), len(precision))], [sign]
-            precision.append(sds[AXIS] ** -2.0)
-        self.precision, size = np.array(precision), len(precision)
-        moved = effects._moved(judgments)[0]  # noqa: SLF001
-        self.moved = {name: values[index] for name, values in moved.items()}
-        annotators, first = np.unique(judgments.annotator[index], return_index=True)
-        nodes, weights = effects._nodes(judgments)  # noqa: SLF001
-        self.nodes, self.weights = nodes[annotators], weights[annotators]
-        self.family = replace(effects.family, channels=tuple(channels))
-        ties = effects.chosen.ties != "halves"
-        answers, levels = answers_of(judgments, ties=ties, grades=effects.chosen.graded)
-        # A strength that nobody used when the model was fitted counts as the strongest that was.
-        most = 0.5 * len(effects.fit.state.grades) * answers.weight
-        answers = answers._replace(lean=np.clip(answers.lean, -most, most))
-        none = np.full(size, -1)
-        self.rows = Rows(
-            judgments.left[index],
-            judgments.right[index],
-            Answers(*(part[index] for part in answers)),
-            np.append(first, len(index)),
-            judgments.n_items,
-            levels[:, index],
-            channels={
-                name: Channel(np.stack(columns, 1).astype(np.int32), np.stack(factors, 1), size)
-                for name, (columns, factors) in channels.items()
-            },
-            blocks={SCORES: Block(slice(0, size), none, none)},
-        )
-
-    def at(self, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return minus the log posterior at some values, its gradient and its curvature."""
-        rows, family, logs = self.rows, self.family, np.log(np.maximum(self.weights, 1e-300))
-        own = {name: channel.gather(x) for name, channel in rows.channels.items()}
-        moved = self.moved | {name: self.moved[name] + value for name, value in own.items()}
-        terms = []
-        for k in range(logs.shape[1]):
-            theta = dict(zip(family.names, rows.per_row(self.nodes[:, k]).T, strict=True))
-            terms.append(family.terms(moved, theta, rows.answers))
-            logs[:, k] -= rows.by_annotator(terms[-1].loss)
-        largest = logs.max(axis=1, keepdims=True)
-        weights = np.exp(logs - largest)
-        total = weights.sum(axis=1, keepdims=True)
-        weights /= total
-        by_row, pairs = (
-            rows.per_row(weights).T,
-            [p for p in terms[0].curvature if set(p) <= set(own)],
-        )
-        responses = {name: -np.stack([each.score[name] for each in terms]) for name in own}
-        score = {name: -(by_row * each).sum(axis=0) for name, each in responses.items()}
-        curvature = {
-            pair: (by_row * [t.curvature[pair] for t in terms]).sum(axis=0) for pair in pairs
-        }
-        tape = Tape(
-            rows, -float((largest + np.log(total)).sum()), score, curvature, responses, weights
-        )
-        observed, complete = (each + np.diag(self.precision) for each in tape.dense())
-        # Far from the optimum the nodes' mixture is not concave.
-        concave = np.linalg.eigvalsh(observed).min() > 0.0
-        value = tape.value + 0.5 * float((self.precision * x) @ x)
-        return value, tape.gradient + self.precision * x, observed if concave else complete
-
-
 def _variance_of_mean(fit: Fit, variances: FloatArray, name: str) -> float:
     """Return the variance of the mean of a parameter over annotators.
 
@@ -777,81 +775,6 @@ def _unseen_skew(posterior: Posterior, values: FloatArray) -> FloatArray:
         variance = (own * (values[:, nodes] - mean[:, None]) ** 2).sum(axis=1)
         total += share * 2.0 * variance * (mean - values[:, nodes].mean(axis=1))
     return total
-
-
-def correlations(
-    ids: TextArray,
-    block: Block,
-    unknowns: FloatArray,
-    covariance: FloatArray,
-    sds: tuple[float, float],
-) -> Correlations | None:
-    """Return the correlations of s + δ between categories.
-
-    The fit shrinks all categories toward one common score alike. That is taken out again: of each
-    item there remains what its judgments say, normal, with precision Λ_i and mean Λ_i⁻¹ h_i, and to
-    that scores t_i ~ N(0, Σ) with any correlation are fitted.
-
-    Parameters
-    ----------
-    ids, block
-        The categories, and which unknowns are what items do in them.
-    unknowns, covariance
-        Posterior means and covariance of all unknowns; the latter a matrix or its diagonal.
-    sds
-        Prior sds of the scores, and of what items do in categories.
-    """
-    number, n = len(ids), int(block.item.max()) + 1
-    if not 1 < number <= _MOST_CATEGORIES:
-        return None
-    compared = np.zeros((n, number), dtype=bool)
-    compared[block.item, block.group] = True
-    scores = np.tile(unknowns[:n], (number, 1))
-    scores[block.group, block.item] += unknowns[block.where]
-    centred_scores = (scores - scores.mean(axis=1, keepdims=True)).T
-    prior = sds[0] ** 2 * np.ones((number, number)) + sds[1] ** 2 * np.eye(number)
-    prior_precision = np.linalg.inv((1.0 - 1.0 / n) * prior)
-    posterior_precision = np.linalg.inv(_by_item(block, compared, covariance, sds[1]))
-    values, vectors = np.linalg.eigh(posterior_precision - prior_precision)
-    values = np.where(values > _LEAST * np.abs(prior_precision).max(), values, 0.0)
-    precision = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
-    pull = (posterior_precision @ centred_scores[:, :, None])[:, :, 0]
-    correlation, errors = np.full((2, number, number), np.nan)
-    np.fill_diagonal(correlation, 1.0)
-    np.fill_diagonal(errors, 0.0)
-    for a in range(number):
-        for b in range(a):
-            both, pair = compared[:, a] & compared[:, b], np.array([a, b])
-            if both.sum() >= _FEWEST_ITEMS:
-                parts = precision[both][:, pair[:, None], pair], pull[both][:, pair]
-                z, se = _correlation(*parts, float(np.hypot(*sds)))
-                correlation[a, b] = correlation[b, a] = np.tanh(z)
-                errors[a, b] = errors[b, a] = se
-    return Correlations(ids, correlation, errors)
-
-
-def _by_item(
-    block: Block, compared: BoolArray, covariance: FloatArray, own_sd: float
-) -> FloatArray:
-    """Return the posterior covariance of each item's scores, about the mean of each category."""
-    (n, number), own = compared.shape, np.arange(block.where.start, block.where.stop)
-    if covariance.ndim == 1:  # of many items: what they share is next to nothing
-        own_variances = np.full((n, number), own_sd**2)
-        own_variances[block.item, block.group] = covariance[own]
-        return covariance[:n, None, None] + own_variances[:, :, None] * np.eye(number)
-    every, cell = np.tile(np.arange(n), number), block.group * n + block.item
-    joint = covariance[np.ix_(every, every)]
-    joint[np.ix_(cell, cell)] += covariance[np.ix_(own, own)]
-    cross = covariance[np.ix_(every, own)]
-    joint[:, cell] += cross
-    joint[cell] += cross.T
-    unseen = np.flatnonzero(~compared.T.ravel())
-    joint[unseen, unseen] += own_sd**2
-    # The mean of each category is a convention: only its prior knows it.
-    table = joint.reshape(number, n, number, n)
-    table = table - table.mean(axis=1, keepdims=True)
-    table = table - table.mean(axis=3, keepdims=True)
-    return np.asarray(np.einsum("aibi->iab", table))
 
 
 def _correlation(precision: FloatArray, pull: FloatArray, sd: float) -> tuple[float, float]:

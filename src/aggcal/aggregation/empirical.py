@@ -43,6 +43,7 @@ from aggcal.aggregation.modes import another_order
 from aggcal.aggregation.newton import (
     Convergence,
     Progress,
+    anderson,
     conjugate_gradients,
     definite_inverse,
 )
@@ -150,8 +151,8 @@ annotators say little, went round in circles for ever."""
 _ASTRAY = 30
 """Iterations in a row, each moving further than an sd of scores, after which a start is given up:
 of 561 small fits that came to rest, none moved so far in more than 18."""
-_MEMORY, _FURTHEST = 4, 0.5
-"""Updates that Anderson acceleration combines, and how far it goes beyond the last."""
+_MEMORY = 4
+"""Updates that Anderson acceleration combines."""
 _SMALL = 0.1
 """Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 _SMALLER = (0.1, 0.01)
@@ -717,7 +718,6 @@ class _Run:
     tolerance: float = _TOLERANCE
     """Change in an iteration at which it has settled."""
     moves: list[float] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
@@ -801,7 +801,6 @@ class _Run:
             if length < _TOLERANCE:
                 break
         here = problem.at(state, close=close, upright=self.upright)
-        self.objectives.append(problem.objective(state, here))
         tight = float(np.clip(last, _TIGHT, _LOOSE))
         new, covariance, length = self._newton_step(state, here, tight)
         if not np.isfinite(length):
@@ -840,7 +839,7 @@ class _Run:
             return np.concatenate([state.unknowns[first:], logs])
 
         self.path.append((coordinates(old), coordinates(new)))
-        ahead, unknowns = _anderson(self.path[-_MEMORY:]), new.unknowns.copy()
+        ahead, unknowns = anderson(self.path[-_MEMORY:]), new.unknowns.copy()
         unknowns[first:] = ahead[: model.size - first]
         *sds, odds = np.exp(ahead[model.size - first :]).tolist()
         limited = dict(zip(names, np.maximum(sds, LEAST_SD).tolist(), strict=True))
@@ -901,8 +900,7 @@ class _Run:
             len(self.moves),
             norm,
             self.tolerance,
-            (*self.objectives, objective),
-            (*self.moves, norm),
+            objective,
         )
         return Fit(problem, state, here.posterior, here, objective, record, at_rest=self.at_rest)
 
@@ -1002,22 +1000,3 @@ def _change(old: State, new: State) -> float:
     pairs = zip(old.grades, new.grades, strict=True)
     grades = [abs(log(after / before)) for before, after in pairs]
     return max(*sds, *grades, abs(new.reversed_share - old.reversed_share))
-
-
-def _anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """Return the coordinates at which the updates of the last points cancel best.
-
-    Examples
-    --------
-    Updates that halve the distance from 1 lead there:
-
-    >>> _anderson([(np.zeros(1), np.full(1, 0.5)), (np.full(1, 0.5), np.full(1, 0.75))])
-    array([1.])
-    """
-    points, images = (np.array(each) for each in zip(*path, strict=True))
-    last = images[-1]
-    if len(points) > 1 and np.isfinite(images).all():
-        steps = images - points
-        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
-        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
-    return np.asarray(last)

@@ -49,8 +49,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.links import link
-from aggcal.aggregation.modes import Evaluation
-from aggcal.aggregation.newton import Convergence, Progress, minimise
+from aggcal.aggregation.newton import Convergence, Evaluation, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.start import not_converged
 from aggcal.data.base import AnyJudgments
@@ -529,7 +528,7 @@ def _consensus(
         scores,
         method=name,
         warnings=(*data_warnings(judgments), *not_converged(name, record), *warnings),
-        objective=record.objectives[-1],
+        objective=record.objective,
         convergence=record,
         seconds=time.perf_counter() - began,
         # Features relate items that nobody compared.

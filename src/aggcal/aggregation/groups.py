@@ -13,7 +13,7 @@ The prior takes the scores as independent of who was compared with whom, too. Wh
 model's scores decided that, compared items are nearly equal, the spread of the scores comes out far
 too small, and the ends of the scale are drawn together: with each of 60 items compared 40 times,
 with the twelve next to it by a guess that correlates .9 with the truth, scores correlated .7 with
-it. Two things reveal it. Along the slowest directions of the comparison graph, in which neighbours
+it. Two things reveal it. Along the last directions of the comparison graph, in which neighbours
 hardly differ, the scores vary more than the prior allows; and compared items differ about as much
 as any two. Where earlier answers decided who is compared the fit is right, and the first is so,
 too. In a Swiss tournament compared items differ much less than any two; where items were sorted
@@ -23,12 +23,12 @@ once, in a quick sort or in leagues they do not, so that such studies are warned
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, sqrt
-from typing import Any, NamedTuple, TypedDict
+from math import sqrt
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, frozen, ranks, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, frozen, ranks, sums
 from aggcal._core.machine import one_thread
 from aggcal.aggregation.covariance import Covariance
 from aggcal.data.base import AnyJudgments
@@ -47,27 +47,18 @@ spread of the scores apart. A lower number withdraws claims that are right, a hi
 pairs certified that the prior put in order."""
 _NAMED = 5
 """Pairs named at most."""
-_DENSE = 400
-"""Up to so many items all eigenvalues are worked out."""
-MOST_GROUPS = 40
+_DENSE, _ROUGHLY, _NEAR = 400, 1e-2, 1e-4
+"""Up to so many items all eigenvalues are worked out; of more the second, roughly, and the lowest
+ones where that is a slow one."""
+_MOST_GROUPS = 40
 """Groups looked for at most: more take longer, and few studies have so many."""
-CLEAR = 1.5
+_CLEAR = 1.5
 """How much wider than in a chain of items the gap in the spectrum is where there are groups. In
 evenly joined designs of 12 items and more, the sparsest included, it was above this in 1 of about
 900 studies (1.52), of 5 to 8 items in 6 of 640; with classes of 8 or 10 items and up to a tenth of
 the judgments across them it was 1.3 to 19, and below 1.5 only where no certified pair was wrong. A
 higher number misses groups, a lower one splits designs that are only sparse."""
-_MARGIN, _NEAR = 1.03, 1e-2
-"""Margin for the second eigenvalue, and how near it is worked out."""
-_STEPS, _FEW_STEPS, _EVERY, _TINY = 200, 30, 5, 1e-10
-"""Lanczos steps at most, of very many items at most, every how many are looked at, and what is left
-of a vector when all directions were taken."""
-_MOST_NUMBERS = 20_000_000
-"""Numbers that are kept at most: for very many items there are fewer steps."""
-_MISSED, _FROM_RANDOM = 1e-6, 1.648
-"""Probability, at most, that an eigenvalue is missed, and the factor of its bound by Kuczyński and
-Woźniakowski (1992)."""
-SLOW, _DIRECTIONS = 0.5, 3
+_SLOW, _DIRECTIONS = 0.5, 3
 """Eigenvalues of the normalised Laplacian of slow directions, and how many are looked at. Where
 pairs are drawn at random the lowest is at .4 with ten judgments an item, and at .7 with forty."""
 _CONFLICT = (15.1, 18.4, 21.1)
@@ -190,8 +181,11 @@ def claimed_groups(
     judgments = held.local
     if component is None or prior_sd is None or judgments is None:
         return {"component": component, "warnings": (), "slow": None}
-    pieces = np.flatnonzero(np.bincount(component) > 3)  # noqa: PLR2004  # two groups of two
-    spectra = [spectrum(judgments, np.flatnonzero(component == piece)) for piece in pieces]
+    spectra = [
+        spectrum(judgments, own)
+        for own in members(component, len(scores))
+        if len(own) > 3  # noqa: PLR2004  # two groups of two
+    ]
     label = weak_groups(component, spectra, covariance, prior_sd)
     warnings, slow = weak_warnings(judgments, component, label), None
     if spectra and not warnings:
@@ -244,15 +238,17 @@ def weak_groups(
             of_scores = covariance()
             if of_scores is None:
                 return label
-            names = np.zeros(len(each.own), dtype=np.int64)
-            for g in range(int(groups.max()) + 1):
-                inside = groups == g
-                if _weak(each.own, inside, of_scores, prior_sd):
-                    names[inside] = g + 1
-            label[each.own] = (len(label) + label[each.own]) * (MOST_GROUPS + 2) + names
-            label = np.unique(label, return_inverse=True)[1].astype(np.int64)
-    sizes, first = np.bincount(label), np.unique(label, return_index=True)[1]
-    rank = np.argsort(np.lexsort((first, -sizes)))
+            weak = [
+                g
+                for g in range(int(groups.max()) + 1)
+                if _weak(each.own[groups == g], each.own[groups != g], of_scores, prior_sd)
+            ]
+            names = np.zeros_like(label)
+            names[each.own] = np.where(np.isin(groups, weak), groups + 1, 0)
+            label = np.unique(np.stack([label, names]), axis=1, return_inverse=True)[1].reshape(-1)
+    # Numbered by size, the largest first.
+    _, first, size = np.unique(label, return_index=True, return_counts=True)
+    rank = np.argsort(np.lexsort((first, -size)))
     return np.asarray(rank[label], dtype=np.int64)
 
 
@@ -276,182 +272,101 @@ def weak_warnings(
     times, ids = judgments.judgments_per_item, judgments.item_ids
     named = []
     for g in range(1, min(number, _NAMED + 1)):
-        own = np.flatnonzero(label == g)
-        home = np.flatnonzero((label != g) & (component == component[own[0]]))
-        if len(home):
-            one, other = (ids[each[np.argmax(times[each])]] for each in (own, home))
+        inside = label == g
+        home = ~inside & (component == component[np.argmax(inside)])
+        if home.any():
+            one, other = (ids[np.argmax(np.where(each, times, -1))] for each in (inside, home))
             named.append(f"'{one}' with '{other}'")
     outside = list(ids[label > 0])
+    why = (
+        "The prior decides how far apart the groups are, so no order is claimed across groups; "
+        "scores and intervals compare items within a group."
+    )
     return (
         WeaklyJoinedWarning(
             f"Only {across:,} of {count(judgments.n_judgments, 'judgment')} "
             f"{'connects' if across == 1 else 'connect'} {number:,} groups of items (outside the "
-            f"largest: {some(outside)}). The prior decides how far apart the groups are, so no "
-            "order is claimed across groups; scores and intervals compare items within a group.",
+            f"largest: {some(outside)}). {why}",
             "Have several annotators compare many pairs across the groups, such as "
             f"{', '.join(named)}.",
             title=f"Only {count(across, 'judgment connects', 'judgments connect')} {number:,} "
             "groups of items",
-            why="The prior decides how far apart the groups are, so no order is claimed across "
-            "groups; scores and intervals compare items within a group. Outside the largest: "
-            f"{some(outside)}.",
+            why=f"{why} Outside the largest: {some(outside)}.",
             items=outside,
         ),
     )
 
 
-def _weak(own: IntArray, inside: BoolArray, covariance: Covariance, prior_sd: float) -> bool:
+def _weak(one: IntArray, other: IntArray, covariance: Covariance, prior_sd: float) -> bool:
     """Return whether the prior decides how far a group is from the rest of its component."""
-    one, other = own[inside], own[~inside]
     if not len(one) or not len(other):
         return False
     contrast = np.zeros(len(covariance.variances))
     contrast[one], contrast[other] = 1.0 / len(one), -1.0 / len(other)
-    kept = covariance.contrast_variance(contrast) / (
-        prior_sd**2 * (1.0 / len(one) + 1.0 / len(other))
-    )
-    typical = sqrt(2.0 * float(np.mean(covariance.variances[own])))
-    return prior_sd * kept > _BIAS * typical
+    by_prior = prior_sd**2 * (1.0 / len(one) + 1.0 / len(other))
+    kept = covariance.contrast_variance(contrast) / by_prior
+    mean = float(np.mean(covariance.variances[np.append(one, other)]))
+    return prior_sd * kept > _BIAS * sqrt(2.0 * mean)
 
 
 def _partitions(spectrum: Spectrum) -> list[IntArray]:
-    """Return the clear partitions of a component's items, the coarsest first."""
-    values, k = spectrum.values, np.arange(2, len(spectrum.values))
-    wider = values[k] / np.maximum(values[k - 1], 1e-12)
-    clear = k[wider > CLEAR * (k / (k - 1)) ** 2]
-    return [_groups(spectrum.vectors[:, :number]) for number in clear.tolist()]
+    """Return the clear partitions of a component's items, the coarsest first.
 
-
-def _groups(vectors: FloatArray) -> IntArray:
-    """Assign items to as many groups as there are eigenvectors, by a pivoted QR decomposition."""
+    Items go to as many groups as there are eigenvectors, by a pivoted QR decomposition.
+    """
     from scipy.linalg import qr
 
-    number = vectors.shape[1]
-    pivots = qr(vectors.T, mode="economic", pivoting=True)[2][:number]
-    left, _, right = np.linalg.svd(vectors[pivots].T)
-    return np.asarray(np.argmax(np.abs(vectors @ (left @ right)), axis=1), dtype=np.int64)
+    values, partitions = spectrum.values, []
+    for k in range(2, len(values)):
+        last = max(values[k - 1], 1e-12)
+        if last < _SLOW and values[k] > _CLEAR * (k / (k - 1)) ** 2 * last:
+            vectors = spectrum.vectors[:, :k]
+            pivots = qr(vectors.T, mode="economic", pivoting=True)[2][:k]
+            left, _, right = np.linalg.svd(vectors[pivots].T)
+            partitions.append(np.argmax(np.abs(vectors @ (left @ right)), axis=1))
+    return partitions
 
 
 # The comparison graph -----------------------------------------------------------------------------
 
 
 def spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
-    """Look at the comparison graph of a component."""
-    n, none = len(own), np.zeros((len(own), 0))
-    number, even = min(n // 2 + 1, MOST_GROUPS + 1), Spectrum(own, np.zeros(0), none, none)
+    """Look at the comparison graph of a component.
+
+    Of the normalised Laplacian only slow directions matter: along others, half of the judgments of
+    a group of items, or more, are about other items, too, and the prior does not decide.
+    """
+    n, index = len(own), np.full(judgments.n_items, -1, dtype=np.int64)
+    index[own] = np.arange(n)
+    left, right = index[judgments.left], index[judgments.right]
+    left, right, times = left[left >= 0], right[left >= 0], judgments.count[left >= 0]
+    degree = sums(left, times, n) + sums(right, times, n)
+    weight = times / np.sqrt(degree[left] * degree[right])
+    number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n <= _DENSE:
-        left, right, weight, degree = comparison_pairs(judgments, own)
-        half = sums(left.astype(np.int64) * n + right, weight, n * n).reshape(n, n)
+        half = sums(left * n + right, weight, n * n).reshape(n, n)
         values, vectors = np.linalg.eigh(half + half.T)
     else:
+        from scipy.sparse import coo_array
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        left, right, weight, degree = comparison_pairs(judgments, own)
-        graph = adjacency(left, right, weight, n)
-        if evenly_joined(graph, degree):
-            return even
-        start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
+        half = coo_array((weight, (left, right)), shape=(n, n)).tocsr()
+        start = np.random.default_rng(0).standard_normal(n)
         try:
-            values, vectors = eigsh(graph, number, which="LA", v0=start, tol=1e-4)
+            values, vectors = eigsh(half + half.T, 2, which="LA", v0=start, tol=_ROUGHLY)
+            if 1.0 - values.min() < _SLOW:
+                values, vectors = eigsh(half + half.T, number, which="LA", v0=start, tol=_NEAR)
         except ArpackError:
-            return even
+            values, vectors = np.zeros(0), np.zeros((n, 0))
     order = np.argsort(-values)[:number]
     values, vectors = 1.0 - values[order], vectors[:, order]
-    return Spectrum(own, values, vectors, slow_directions(values, vectors, degree))
-
-
-def comparison_pairs(
-    judgments: Judgments, own: IntArray
-) -> tuple[CodeArray, CodeArray, FloatArray, FloatArray]:
-    """Return the pairs of a component, by how often they were compared.
-
-    That is divided by the root of how often either item was compared, which comes last.
-    """
-    n, where = len(own), np.full(judgments.n_items, -1, dtype=np.int32)
-    where[own] = np.arange(n, dtype=np.int32)
-    left, right = where[judgments.left], where[judgments.right]
-    mine = left >= 0
-    left, right, times = left[mine], right[mine], judgments.count[mine]
-    degree = sums(left, times, n) + sums(right, times, n)
-    root = np.sqrt(degree)
-    return left, right, times / (root[left] * root[right]), degree
-
-
-def adjacency(left: CodeArray, right: CodeArray, weight: FloatArray, n: int) -> Any:
-    """Return the weights of pairs of n items as a sparse symmetric matrix."""
-    from scipy.sparse import coo_array
-
-    ends = np.concatenate([left, right]), np.concatenate([right, left])
-    return coo_array((np.tile(weight, 2), ends), shape=(n, n)).tocsr()
-
-
-def evenly_joined(graph: Any, degree: FloatArray) -> bool:
-    """Return whether there are no groups, where that follows without the eigenvectors.
-
-    None of the lowest eigenvalues is wider than in a chain of items (see `weak_groups`) where the
-    second is above what the k-th may be at most, over `CLEAR` (k / (k − 1))², for all k up to the
-    most groups. They are below 1: with some thirty-five judgments an item at random, or more, that
-    is enough.
-
-    Lanczos' method from a random vector gives the second from above, closer with each step: it is
-    left where it has settled, or where a lower one would have shown. The others are never above
-    what the method gives for them.
-    """
-    first = np.sqrt(degree / degree.sum())
-    n, k = len(first), np.arange(2, MOST_GROUPS + 1)
-    wider = CLEAR * (k / (k - 1)) ** 2 / _MARGIN
-    vector = np.random.default_rng(0).standard_normal(n)
-    vector -= (first @ vector) * first
-    steps = min(_STEPS, max(_FEW_STEPS, _MOST_NUMBERS // n))
-    basis, diagonal, off_diagonal = np.empty((steps, n)), np.empty(steps), np.empty(steps)
-    size = float(np.linalg.norm(vector))
-    for step in range(steps):
-        basis[step] = vector / size
-        vector = graph @ basis[step]
-        vector -= (first @ vector) * first
-        diagonal[step] = float(basis[step] @ vector)
-        vector -= (basis[: step + 1] @ vector) @ basis[: step + 1]
-        size = off_diagonal[step] = float(np.linalg.norm(vector))
-        if step % _EVERY and step < steps - 1 and size > _TINY:
-            continue
-        small = np.diag(diagonal[: step + 1])
-        small += np.diag(off_diagonal[:step], 1) + np.diag(off_diagonal[:step], -1)
-        values, vectors = np.linalg.eigh(small)
-        above = np.ones(MOST_GROUPS + 1)
-        above[1 : step + 2] = np.minimum(1.0 - values[::-1][:MOST_GROUPS], 1.0)
-        limit, second = 1.0 - float(np.max(above[2:] / wider)), float(values[-1])
-        if second < limit:
-            margin = (limit - second) / (limit - float(values[0]))
-            missed = _FROM_RANDOM * sqrt(n) * exp(-sqrt(margin) * (2 * step + 1))
-            residual = size * abs(float(vectors[-1, -1]))
-            if missed <= _MISSED or residual <= _NEAR * second:
-                return True
-        if size <= _TINY:
-            return second < limit
-    return False
+    slow = 1 + np.flatnonzero(values[1 : _DIRECTIONS + 1] < _SLOW)
+    return Spectrum(
+        own, values, vectors, _standardised(vectors[:, slow] / np.sqrt(degree)[:, None])
+    )
 
 
 # Pairs that were chosen by a level that was known beforehand --------------------------------------
-
-
-def slow_directions(values: FloatArray, vectors: FloatArray, degree: FloatArray) -> FloatArray:
-    """Return the slowest directions of a comparison graph, a column each of length 1.
-
-    Parameters
-    ----------
-    values, vectors
-        Lowest eigenvalues of its normalised Laplacian, and eigenvectors; the first is trivial.
-    degree
-        How often each item was compared.
-
-    Examples
-    --------
-    >>> slow = slow_directions(np.array([0.0, 0.1, 0.9]), np.eye(3), np.ones(3))
-    >>> slow.round(2).ravel()
-    array([-0.41,  0.82, -0.41])
-    """
-    chosen = 1 + np.flatnonzero(values[1 : _DIRECTIONS + 1] < SLOW)
-    return _standardised(vectors[:, chosen] / np.sqrt(degree)[:, None])
 
 
 def _standardised(columns: FloatArray) -> FloatArray:
