@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from math import log
 from typing import Any
 
@@ -50,6 +51,8 @@ from aggcal.errors import count
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
+Of = Callable[[FloatArray, FloatArray], FloatArray]
+"""A function of advantages and readinesses, row by row."""
 LETTERS = "ABCDEFGH"
 """What camps are called, the largest first."""
 ONE, LINE, TWO, THREE = "one order", "an axis", "two camps", "three camps"
@@ -216,24 +219,13 @@ def fit_axis(model: Model, before: Fit, run: Run) -> Fit:
 
 def _leading_axis(fit: Fit) -> FloatArray:
     """Return the axis along which the annotators' scores, or gradients, differ most."""
-    from scipy.sparse.linalg import LinearOperator, svds
+    from scipy.sparse.linalg import svds
 
-    rows, tape, weights = fit.problem.model.rows, fit.curvature.tape, fit.posterior.weights
-    shape, root = (rows.n_annotators, rows.n_items), np.sqrt(rows.annotator_weights)
-    if min(shape) < 2:  # noqa: PLR2004  # there is no axis among one
+    rows, root = fit.problem.model.rows, np.sqrt(fit.problem.model.rows.annotator_weights)
+    if min(rows.n_annotators, rows.n_items) < 2:  # noqa: PLR2004  # there is no axis among one
         return np.ones(rows.n_items)
-    none = np.zeros(tape.size)
-
-    def along(scores: FloatArray) -> FloatArray:
-        x = none.copy()
-        x[: rows.n_items] = scores.ravel()
-        return tape.forms(weights, none, x)[1] / root
-
-    def back(annotators: FloatArray) -> FloatArray:
-        return tape.weighted(weights * (annotators.ravel() / root)[:, None])[: rows.n_items]
-
-    gradients = LinearOperator(shape, matvec=along, rmatvec=back, dtype=np.float64)
-    return np.asarray(svds(gradients, k=1, random_state=0)[2][0])
+    gradients = fit.curvature.tape.table(fit.posterior.weights / root[:, None])
+    return np.asarray(svds(gradients[:, : rows.n_items], k=1, random_state=0)[2][0])
 
 
 # ------------------------------------------------------------------------------- the mixture
@@ -415,47 +407,36 @@ class Expectation:
         """Return the probability of each node: nodes by classes by annotators."""
         return np.asarray(np.exp(self.logs - self.by_class) * classes.T)
 
-    def gradient(self, probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient in θ, classes by items, and the complete information of each row."""
-        rows, n = self.mixture.observed.rows, self.mixture.n
-        score, curvature = np.zeros(self.gaps.shape), np.zeros(self.gaps.shape)
-        for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-            score -= (share * gamma)[:, rows.owner] * terms.score
-            curvature += (share * gamma**2)[:, rows.owner] * terms.curvature
-        gradient = [sums(rows.left, each, n) - sums(rows.right, each, n) for each in score]
-        return np.stack(gradient), curvature
+    def derivatives(self, classes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the gradient in the parts, and the observed and the complete information on them.
 
-    def information(
-        self, curvature: FloatArray, probabilities: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the observed and the complete information on the parts, as matrices."""
+        The missing information is that of Louis: Σ_u Cov g_u over nodes and classes, g what an
+        annotator pulls the parts by.
+        """
         mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
-        n, size = mixture.n, mixing.shape[1] * mixture.n
+        m, n, (k, parts) = mixture.m, mixture.n, mixing.shape
+        probabilities = self.probabilities(classes)
         pair = rows.left.astype(np.int64) * n + rows.right
-        blocks = np.empty((mixture.k, n, n))
-        for k, part in enumerate(curvature):
-            table = np.bincount(pair, part, n * n).reshape(n, n)
+        mean, total, square = np.zeros((m, parts, n)), *np.zeros((2, parts, n, parts, n))
+        observes = len(self.nodes) * k * m * n * n <= _MOST_PRODUCTS
+        for a, mix in enumerate(mixing):
+            flow = np.zeros(len(rows))
+            for share, gamma, terms in zip(
+                probabilities[:, a], self.nodes[:, a], self.terms, strict=True
+            ):
+                flow += (share * gamma**2)[rows.owner] * terms.curvature[a]
+                pull = _by_item(rows, -gamma[rows.owner] * terms.score[a])
+                mean += (share[:, None] * pull)[:, None, :] * mix[:, None]
+                if observes:
+                    square += np.einsum("p,ij,q->piqj", mix, (share[:, None] * pull).T @ pull, mix)
+            table = np.bincount(pair, flow, n * n).reshape(n, n)
             table = table + table.T
-            blocks[k] = np.diag(table.sum(axis=0)) - table
-        complete = np.einsum("kp,kij,kq->piqj", mixing, blocks, mixing).reshape(size, size)
-        if len(self.nodes) * mixture.k * mixture.m * n * n > _MOST_PRODUCTS:
-            return complete, complete
-        return complete - self._missing(probabilities), complete
-
-    def _missing(self, probabilities: FloatArray) -> FloatArray:
-        """Return Σ_u Cov g_u over nodes and classes, g what an annotator pulls the parts by."""
-        mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
-        m, n, parts = mixture.m, mixture.n, mixing.shape[1]
-        total, mean = np.zeros((parts, n, parts, n)), np.zeros((m, parts, n))
-        for k in range(mixture.k):
-            square = np.zeros((n, n))
-            for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-                score = _by_item(rows, -gamma[k][rows.owner] * terms.score[k])
-                square += (share[k][:, None] * score).T @ score
-                mean += (share[k][:, None] * score)[:, None, :] * mixing[k][None, :, None]
-            total += np.einsum("p,ij,q->piqj", mixing[k], square, mixing[k])
+            laplacian = np.diag(table.sum(axis=0)) - table
+            total += np.einsum("p,ij,q->piqj", mix, laplacian, mix)
+        complete = total.reshape(parts * n, parts * n)
         flat = mean.reshape(m, parts * n)
-        return np.asarray(total.reshape(parts * n, parts * n) - flat.T @ flat)
+        missing = square.reshape(complete.shape) - flat.T @ flat if observes else 0.0
+        return flat.sum(axis=0), complete - missing, complete
 
 
 def _log_sum(logs: FloatArray) -> FloatArray:
@@ -518,153 +499,51 @@ def fit_mixture(
 
 
 def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
-    """Take a step; return where it leads, and the evidence before it."""
-    values, mixing, n = here.values, here.mixture.shape.mixing, here.mixture.n
-    probabilities = here.probabilities(classes)
-    gradient, curvature = here.gradient(probabilities)
+    """Take Newton's step in the parts and estimate the rest again; return the evidence before."""
+    values, mixture, mixing = here.values, here.mixture, here.mixture.shape.mixing
+    m, n, probabilities = mixture.m, mixture.n, here.probabilities(classes)
+    gradient, observed, complete = here.derivatives(classes)
     sds = np.array([values.common_sd] + [values.apart_sd] * (mixing.shape[1] - 1))
     precision, x = np.repeat(sds**-2.0, n), values.parts.ravel()
-    observed, complete = here.information(curvature, probabilities)
     covariance = definite_inverse(observed + np.diag(precision), complete + np.diag(precision))
-    step = covariance @ ((mixing.T @ gradient).ravel() - precision * x)
+    step = covariance @ (gradient - precision * x)
     longest = float(np.abs(step).max()) / values.common_sd
     parts = (x + step * min(1.0, 1.0 / max(longest, 1e-300))).reshape(values.parts.shape)
     evidence = float(here.evidence.sum()) - 0.5 * dot(precision, x * x)
     evidence += 0.5 * float(np.log(precision).sum() + np.linalg.slogdet(covariance)[1])
-    new = replace(values, parts=parts)
-    return _estimated_again(here, new, np.diag(covariance), classes, probabilities), evidence
-
-
-def _estimated_again(
-    here: Expectation,
-    values: Values,
-    variances: FloatArray,
-    classes: FloatArray,
-    probabilities: FloatArray,
-) -> Values:
-    """Estimate shares and standard deviations again, and fix the scale."""
-    mixture, n = here.mixture, here.mixture.n
-    common = next_sd(values.common_sd, values.parts[0], variances[:n], n - 1, 1.0)
-    apart = values.apart_sd
-    if len(values.parts) > 1:
-        apart = effect_sd(apart, values.parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
-    shares = mixture.shape.shares
+    common, apart, variances = values.common_sd, values.apart_sd, np.diag(covariance)
+    common = next_sd(common, parts[0], variances[:n], n - 1, 1.0)
+    if len(parts) > 1:
+        apart = effect_sd(apart, parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
+    shares, half = mixture.shape.shares, len(here.nodes) // 2
     if shares is None:
-        shares = (classes.sum(axis=0) + 1.0) / (mixture.m + mixture.k)
-    half = len(here.nodes) // 2
+        shares = (classes.sum(axis=0) + 1.0) / (m + mixture.k)
+        # A camp whose members are mostly reversed has scores of the wrong sign.
+        upright, turned = (
+            probabilities[:half].sum(axis=(0, 2)),
+            probabilities[half:].sum(axis=(0, 2)),
+        )
+        for k in np.flatnonzero(turned > upright):
+            parts[1 + k] = -parts[1 + k] - 2.0 * parts[0]
+            mixture.modes[:, k] = [[1.0], [0.0]]
+            mixture.fresh = True
     strengths = np.concatenate([here.nodes[:half], -here.nodes[half:]])
     # The typical annotator has reliability 1: else scores and reliabilities drift apart.
-    scale = float(np.clip((probabilities * strengths).sum() / mixture.m, 0.5, 2.0))
+    scale = float(np.clip((probabilities * strengths).sum() / m, 0.5, 2.0))
     square = float((probabilities * (strengths / scale - 1.0) ** 2).sum())
-    tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + mixture.m)))
+    tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
     mixture.modes /= scale
-    share = reversed_share(probabilities[half:].sum(axis=(0, 1)))
-    parts = scale * values.parts
-    if mixture.shape.shares is None:
-        parts = _upright(parts, probabilities, mixture)
-    sds = scale * common, scale * apart, min(tau, _LARGEST_TAU)
-    return Values(parts, shares, *sds, min(share, _MOST_REVERSED))
+    share = min(reversed_share(probabilities[half:].sum(axis=(0, 1))), _MOST_REVERSED)
+    new = Values(
+        scale * parts, shares, scale * common, scale * apart, min(tau, _LARGEST_TAU), share
+    )
+    return new, evidence
 
 
-def _upright(parts: FloatArray, probabilities: FloatArray, mixture: Mixture) -> FloatArray:
-    """Turn a camp round whose members are mostly reversed: its scores have the wrong sign."""
-    by_class, parts = probabilities.sum(axis=2), parts.copy()
-    half = len(by_class) // 2
-    for k in np.flatnonzero(by_class[half:].sum(axis=0) > by_class[:half].sum(axis=0)):
-        parts[1 + k] = -parts[1 + k] - 2.0 * parts[0]
-        mixture.modes[:, k] = [[1.0], [0.0]]
-        mixture.fresh = True
-    return parts
-
-
-def fit_one(observed: Observed, scores: FloatArray, sd: float) -> MixtureFit:
-    """Fit one order for all."""
-    return fit_mixture(observed, Shape.one(), Values(scores[None], np.ones(1), sd, 1.0))
-
-
-def fit_camps(observed: Observed, one: MixtureFit, number: int, *, seed: int = 0) -> MixtureFit:
-    """Fit so many camps: the most probable of several starts.
-
-    Parameters
-    ----------
-    observed, one
-        The answers, and their fit by one order.
-    number
-        How many camps.
-    seed
-        For the random starts.
-    """
-    random, m = np.random.default_rng(seed), observed.rows.n_annotators
-    starts = [_clusters(_directions(observed, one, number - 1), number, random)]
-    starts += [np.eye(number)[random.permutation(m) % number] for _ in range(_RANDOM_STARTS)]
-    return _best_of(observed, one, starts)
-
-
-def merged(observed: Observed, one: MixtureFit, two: MixtureFit, three: MixtureFit) -> MixtureFit:
-    """Return two camps, looked for once more where three are more probable.
-
-    All starts may have missed them, which three then find: they would be claimed instead of two.
-    """
-    if three.evidence <= two.evidence:
-        return two
-    alone = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
-    return max(two, _best_of(observed, one, alone), key=lambda fit: fit.evidence)
-
-
-def fit_line(observed: Observed, one: MixtureFit, two: MixtureFit) -> MixtureFit:
-    """Fit an axis, from one order and from two camps at its ends."""
-    shape, sd, (a, b) = Shape.axis(), one.values.common_sd, two.scores
-    parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
-    size = float(np.sqrt(np.mean(parts[1] ** 2)))
-    parts[1] *= max(1.0, _LEAST_LINE * sd / max(size, 1e-9))
-    assert shape.shares is not None  # noqa: S101  # those of an axis are known
-    start = Values(parts, shape.shares, sd, _APART * sd, one.values.tau)
-    return fit_mixture(observed, shape, start)
-
-
-def _best_of(observed: Observed, one: MixtureFit, starts: list[FloatArray]) -> MixtureFit:
-    """Fit camps from each start, probabilities of annotators by camps; take the most probable."""
-    number, sd = starts[0].shape[1], one.values.common_sd
-    parts = np.zeros((number + 1, observed.rows.n_items))
-    parts[0] = one.values.parts[0]
-    begin = Values(parts, np.full(number, 1.0 / number), sd, _APART * sd, one.values.tau)
-    fits = [fit_mixture(observed, Shape.camps(number), begin, classes) for classes in starts]
-    return max(fits, key=lambda fit: fit.evidence)
-
-
-def _directions(observed: Observed, one: MixtureFit, number: int) -> FloatArray:
-    """Return what the residuals of annotators have in common: annotators by directions."""
-    here, rows = Mixture(observed, one.shape).evaluate(one.values), observed.rows
-    score = np.zeros(len(rows))
-    probabilities = here.probabilities(here.classes)
-    for share, gamma, terms in zip(probabilities, here.nodes, here.terms, strict=True):
-        score -= (share * np.sign(gamma))[0, rows.owner] * terms.score[0]
-    weights = np.sqrt(np.maximum(rows.annotator_weights, 1e-9))
-    table = _by_item(rows, score) / weights[:, None]
-    return np.asarray(np.linalg.svd(table, full_matrices=False)[0][:, :number])
-
-
-def _clusters(points: FloatArray, number: int, random: np.random.Generator) -> FloatArray:
-    """Divide points into clusters by k-means: probabilities, points by clusters."""
-    if number == 2:  # noqa: PLR2004
-        return np.stack([points[:, 0] > 0, points[:, 0] <= 0], axis=1).astype(np.float64)
-    best, least = np.eye(number)[:0], np.inf
-    for _ in range(5):
-        centres = points[random.choice(len(points), number, replace=False)]
-        for _ in range(20):
-            distances = ((points[:, None] - centres) ** 2).sum(axis=2)
-            own = distances.argmin(axis=1)
-            for k in range(number):
-                if (own == k).any():
-                    centres[k] = points[own == k].mean(axis=0)
-        if (value := float(distances.min(axis=1).sum())) < least:
-            best, least = np.eye(number)[own], value
-    return best
-
-
-# ------------------------------------------------------------------------------- the decision
-def compare(observed: Observed, scores: FloatArray, sd: float, *, seed: int = 0) -> Camps:
-    """Compare one order, an axis, and two and three camps by held-out annotators.
+def fit_candidates(
+    observed: Observed, scores: FloatArray, sd: float, *, seed: int = 0
+) -> dict[str, MixtureFit]:
+    """Fit one order, an axis, and two and three camps; of several starts the most probable.
 
     Parameters
     ----------
@@ -673,61 +552,56 @@ def compare(observed: Observed, scores: FloatArray, sd: float, *, seed: int = 0)
     scores, sd
         Of a fit of one order, and their sd.
     seed
-        For who is held out when, and for starts.
+        For the random starts.
     """
-    m, rows, random = observed.rows.n_annotators, len(observed.rows), np.random.default_rng(seed)
-    if reason := _not_looked(m, observed.rows.n_items):
-        return Camps(ONE, not_looked=reason)
-    step = min(rows // _SAMPLE, m // _FEWEST_SAMPLED)
-    if rows > 2 * _SAMPLE and step > 1:
-        drawn = np.random.default_rng(seed).permutation(m) < m // step
-        observed, m = observed.of(drawn), int(drawn.sum())
-    one = fit_one(observed, scores, sd)
-    two, three = (fit_camps(observed, one, number, seed=seed) for number in (2, 3))
-    two = merged(observed, one, two, three)
-    whole = {ONE: one, LINE: fit_line(observed, one, two), TWO: two, THREE: three}
-    if max(each.evidence for each in whole.values()) - one.evidence < _SIGN:
-        return Camps(ONE)
-    fold = random.permutation(m) % min(_FOLDS, m)
-    evidence = {name: np.zeros(m) for name in whole}
-    for k in range(int(fold.max()) + 1):
-        out: BoolArray = fold == k
-        kept, rest = observed.of(~out), observed.of(out)
-        for name, each in whole.items():
-            camps = each.classes[~out] if name in _CAMPS else None
-            fit = fit_mixture(kept, each.shape, each.values, camps)
-            evidence[name][out] = Mixture(rest, fit.shape).evaluate(fit.values).evidence
-    gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
-    camps_ = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
-    over_axis = _gain(evidence[camps_], evidence[LINE])
-    kind = LINE if _surely(gains[LINE]) else ONE
-    if _surely(gains[camps_]) and _surely(over_axis):
-        kind = camps_
-    return Camps(kind, gains, over_axis)
+    one = fit_mixture(observed, Shape.one(), Values(scores[None], np.ones(1), sd, 1.0))
+    m, own_sd, tau = observed.rows.n_annotators, one.values.common_sd, one.values.tau
+    apart_sd = _APART * own_sd
+
+    def best(starts: list[FloatArray]) -> MixtureFit:
+        """Fit camps from each start, probabilities of annotators by camps."""
+        number = starts[0].shape[1]
+        parts = np.concatenate([one.values.parts, np.zeros((number, observed.rows.n_items))])
+        begin = Values(parts, np.full(number, 1.0 / number), own_sd, apart_sd, tau)
+        fits = [fit_mixture(observed, Shape.camps(number), begin, classes) for classes in starts]
+        return max(fits, key=lambda fit: fit.evidence)
+
+    camps = []
+    for number in (2, 3):
+        random, every = np.random.default_rng(seed), np.eye(number)
+        starts = [every[_clusters(observed, one, number, seed)]]
+        starts += [every[random.permutation(m) % number] for _ in range(_RANDOM_STARTS)]
+        camps.append(best(starts))
+    two, three = camps
+    if three.evidence > two.evidence:
+        # All starts may have missed two camps, which three then find: they would be claimed.
+        alone = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
+        two = max(two, best(alone), key=lambda fit: fit.evidence)
+    (a, b), shape = two.scores, Shape.axis()
+    parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
+    parts[1] *= max(1.0, _LEAST_LINE * own_sd / max(float(np.sqrt(np.mean(parts[1] ** 2))), 1e-9))
+    start = Values(parts, np.asarray(shape.shares), own_sd, apart_sd, tau)
+    return {ONE: one, LINE: fit_mixture(observed, shape, start), TWO: two, THREE: three}
 
 
-def _not_looked(annotators: int, items: int) -> str:
-    """Say why camps are not looked for; nothing where they are."""
-    if annotators < FEWEST:
-        people = count(annotators, "annotator")
-        return f"there {'is' if annotators == 1 else 'are'} only {people}; it takes {FEWEST}"
-    if items > MOST_ITEMS:
-        return f"there are {items:,} items; at most {MOST_ITEMS} can be searched"
-    return ""
+def _clusters(observed: Observed, one: MixtureFit, number: int, seed: int) -> CodeArray:
+    """Divide annotators by what the residuals of one order have in common."""
+    from scipy.cluster.vq import kmeans2
+
+    here, rows = Mixture(observed, one.shape).evaluate(one.values), observed.rows
+    residual = np.zeros(len(rows))
+    probabilities = here.probabilities(here.classes)
+    for share, gamma, terms in zip(probabilities, here.nodes, here.terms, strict=True):
+        residual -= (share * np.sign(gamma))[0, rows.owner] * terms.score[0]
+    weights = np.sqrt(np.maximum(rows.annotator_weights, 1e-9))
+    table = _by_item(rows, residual) / weights[:, None]
+    directions = np.linalg.svd(table, full_matrices=False)[0][:, : number - 1]
+    return np.asarray(kmeans2(directions, number, minit="++", seed=seed)[1])
 
 
-def _gain(one: FloatArray, other: FloatArray) -> tuple[float, float]:
-    """Return how much more probable held-out annotators are, and the standard error of that."""
-    gain = one - other
-    return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std(ddof=1))
-
-
-def _surely(gain: tuple[float, float]) -> bool:
-    return gain[0] > max(_SE_BETTER * gain[1], _NATS_BETTER)
-
-
+# ------------------------------------------------------------------------------- the decision
 def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
-    """Look for camps beside a fit of one order.
+    """Compare one order, an axis, and two and three camps by held-out annotators.
 
     The scores of camps are modes: see `fit_by_camp`.
 
@@ -738,16 +612,53 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     seed
         For who is held out when, and for starts.
     """
-    observed, sd, scores = Observed.by(rows, fit), fit.state.sds[SCORES], fit.scores
-    camps = compare(observed, scores, sd, seed=seed)
-    if camps.kind not in _CAMPS:
-        return camps
-    one = fit_one(observed, scores, sd)
-    best = fit_camps(observed, one, _CAMPS[camps.kind], seed=seed)
-    if camps.kind == TWO:
-        best = merged(observed, one, best, fit_camps(observed, one, 3, seed=seed))
+    m, n, random = rows.n_annotators, rows.n_items, np.random.default_rng(seed)
+    if m < FEWEST:
+        people = count(m, "annotator")
+        are = "is" if m == 1 else "are"
+        return Camps(ONE, not_looked=f"there {are} only {people}; it takes {FEWEST}")
+    if n > MOST_ITEMS:
+        said = f"there are {n:,} items; at most {MOST_ITEMS} can be searched"
+        return Camps(ONE, not_looked=said)
+    everyone, scores, sd = Observed.by(rows, fit), fit.scores, fit.state.sds[SCORES]
+    observed, step = everyone, min(len(rows) // _SAMPLE, m // _FEWEST_SAMPLED)
+    if len(rows) > 2 * _SAMPLE and step > 1:
+        observed = everyone.of(np.random.default_rng(seed).permutation(m) < m // step)
+        m = observed.rows.n_annotators
+    whole = fit_candidates(observed, scores, sd, seed=seed)
+    if max(each.evidence for each in whole.values()) - whole[ONE].evidence < _SIGN:
+        return Camps(ONE)
+    fold = random.permutation(m) % min(_FOLDS, m)
+    evidence = {name: np.zeros(m) for name in whole}
+    for k in range(int(fold.max()) + 1):
+        out: BoolArray = fold == k
+        kept, rest = observed.of(~out), observed.of(out)
+        for name, each in whole.items():
+            camps = each.classes[~out] if name in _CAMPS else None
+            part = fit_mixture(kept, each.shape, each.values, camps)
+            evidence[name][out] = Mixture(rest, part.shape).evaluate(part.values).evidence
+    gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
+    number = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
+    over_axis = _gain(evidence[number], evidence[LINE])
+    if not (_surely(gains[number]) and _surely(over_axis)):
+        return Camps(LINE if _surely(gains[LINE]) else ONE, gains, over_axis)
+    if observed is not everyone:
+        whole = fit_candidates(everyone, scores, sd, seed=seed)
+    best = whole[number]
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
-    return replace(camps, members=best.classes[:, order], scores=best.scores[order])
+    return Camps(
+        number, gains, over_axis, members=best.classes[:, order], scores=best.scores[order]
+    )
+
+
+def _gain(one: FloatArray, other: FloatArray) -> tuple[float, float]:
+    """Return how much more probable held-out annotators are, and the standard error of that."""
+    gain = one - other
+    return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std(ddof=1))
+
+
+def _surely(gain: tuple[float, float]) -> bool:
+    return gain[0] > max(_SE_BETTER * gain[1], _NATS_BETTER)
 
 
 # ------------------------------------------------------------------------------- camps' scores
@@ -763,8 +674,8 @@ class ByCamp:
 
     __repr__ = brief
 
-    def outcomes(self, judgments: Judgments) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row.
+    def expected(self, judgments: Judgments, function: Of) -> FloatArray:
+        """Return the mean of a function of advantages and readinesses, row by row.
 
         Those of each camp are averaged by how probable it is that the annotator belongs to it; a
         new annotator belongs to one as often as others do.
@@ -774,26 +685,24 @@ class ByCamp:
         new = ~np.isfinite(index)
         members = self.members[np.where(new, 0.0, index).astype(np.int64)]
         members = np.where(new[:, None], self.members.mean(axis=0), members)[judgments.annotator]
-        total = np.zeros((len(judgments.left), 3))
+        total = np.zeros((1, 1))
         for k in range(number):
             code = np.full(len(judgments.left), k, dtype=np.int32)
             asked = _with_camps(judgments, self.name, number, code)
-            total += members[:, k, None] * self.effects.outcomes(asked)
+            total = total + members[:, k, None] * self.effects.expected(asked, function)
         return total
 
     def described(self, camps: Camps) -> Camps:
         """Return camps with their scores and what is between them, with standard errors."""
         number = self.members.shape[1]
         unit = np.eye(number)
-        scores, se = (np.stack(part) for part in zip(*map(self._combined, unit), strict=True))
-        common, common_se = self._combined(np.full(number, 1.0 / number))
-        far, far_se = np.zeros(len(common)), np.zeros(len(common))
-        for a in range(number):
-            for b in range(a + 1, number):
-                apart, apart_se = self._combined(unit[a] - unit[b])
-                more: BoolArray = np.abs(apart) > np.abs(far)
-                far, far_se = np.where(more, apart, far), np.where(more, apart_se, far_se)
-        far = far if number == 2 else np.abs(far)  # noqa: PLR2004  # which two differs by item
+        scores, se = self._combined(unit)
+        (common,), (common_se,) = self._combined(np.full((1, number), 1.0 / number))
+        pairs = np.stack([unit[a] - unit[b] for a, b in combinations(range(number), 2)])
+        apart, apart_se = self._combined(pairs)
+        most = np.abs(apart).argmax(axis=0), np.arange(len(common))
+        # Of three camps, which two differ most is another thing for each item.
+        far = apart[0] if number == 2 else np.abs(apart[most])  # noqa: PLR2004
         return replace(
             camps,
             members=self.members,
@@ -802,32 +711,26 @@ class ByCamp:
             common_ground=common,
             common_se=common_se,
             apart=far,
-            apart_se=far_se,
+            apart_se=apart_se[most],
         )
 
     def _combined(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Σ_k w_k θ_k about the mean of each component, and its standard errors."""
-        fit, covariance = self.effects.fit, self.effects.covariance
-        model, unknowns = fit.problem.model, fit.state.unknowns
-        block, n = model.rows.blocks[f"by {self.name}"], model.rows.n_items
-        combination, items = np.zeros((n, model.size)), np.arange(n)
-        combination[items, items] = weights.sum()
-        combination[block.item, np.arange(block.where.start, block.where.stop)] = weights[
-            block.group
-        ]
-        # Nothing is known of what a camp adds to an item that it never compared.
-        unseen = np.ones((len(weights), n))
-        unseen[block.group, block.item] = 0.0
-        prior_variance = (np.square(weights) @ unseen) * fit.state.sds[f"by {self.name}"] ** 2
-        same = model.component[:, None] == model.component
-        about_mean = np.eye(n) - same / same.sum(axis=1)
-        combination = about_mean @ combination
-        if covariance.ndim == 1:
-            variance = combination**2 @ covariance
-        else:
-            variance = ((combination @ covariance) * combination).sum(axis=1)
-        variance = variance + about_mean**2 @ prior_variance
-        return combination @ unknowns, _WIDER * np.sqrt(np.maximum(variance, 0.0))
+        """Return each Σ_k w_k θ_k about the mean of each component, and its standard errors."""
+        from scipy import sparse
+
+        effects, values, se = self.effects, list[FloatArray](), list[FloatArray]()
+        same = effects.judgments.graph.component
+        same = same[:, None] == same
+        about_mean = np.eye(len(same)) - same / same.sum(axis=1)
+        for each in weights:
+            matrix, prior = effects.combined(f"by {self.name}", each, each.sum())
+            matrix = sparse.csr_array(about_mean @ matrix.toarray())
+            covariance = effects.covariance_of(matrix, matrix)
+            variance = covariance if covariance.ndim == 1 else np.diag(covariance)
+            variance = variance + about_mean**2 @ prior
+            values.append(matrix @ effects.fit.state.unknowns)
+            se.append(_WIDER * np.sqrt(np.maximum(variance, 0.0)))
+        return np.stack(values), np.stack(se)
 
 
 def fit_by_camp(

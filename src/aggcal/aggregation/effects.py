@@ -6,6 +6,7 @@ and the camps of annotators; how likely answers are, and the scores of new items
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -26,6 +27,7 @@ from aggcal.aggregation.families import (
     STANCE,
     Adjacent,
     Advantage,
+    RaoKupper,
 )
 from aggcal.aggregation.posterior import FitPosterior
 from aggcal.aggregation.rows import (
@@ -73,6 +75,8 @@ _MOST_CATEGORIES = 20
 """Categories up to which each is compared with each: more are no table that anybody reads."""
 _FEWEST_ITEMS = 4
 """Items that were compared in both categories: of fewer, a correlation says nothing."""
+_TIE = 0.5
+"""The outcome of a tie."""
 _LEAST = 1e-6
 """Least precision, relative to the prior's, that counts as information: below is rounding."""
 _WIDE = 2.0
@@ -499,8 +503,18 @@ class Effects:
 
         They are averaged over what is uncertain, or those at the estimates.
         """
+        return self.expected(judgments, self.family.law.probabilities, averaged=averaged)
+
+    def expected(
+        self,
+        judgments: Judgments,
+        function: Callable[[FloatArray, FloatArray], FloatArray],
+        *,
+        averaged: bool = True,
+    ) -> FloatArray:
+        """Return the mean of a function of advantages η and readinesses ν, row by row."""
         if self.by_camp is not None:
-            return self.by_camp.outcomes(judgments)
+            return self.by_camp.expected(judgments, function)
         moved, gap_variance, tie_variance = self._moved(judgments)
         nodes, weights = self._nodes(judgments)
         gap_points: _Points = tuple(zip(GAP_POINTS, GAP_WEIGHTS, strict=True))
@@ -510,10 +524,9 @@ class Effects:
             weights, gap_points = np.ones((len(nodes), 1)), _ESTIMATE
         if not averaged or not tie_variance.any():
             tie_points = _ESTIMATE
-        gap_sd, tie_sd = np.sqrt(gap_variance), np.sqrt(tie_variance)
-        total = np.zeros((3, len(gap_sd)))  # a row an answer: half the time
+        gap_sd, tie_sd, total = np.sqrt(gap_variance), np.sqrt(tie_variance), np.zeros((1, 1))
         for k in range(nodes.shape[1]):
-            share = weights[judgments.annotator, k]
+            share = weights[judgments.annotator, k, None]
             if not share.any():
                 continue
             columns = nodes[judgments.annotator, k].T
@@ -522,9 +535,33 @@ class Effects:
                 there = moved | {GAP: moved[GAP] + gap * gap_sd}
                 if TIE in moved:
                     there[TIE] = moved[TIE] + tie * tie_sd
-                chances = self.family.law.probabilities(*self.family.advantage(there, theta))
-                total += share * gap_share * tie_share * chances.T
-        return total.T
+                values = function(*self.family.advantage(there, theta))
+                total = total + share * gap_share * tie_share * values
+        return total
+
+    def score_tests(self, judgments: Judgments, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
+        """Return the score of each answer in η, and the information of one: the score's variance.
+
+        By adjacent categories the score is the half grades for the left item less those expected.
+        """
+        ties, graded = self.ties != "halves", self.chosen.graded
+        if isinstance(self.family.law, RaoKupper):
+            won = judgments.outcome
+            left, right, tie = self.outcomes(judgments, averaged=averaged).T
+            decided = won * (1.0 - left) - (1.0 - won) * (1.0 - right)
+            score = np.where(won == _TIE, right - left, decided)
+            information = left * (1.0 - left) ** 2 + right * (1.0 - right) ** 2
+            return score, information + tie * (right - left) ** 2
+        law, answers = self.family.law, answers_of(judgments, ties=ties, grades=graded)[0]
+
+        def moments(eta: FloatArray, nu: FloatArray) -> FloatArray:
+            """Return the first two moments of the half grades for the left item."""
+            one, none = np.ones(len(eta)), np.zeros(len(eta))
+            terms = law.terms(eta, nu, Answers(one, none, none))
+            return np.stack([terms.score, terms.curvature + terms.score**2], axis=1)
+
+        mean, square = self.expected(judgments, moments, averaged=averaged).T
+        return answers.lean / answers.weight - mean, square - mean**2
 
     def _moved(self, judgments: Judgments) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return what moves the rows of some judgments, and the variances of gaps and readiness."""

@@ -31,7 +31,7 @@ nothing by more than a hundred-millionth of itself, and still holds what the dat
 _FAR_OUT = 15.0
 """Size of a score or an effect beyond which it is taken to run away."""
 _CERTAIN = 1e-12
-"""A variance of an answer below which it says nothing."""
+"""An information of an answer below which it says nothing."""
 
 
 def fit_terms(
@@ -186,13 +186,10 @@ class QuantifyTerms(Quantify):
     def _answers(
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
     ) -> Answers:
-        """Return what each answer tells, by its probabilities with all terms."""
+        """Return what each answer tells, by its score and information with all terms."""
         averaged = judgments.n_judgments < MANY_JUDGMENTS
-        left, _, tie = self.effects.outcomes(judgments, averaged=averaged).T
-        # The mean's derivative in γ (s_i − s_j) is the outcome's variance: so it is without ties
-        # and by Davidson's model, and it is taken to be by Rao and Kupper's and with strengths.
-        sd = np.sqrt(np.maximum(left + 0.25 * tie - np.square(left + 0.5 * tie), _CERTAIN))
-        residual = (judgments.outcome - left - 0.5 * tie) / sd
+        score, information = self.effects.score_tests(judgments, averaged=averaged)
+        sd = np.sqrt(np.maximum(information, _CERTAIN))
         gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
         reliability = consensus.reliabilities
         answers = Answers(
@@ -200,7 +197,7 @@ class QuantifyTerms(Quantify):
             judgments.left[row],
             judgments.right[row],
             weight,
-            residual[row],
+            (score / sd)[row],
             (reliability[judgments.annotator] * sd)[row],
         )
         if self.effects.chosen.alike or consensus.prior is None:

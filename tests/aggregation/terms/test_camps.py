@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,10 +18,7 @@ from aggcal.aggregation.camps import (
     Observed,
     Shape,
     Values,
-    fit_camps,
     fit_mixture,
-    fit_one,
-    merged,
 )
 from aggcal.aggregation.families import Adjacent
 from aggcal.aggregation.rows import Plan, rows_by_plan
@@ -67,23 +63,6 @@ def camps(kind: str, bridge: str = "camps", seed: int = 0) -> Camps:
     assert effects is not None
     assert effects.camps is not None
     return effects.camps
-
-
-def test_two_camps_that_all_starts_miss_are_found_among_three() -> None:
-    judgments, camp = study("camps")
-    rows = rows_by_plan(judgments, Plan())
-    size = len(rows)
-    nothing = np.zeros(size)
-    seen = Observed(rows, nothing, nothing, np.full(size, -np.inf), Adjacent())
-    one = fit_one(seen, np.zeros(N), 1.0)
-    two, three = (fit_camps(seen, one, number) for number in (2, 3))
-    missed = replace(two, evidence=one.evidence - 5.0)
-    again = merged(seen, one, missed, replace(three, evidence=three.evidence + 50.0))
-    assert again.evidence == pytest.approx(two.evidence, abs=0.5)
-    number = [int(name[1:]) for name in judgments.annotator_ids]
-    theirs = again.classes.argmax(axis=1) == again.classes[camp[number]].mean(axis=0).argmax()
-    assert (theirs == camp[number]).all()
-    assert merged(seen, one, two, replace(three, evidence=two.evidence - 1.0)) is two
 
 
 def test_camps_are_found_with_who_is_in_them_and_what_they_think() -> None:
@@ -254,12 +233,9 @@ def test_derivatives_are_those_of_the_evidence() -> None:
 
     looked = Mixture(seen, shape).evaluate(values)
     assert looked.evidence.sum() == pytest.approx(evidence(values.parts.ravel()), abs=0.05)
-    chances = looked.probabilities(looked.classes)
-    pulls, curve = looked.gradient(chances)
-    ours = (shape.mixing.T @ pulls).ravel()
+    ours, whole, _ = looked.derivatives(looked.classes)
     numeric = approx_fprime(values.parts.ravel(), evidence, 1e-5)
     np.testing.assert_allclose(ours, numeric, atol=0.03 * np.abs(numeric).max())
-    whole, _ = looked.information(curve, chances)
     step = 1e-3
     for k in (0, N + 2, 2 * N + 5):
         ends = []
