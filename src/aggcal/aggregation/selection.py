@@ -44,12 +44,6 @@ MEASURES = ("log_loss", "decided_log_loss", "accuracy", "calibration")
 """What is measured of each method."""
 LEVEL = 0.95
 """Level of the intervals."""
-SLOW = (registry.CROWD_BT.name, registry.CROWD_TCV.name)
-"""Methods whose fits take some twenty times longer than the others'."""
-
-# Judgments up to which those are compared unless they are named: a comparison by them then takes
-# about a minute.
-_MOST_SLOW = 20_000
 # Log-loss a judgment, in nats, that counts as none: two links that hardly differ can be told apart
 # by their tiny standard error, though nobody would notice. Larger, simpler methods win more often.
 _NEGLIGIBLE = 0.001
@@ -79,12 +73,11 @@ _PLAIN, _QUESTION = "plain", "question"  # no terms; and what is held out where 
 
 
 class _Term(NamedTuple):
+    """How a term is fitted and asked for, and why it cannot be compared where it cannot."""
+
     setting: Any
-    """With which it is fitted."""
     option: str
-    """Of the command line."""
     lacking: str
-    """Why it cannot be compared, where the data do not have it."""
 
 
 _TERMS = {
@@ -191,15 +184,14 @@ def available(judgments: Judgments) -> tuple[str, ...]:
 
 def all_names(judgments: Judgments) -> Iterator[str]:
     """Go through every method that needs no features, with the terms that have data."""
-    terms, slow = available(judgments), judgments.n_judgments > _MOST_SLOW
+    terms = available(judgments)
     ties = [name for name in terms if name == "ties"]
     choices = [[], ties, *([*ties, name] for name in terms if name not in ties)]
     methods = [info for info in METHODS.values() if not info.from_features]
     for info in sorted(methods, key=lambda info: info.name != BTL.name):
-        if not (slow and info.name in SLOW):
-            if terms and "terms" in info.takes:
-                yield from (f"{info.name}:{'+'.join(names) or _PLAIN}" for names in choices)
-            yield info.name
+        if terms and "terms" in info.takes:
+            yield from (f"{info.name}:{'+'.join(names) or _PLAIN}" for names in choices)
+        yield info.name
 
 
 def _by_name(name: str, terms: tuple[str, ...]) -> Candidate:
@@ -724,9 +716,6 @@ def compared(
     candidates = candidates_of(judgments, methods)
     parted = folds_of(judgments, folds, seed, sample, hold_out)
     predicted, left_out, notes = _predictions(candidates, parted, seed)
-    if methods is None and judgments.n_judgments > _MOST_SLOW:
-        slow = f"it is slow for more than {_MOST_SLOW:,} judgments; name it to compare it."
-        left_out |= dict.fromkeys(SLOW, slow)
     if BTL.name in left_out:
         raise TooLittleDataError(f"{judgments.source}: {left_out[BTL.name]}")
     rows = parted.judgments
