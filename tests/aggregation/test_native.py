@@ -133,13 +133,13 @@ def same(
     vector = rng.normal(size=twin.size)
     root = rng.normal(size=(twin.size, twin.size))
     for name in family.channels:
-        close(tape.force[name], twin.force[name], 20 * tolerance)
+        close(tape.score[name], twin.score[name], 20 * tolerance)
         live = np.repeat(likely, rows.sizes, axis=0).T
-        close(tape.pulls[name] * live, twin.pulls[name] * live, 20 * tolerance)
-    assert set(tape.curve) == set(twin.curve)
-    for pair, curve in twin.curve.items():
-        close(tape.curve[pair], curve, 20 * tolerance)
-    close(tape.pulled(values), twin.pulled(values), 20 * tolerance)
+        close(tape.responses[name] * live, twin.responses[name] * live, 20 * tolerance)
+    assert set(tape.curvature) == set(twin.curvature)
+    for pair, curve in twin.curvature.items():
+        close(tape.curvature[pair], curve, 20 * tolerance)
+    close(tape.weighted(values), twin.weighted(values), 20 * tolerance)
     close(tape.gradient, twin.gradient, 20 * tolerance)
     close(tape.product(vector), twin.product(vector), 20 * tolerance)
     for one, two in zip(tape.diagonals(), twin.diagonals(), strict=True):
@@ -195,7 +195,7 @@ def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch, names: tuple[str
         tape, posterior = native.annotators_of(rows, Advantage(names, Adjacent())).integrated(point)
         forms = tape.forms(posterior.weights, np.ones(rows.size), vector)
         results.append(
-            (posterior.weights, tape.pulls[GAP], tape.gradient, tape.product(vector), *forms)
+            (posterior.weights, tape.responses[GAP], tape.gradient, tape.product(vector), *forms)
         )
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)

@@ -72,10 +72,10 @@ class Normal:
     """Of each parameter."""
 
     def terms(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return minus the log density but for a constant, its slope and its curvature."""
+        """Return minus the log density but for a constant, its score and its curvature."""
         off, precision = theta - self.means, self.sds**-2.0
-        bend = np.broadcast_to(precision, theta.shape)
-        return 0.5 * (precision * off * off).sum(axis=1), precision * off, bend
+        curvature = np.broadcast_to(precision, theta.shape)
+        return 0.5 * (precision * off * off).sum(axis=1), precision * off, curvature
 
     @property
     def log_constant(self) -> float:
@@ -111,15 +111,15 @@ class Beta:
     log_constant = 0.0
 
     def terms(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return minus the log density but for a constant, its slope and its curvature."""
+        """Return minus the log density but for a constant, its score and its curvature."""
         if self.logit:
             h = 1.0 / (1.0 + np.exp(-theta))
             value = -self.a * np.log(h) - self.b * np.log1p(-h)
-            slope = -self.a * (1.0 - h) + self.b * h
-            return value[:, 0], slope, (self.a + self.b) * h * (1.0 - h)
+            score = -self.a * (1.0 - h) + self.b * h
+            return value[:, 0], score, (self.a + self.b) * h * (1.0 - h)
         value = -self.a * np.log(theta) - self.b * np.log1p(-theta)
-        slope = -self.a / theta + self.b / (1.0 - theta)
-        return value[:, 0], slope, self.a / theta**2 + self.b / (1.0 - theta) ** 2
+        score = -self.a / theta + self.b / (1.0 - theta)
+        return value[:, 0], score, self.a / theta**2 + self.b / (1.0 - theta) ** 2
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:  # noqa: ARG002
         """Return where to look for modes."""
@@ -278,8 +278,8 @@ class Annotators:
         known = {} if reliabilities is None else {RELIABILITY: self.rows.per_row(reliabilities)}
         terms = self.family.terms(self._moved(unknowns), known, self.rows.answers)
         nobody = np.empty((0, len(self.rows)), like=terms.loss)
-        pulls = dict.fromkeys(self.family.channels, nobody)
-        return Tape(self.rows, float(terms.loss.sum()), terms.slope, terms.bend, pulls)
+        responses = dict.fromkeys(self.family.channels, nobody)
+        return Tape(self.rows, float(terms.loss.sum()), terms.score, terms.curvature, responses)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -287,23 +287,23 @@ class Annotators:
         spread = _Spread(self._moved(unknowns), [(0.0, 1.0)], np.zeros(1))
         mode = self._mode(spread, prior, 1.0, close)
         low, high = self.bounds
-        at_bound = (mode.theta <= low) & (mode.slope > 0.0)
-        at_bound |= (mode.theta >= high) & (mode.slope < 0.0)
+        at_bound = (mode.theta <= low) & (mode.score > 0.0)
+        at_bound |= (mode.theta >= high) & (mode.score < 0.0)
         if at_bound.any():  # of one parameter: it does not give way
-            inverse_root = np.where(at_bound[:, :, None], 0.0, mode.bend**-0.5)
+            inverse_root = np.where(at_bound[:, :, None], 0.0, mode.curvature**-0.5)
         else:
-            inverse_root = np.linalg.inv(np.linalg.cholesky(mode.bend))
-        # What is left of the slope in θ enters to first order.
-        rest = np.einsum("ukl,ul->uk", inverse_root, np.where(at_bound, 0.0, mode.slope))
+            inverse_root = np.linalg.inv(np.linalg.cholesky(mode.curvature))
+        # What is left of the score in θ enters to first order.
+        rest = np.einsum("ukl,ul->uk", inverse_root, np.where(at_bound, 0.0, mode.score))
         rest = rows.per_row(np.einsum("ukl,uk->ul", inverse_root, rest)).T
-        pulls, force, bend = {}, {}, mode.terms.bend
+        responses, score, curvature = {}, {}, mode.terms.curvature
         for name in self.family.channels:
-            pulls[name] = np.stack([bend[name, parameter] for parameter in names])
-            force[name] = mode.terms.slope[name] - (rest * pulls[name]).sum(axis=0)
-        curve = {pair: each for pair, each in bend.items() if not {*pair} & {*names}}
+            responses[name] = np.stack([curvature[name, parameter] for parameter in names])
+            score[name] = mode.terms.score[name] - (rest * responses[name]).sum(axis=0)
+        curvature = {pair: each for pair, each in curvature.items() if not {*pair} & {*names}}
         self.theta = mode.theta
         value = float(mode.value.sum())
-        return Tape(rows, value, force, curve, pulls, inverse_root=inverse_root)
+        return Tape(rows, value, score, curvature, responses, inverse_root=inverse_root)
 
     def expected(
         self, unknowns: FloatArray, theta: FloatArray, prior: Prior | None
@@ -318,16 +318,16 @@ class Annotators:
         by_row = rows.per_row(theta) if names else theta
         in_gap, *in_theta = information_roots(self.family, gap, by_row)
         terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
-        curve, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
+        curvature, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
         nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
         none = np.empty((0, len(rows)), like=gap)
-        tape = Tape(rows, value, {GAP: terms.slope[GAP]}, curve, {GAP: none})
+        tape = Tape(rows, value, {GAP: terms.score[GAP]}, curvature, {GAP: none})
         if prior is None:
             return tape, nobody
         precision = rows.by_annotator(weight * in_theta[0] ** 2)
         precision += np.maximum(prior.terms(theta[:, None])[2][:, 0], 0.0)
         off = np.stack([precision**-0.5, -(precision**-0.5)], axis=1)
-        tape.pulls = {GAP: -weight * in_gap * in_theta[0] * rows.per_row(off).T}
+        tape.responses = {GAP: -weight * in_gap * in_theta[0] * rows.per_row(off).T}
         tape.weights = np.zeros_like(off) + 0.5
         nodes = (theta[:, None] + off)[:, :, None]
         return tape, replace(nobody, names=names, nodes=nodes, weights=tape.weights)
@@ -346,8 +346,8 @@ class Annotators:
         spread, looked = self._spread(point), list[Terms]()
         for half, sign in enumerate(signs):
             mode = self._mode(spread, prior, sign, point.close)
-            root = np.linalg.inv(np.linalg.cholesky(mode.bend)).transpose(0, 2, 1)
-            width = prior.log_constant - 0.5 * np.linalg.slogdet(mode.bend)[1]
+            root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).transpose(0, 2, 1)
+            width = prior.log_constant - 0.5 * np.linalg.slogdet(mode.curvature)[1]
             for t, (off, weight) in enumerate(zip(points, point_weights, strict=True)):
                 k = half * each + t
                 theta = np.clip(mode.theta + root @ np.asarray(off, like=root), *self.bounds)
@@ -359,7 +359,7 @@ class Annotators:
                 looked.append(terms)
             if half:
                 k = names.index(RELIABILITY)
-                upright = mode.theta[:, k] < -_CLEARLY / np.sqrt(mode.bend[:, k, k])
+                upright = mode.theta[:, k] < -_CLEARLY / np.sqrt(mode.curvature[:, k, k])
                 if point.upright is not None:
                     upright |= point.upright
                 logs[upright, each:] = -np.inf
@@ -370,14 +370,14 @@ class Annotators:
         weights /= weights.sum(axis=1, keepdims=True)
         posterior = Posterior(names, nodes, weights, evidence, len(signs))
         by_row, channels = rows.per_row(weights).T, self.family.channels
-        pulls = {name: -np.stack([terms.slope[name] for terms in looked]) for name in channels}
-        force = {name: -(by_row * pulls[name]).sum(axis=0) for name in channels}
-        pairs = [pair for pair in looked[0].bend if not {*pair} & {*names}]
-        curve = {
-            pair: sum(w * t.bend[pair] for w, t in zip(by_row, looked, strict=True))
+        responses = {name: -np.stack([terms.score[name] for terms in looked]) for name in channels}
+        score = {name: -(by_row * responses[name]).sum(axis=0) for name in channels}
+        pairs = [pair for pair in looked[0].curvature if not {*pair} & {*names}]
+        curvature = {
+            pair: sum(w * t.curvature[pair] for w, t in zip(by_row, looked, strict=True))
             for pair in pairs
         }
-        return Tape(rows, -evidence, force, curve, pulls, weights), posterior
+        return Tape(rows, -evidence, score, curvature, responses, weights), posterior
 
     def expected_grades(
         self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]
@@ -414,7 +414,7 @@ class Annotators:
     def _terms(self, spread: _Spread, theta: FloatArray, sign: float) -> Terms:
         """Return the terms of rows at θ, averaged over their uncertain gaps.
 
-        Of a reversed annotator θ has the strength, and slopes are in the reliability: its negative.
+        Of a reversed annotator θ has the strength, and scores are in the reliability: its negative.
         """
         by_row = dict(zip(self.family.names, self.rows.per_row(theta).T, strict=True))
         if sign < 0.0:
@@ -430,18 +430,22 @@ class Annotators:
         """Return each annotator's value, its gradient and curvature in θ."""
         rows, names = self.rows, self.family.names
         terms = self._terms(spread, theta, sign)
-        value, slope, curvature = prior.terms(theta)
+        value, of_prior, prior_curvature = prior.terms(theta)
         turn = {name: sign if name == RELIABILITY else 1.0 for name in names}
-        slopes = [turn[name] * rows.by_annotator(terms.slope[name]) for name in names]
-        bend = np.zeros((rows.n_annotators, len(names), len(names)), like=theta)
+        score = of_prior + np.stack(
+            [turn[name] * rows.by_annotator(terms.score[name]) for name in names], axis=1
+        )
+        curvature = np.zeros((rows.n_annotators, len(names), len(names)), like=theta)
         for i, one in enumerate(names):
             for j, two in enumerate(names[i:], i):
-                both = turn[one] * turn[two] * rows.by_annotator(terms.bend[one, two])
-                bend[:, i, j] = bend[:, j, i] = both
+                both = turn[one] * turn[two] * rows.by_annotator(terms.curvature[one, two])
+                curvature[:, i, j] = curvature[:, j, i] = both
         k = np.arange(len(names))
-        bend[:, k, k] = np.maximum(bend[:, k, k] + curvature, _LEAST_CURVATURE * curvature)
+        curvature[:, k, k] = np.maximum(
+            curvature[:, k, k] + prior_curvature, _LEAST_CURVATURE * prior_curvature
+        )
         value = value + rows.by_annotator(terms.loss)
-        return _Mode(theta, value, slope + np.stack(slopes, axis=1), bend, terms)
+        return _Mode(theta, value, score, curvature, terms)
 
     def _mode(self, spread: _Spread, prior: Prior, sign: float, close: float) -> _Mode:
         """Find the modes by damped, projected Newton steps, each annotator's of its own length."""
@@ -450,11 +454,11 @@ class Annotators:
             theta = np.asarray(prior.first(self.family.names, sign), like=self.rows.answers.weight)
         mode = self._look(spread, theta, prior, sign)
         for count in range(_STEPS + 1):
-            step = -np.linalg.solve(mode.bend, mode.slope[:, :, None])[:, :, 0]
+            step = -np.linalg.solve(mode.curvature, mode.score[:, :, None])[:, :, 0]
             longest = np.maximum(np.abs(step).max(axis=1), 1e-300)
             step *= np.minimum(1.0, _LONGEST / longest)[:, None]
             step = np.clip(mode.theta + step, *self.bounds) - mode.theta
-            far = -(mode.slope * step).sum(axis=1) >= close
+            far = -(mode.score * step).sum(axis=1) >= close
             if not far.any() or count == _STEPS:
                 break
             ahead = np.where(far[:, None], step, 0.0)
@@ -476,8 +480,8 @@ class _Mode:
 
     theta: FloatArray
     value: FloatArray
-    slope: FloatArray
-    bend: FloatArray
+    score: FloatArray
+    curvature: FloatArray
     terms: Terms
 
 

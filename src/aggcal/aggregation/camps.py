@@ -230,7 +230,7 @@ def _leading_axis(fit: Fit) -> FloatArray:
         return tape.forms(weights, none, x)[1] / root
 
     def back(annotators: FloatArray) -> FloatArray:
-        return tape.pulled(weights * (annotators.ravel() / root)[:, None])[: rows.n_items]
+        return tape.weighted(weights * (annotators.ravel() / root)[:, None])[: rows.n_items]
 
     gradients = LinearOperator(shape, matvec=along, rmatvec=back, dtype=np.float64)
     return np.asarray(svds(gradients, k=1, random_state=0)[2][0])
@@ -370,9 +370,9 @@ class Mixture:
         mode, rows = self.modes[half], self.observed.rows
         for _ in range(_NEWTON_STEPS[0] if self.fresh else _NEWTON_STEPS[1]):
             terms = self.terms(gaps, sign * mode)
-            slope = rows.by_annotator(terms.slope * gaps) * sign + precision * (mode - 1.0)
-            curvature = rows.by_annotator(terms.bend * gaps**2) + precision
-            step = np.clip(slope / curvature, -1.0, 1.0)
+            score = rows.by_annotator(terms.score * gaps) * sign + precision * (mode - 1.0)
+            curvature = rows.by_annotator(terms.curvature * gaps**2) + precision
+            step = np.clip(score / curvature, -1.0, 1.0)
             mode = mode - step
             if np.abs(step).max() < _CLOSE:  # nodes are only placed by it
                 break
@@ -418,22 +418,22 @@ class Expectation:
     def gradient(self, probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient in θ, classes by items, and the complete information of each row."""
         rows, n = self.mixture.observed.rows, self.mixture.n
-        force, bend = np.zeros(self.gaps.shape), np.zeros(self.gaps.shape)
+        score, curvature = np.zeros(self.gaps.shape), np.zeros(self.gaps.shape)
         for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-            force -= (share * gamma)[:, rows.owner] * terms.slope
-            bend += (share * gamma**2)[:, rows.owner] * terms.bend
-        gradient = [sums(rows.left, each, n) - sums(rows.right, each, n) for each in force]
-        return np.stack(gradient), bend
+            score -= (share * gamma)[:, rows.owner] * terms.score
+            curvature += (share * gamma**2)[:, rows.owner] * terms.curvature
+        gradient = [sums(rows.left, each, n) - sums(rows.right, each, n) for each in score]
+        return np.stack(gradient), curvature
 
     def information(
-        self, bend: FloatArray, probabilities: FloatArray
+        self, curvature: FloatArray, probabilities: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information on the parts, as matrices."""
         mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
         n, size = mixture.n, mixing.shape[1] * mixture.n
         pair = rows.left.astype(np.int64) * n + rows.right
         blocks = np.empty((mixture.k, n, n))
-        for k, part in enumerate(bend):
+        for k, part in enumerate(curvature):
             table = np.bincount(pair, part, n * n).reshape(n, n)
             table = table + table.T
             blocks[k] = np.diag(table.sum(axis=0)) - table
@@ -450,9 +450,9 @@ class Expectation:
         for k in range(mixture.k):
             square = np.zeros((n, n))
             for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-                pull = _by_item(rows, -gamma[k][rows.owner] * terms.slope[k])
-                square += (share[k][:, None] * pull).T @ pull
-                mean += (share[k][:, None] * pull)[:, None, :] * mixing[k][None, :, None]
+                score = _by_item(rows, -gamma[k][rows.owner] * terms.score[k])
+                square += (share[k][:, None] * score).T @ score
+                mean += (share[k][:, None] * score)[:, None, :] * mixing[k][None, :, None]
             total += np.einsum("p,ij,q->piqj", mixing[k], square, mixing[k])
         flat = mean.reshape(m, parts * n)
         return np.asarray(total.reshape(parts * n, parts * n) - flat.T @ flat)
@@ -464,11 +464,11 @@ def _log_sum(logs: FloatArray) -> FloatArray:
     return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
 
 
-def _by_item(rows: Rows, force: FloatArray) -> FloatArray:
+def _by_item(rows: Rows, score: FloatArray) -> FloatArray:
     """Add up what rows pull the gap by: annotators by items."""
     m, n = rows.n_annotators, rows.n_items
     left, right = rows.owner * n + rows.left, rows.owner * n + rows.right
-    return np.asarray(sums(left, force, m * n) - sums(right, force, m * n)).reshape(m, n)
+    return np.asarray(sums(left, score, m * n) - sums(right, score, m * n)).reshape(m, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,10 +521,10 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     """Take a step; return where it leads, and the evidence before it."""
     values, mixing, n = here.values, here.mixture.shape.mixing, here.mixture.n
     probabilities = here.probabilities(classes)
-    gradient, bend = here.gradient(probabilities)
+    gradient, curvature = here.gradient(probabilities)
     sds = np.array([values.common_sd] + [values.apart_sd] * (mixing.shape[1] - 1))
     precision, x = np.repeat(sds**-2.0, n), values.parts.ravel()
-    observed, complete = here.information(bend, probabilities)
+    observed, complete = here.information(curvature, probabilities)
     covariance = definite_inverse(observed + np.diag(precision), complete + np.diag(precision))
     step = covariance @ ((mixing.T @ gradient).ravel() - precision * x)
     longest = float(np.abs(step).max()) / values.common_sd
@@ -635,12 +635,12 @@ def _best_of(observed: Observed, one: MixtureFit, starts: list[FloatArray]) -> M
 def _directions(observed: Observed, one: MixtureFit, number: int) -> FloatArray:
     """Return what the residuals of annotators have in common: annotators by directions."""
     here, rows = Mixture(observed, one.shape).evaluate(one.values), observed.rows
-    force = np.zeros(len(rows))
+    score = np.zeros(len(rows))
     probabilities = here.probabilities(here.classes)
     for share, gamma, terms in zip(probabilities, here.nodes, here.terms, strict=True):
-        force -= (share * np.sign(gamma))[0, rows.owner] * terms.slope[0]
+        score -= (share * np.sign(gamma))[0, rows.owner] * terms.score[0]
     weights = np.sqrt(np.maximum(rows.annotator_weights, 1e-9))
-    table = _by_item(rows, force) / weights[:, None]
+    table = _by_item(rows, score) / weights[:, None]
     return np.asarray(np.linalg.svd(table, full_matrices=False)[0][:, :number])
 
 

@@ -706,11 +706,18 @@ class _NewItem:
         weights = np.exp(logs - largest)
         total = weights.sum(axis=1, keepdims=True)
         weights /= total
-        by_row, pairs = rows.per_row(weights).T, [p for p in terms[0].bend if set(p) <= set(own)]
-        pulls = {name: -np.stack([each.slope[name] for each in terms]) for name in own}
-        force = {name: -(by_row * pull).sum(axis=0) for name, pull in pulls.items()}
-        curve = {pair: (by_row * [t.bend[pair] for t in terms]).sum(axis=0) for pair in pairs}
-        tape = Tape(rows, -float((largest + np.log(total)).sum()), force, curve, pulls, weights)
+        by_row, pairs = (
+            rows.per_row(weights).T,
+            [p for p in terms[0].curvature if set(p) <= set(own)],
+        )
+        responses = {name: -np.stack([each.score[name] for each in terms]) for name in own}
+        score = {name: -(by_row * each).sum(axis=0) for name, each in responses.items()}
+        curvature = {
+            pair: (by_row * [t.curvature[pair] for t in terms]).sum(axis=0) for pair in pairs
+        }
+        tape = Tape(
+            rows, -float((largest + np.log(total)).sum()), score, curvature, responses, weights
+        )
         observed, complete = (each + np.diag(self.precision) for each in tape.dense())
         # Far from the optimum the nodes' mixture is not concave.
         concave = np.linalg.eigvalsh(observed).min() > 0.0

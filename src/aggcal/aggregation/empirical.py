@@ -186,7 +186,7 @@ class Model:
     beta: tuple[float, float] | None = None
     """Prior of the honesty of a mixture."""
     penalty: Penalty | None = None
-    """What is added to minus the log prior of the scores: its value, slope and curvature."""
+    """What is added to minus the log prior of the scores: its value, gradient and curvature."""
     located: bool = False
     """Whether the mean of the scores is held at 0, as no prior may do it."""
 
@@ -350,8 +350,8 @@ class Curvature:
 
         def solve(vector: FloatArray) -> FloatArray:
             solved = vector / diagonal
-            pulled = vector[scores] - sums(block.item, coupled * vector[block.where], n)
-            solved[scores] = pulled / rest
+            reduced = vector[scores] - sums(block.item, coupled * vector[block.where], n)
+            solved[scores] = reduced / rest
             solved[block.where] -= coupled * solved[scores][block.item]
             return solved
 
@@ -414,7 +414,7 @@ class Curvature:
 
 
 class Problem:
-    """A model at states: its force, its curvature and its objective there."""
+    """A model at states: its score, its curvature and its objective there."""
 
     def __init__(self, model: Model) -> None:
         bounds = (-_FURTHEST_LOGIT, _FURTHEST_LOGIT) if model.beta else (-np.inf, np.inf)
@@ -485,10 +485,10 @@ class Problem:
         for name in self.model.means:
             k = posterior.names.index(name)
             precision = float(prior.sds[k]) ** -2.0
-            pulls = precision * (posterior.of(name) - prior.means[:, k, None])
+            responses = precision * (posterior.of(name) - prior.means[:, k, None])
             information = information_of_mean(posterior, name, precision)
             index = self.model.index(name)
-            means.append(Mean(index, pulls, -posterior.mean(pulls), information))
+            means.append(Mean(index, responses, -posterior.mean(responses), information))
         return means
 
     def precision(self, state: State) -> FloatArray:
@@ -509,20 +509,20 @@ class Problem:
             strengths = posterior.strengths
             variance = max(dot(np.square(self.shares), posterior.variance(strengths)), 1e-12)
             toward = self.shares[:, None] * posterior.weights * posterior.deviation(strengths)
-            constraint = tape.pulled(toward) / sqrt(variance)
+            constraint = tape.weighted(toward) / sqrt(variance)
         return Curvature(model, tape, posterior, precision, self.shares, constraint, variance)
 
     def prior(self, state: State) -> tuple[float, FloatArray]:
-        """Return minus the log prior of the unknowns, but for a constant, and its slope."""
+        """Return minus the log prior of the unknowns, but for a constant, and its gradient."""
         off, precision = state.unknowns - self.model.centre, self.precision(state)
-        value, slope = 0.0, np.zeros(self.model.size)
+        value, gradient = 0.0, np.zeros(self.model.size)
         if self.model.penalty is not None:
-            value, slope, bend = self.model.penalty(state.unknowns)
-            precision = precision - bend
-        return value + 0.5 * dot(precision, off * off), slope + precision * off
+            value, gradient, curvature = self.model.penalty(state.unknowns)
+            precision = precision - curvature
+        return value + 0.5 * dot(precision, off * off), gradient + precision * off
 
-    def force(self, state: State, here: Curvature) -> FloatArray:
-        """Return the slope of the log posterior, on the constraint."""
+    def score(self, state: State, here: Curvature) -> FloatArray:
+        """Return the score, the gradient of the log posterior, on the constraint."""
         pin = self.model.pin
         constraint = here.constraint * (here.excess / sqrt(here.variance))
         pinned = pin * dot(pin, state.unknowns)
@@ -855,12 +855,12 @@ class _Run:
     ) -> tuple[State, FloatArray, float]:
         """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
         problem, model = self.problem, self.problem.model
-        force = problem.force(state, here)
+        score = problem.score(state, here)
         if problem.dense:
             covariance = here.inverse()
-            step = covariance @ force
+            step = covariance @ score
         else:
-            step = conjugate_gradients(here.product, force, here.preconditioner(), close)
+            step = conjugate_gradients(here.product, score, here.preconditioner(), close)
             covariance = 1.0 / here.diagonal()
         length, rows = 0.0, slice(0, model.rows.size)
         for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
@@ -884,7 +884,7 @@ class _Run:
         before, least = state, np.inf
         for count in range(_POLISHING_STEPS + 1):
             here = problem.at(state, upright=self.upright)
-            size = np.abs(problem.force(state, here)) / (here.diagonal() * units)
+            size = np.abs(problem.score(state, here)) / (here.diagonal() * units)
             norm = max(float(size.max()), abs(here.excess))
             if rough or not norm >= _POLISHED or count == _POLISHING_STEPS:
                 break
@@ -983,8 +983,11 @@ def _deviations(
             with_mean = here.tape.forms(posterior.weights * deviation, none, along)[1]
             of_mean = covariance[k, k]
         else:
-            pulls = next(each.pulls for each in here.tape.means if each.index == k)
-            with_mean, of_mean = covariance[k] * posterior.mean(deviation * pulls), covariance[k]
+            responses = next(each.responses for each in here.tape.means if each.index == k)
+            with_mean, of_mean = (
+                covariance[k] * posterior.mean(deviation * responses),
+                covariance[k],
+            )
         variances = np.maximum(variances - 2.0 * with_mean + of_mean, 1e-12)
     return Deviations(posterior.mean(values) - mean, own, variances, hyperprior)
 

@@ -31,7 +31,7 @@ from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.priors import default_prior
-from aggcal.aggregation.protocols import Aggregator, Likelihood, RowForces
+from aggcal.aggregation.protocols import Aggregator, Likelihood, RowScores
 from aggcal.aggregation.resampling import bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES
@@ -434,7 +434,7 @@ class Quantify:
         return WeakFit(scores * wider_by, known.covariance.scaled(wider_by), sd, None)
 
     # ------------------------------------------------------------- rows, new items, predictions
-    def row_forces(self, consensus: Consensus) -> RowForces | None:
+    def row_scores(self, consensus: Consensus) -> RowScores | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
         judgments = self.judgments.local
         fit = None if judgments is None else self.fit(consensus)
@@ -444,7 +444,9 @@ class Quantify:
         if rows is not fit.problem.model.rows:
             curvature = fit.problem.of_rows(rows).at(fit.state)
         tape, where = curvature.tape, rows.blocks[SCORES].where
-        return RowForces(rows, -tape.force[GAP], tape.curve[GAP, GAP], curvature.precision[where])
+        return RowScores(
+            rows, -tape.score[GAP], tape.curvature[GAP, GAP], curvature.precision[where]
+        )
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
         """Place items that were judged later, with all that was fitted fixed."""

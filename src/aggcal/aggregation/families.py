@@ -44,10 +44,10 @@ class LawTerms(NamedTuple):
     """The loss of each row, and its derivatives in the advantage η and the readiness ν."""
 
     loss: FloatArray
-    slope: FloatArray
-    bend: FloatArray
-    tie_slope: FloatArray
-    tie_bend: FloatArray
+    score: FloatArray
+    curvature: FloatArray
+    tie_score: FloatArray
+    tie_curvature: FloatArray
     cross: FloatArray
 
 
@@ -65,25 +65,25 @@ class Law(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The loss of rows, its slope in each variable, and its curvature in each pair of them."""
+    """The loss of rows, its score in each variable, and its curvature in each pair of them."""
 
     loss: FloatArray
-    slope: dict[str, FloatArray]
-    bend: dict[tuple[str, str], FloatArray]
+    score: dict[str, FloatArray]
+    curvature: dict[tuple[str, str], FloatArray]
 
     def __add__(self, other: Terms) -> Terms:
         return Terms(
             self.loss + other.loss,
-            {name: value + other.slope[name] for name, value in self.slope.items()},
-            {pair: value + other.bend[pair] for pair, value in self.bend.items()},
+            {name: value + other.score[name] for name, value in self.score.items()},
+            {pair: value + other.curvature[pair] for pair, value in self.curvature.items()},
         )
 
     def times(self, share: float) -> Terms:
         """Return a share of them."""
         return Terms(
             share * self.loss,
-            {name: share * value for name, value in self.slope.items()},
-            {pair: share * value for pair, value in self.bend.items()},
+            {name: share * value for name, value in self.score.items()},
+            {pair: share * value for pair, value in self.curvature.items()},
         )
 
 
@@ -116,7 +116,7 @@ class Advantage:
     >>> answers = Answers(np.ones(1), np.zeros(1), np.zeros(1))
     >>> family = Advantage((RELIABILITY,), Adjacent())
     >>> terms = family.terms({GAP: np.zeros(1)}, {RELIABILITY: np.ones(1)}, answers)
-    >>> terms.slope[GAP], terms.bend[GAP, GAP]
+    >>> terms.score[GAP], terms.curvature[GAP, GAP]
     (array([0.]), array([0.25]))
     """
 
@@ -144,23 +144,23 @@ class Advantage:
         if AXIS in moved:
             in_eta |= {AXIS: theta.get(STANCE, 0.0), STANCE: moved[AXIS]}
         variables = (*self.channels, *self.names)
-        slope = {
-            name: law.slope * in_eta[name] if name in in_eta else law.tie_slope
+        score = {
+            name: law.score * in_eta[name] if name in in_eta else law.tie_score
             for name in variables
         }
-        bend: dict[tuple[str, str], FloatArray] = {}
+        curvature: dict[tuple[str, str], FloatArray] = {}
         for i, one in enumerate(variables):
             for two in variables[i:]:
                 if one in in_eta and two in in_eta:
-                    bend[one, two] = law.bend * in_eta[one] * in_eta[two]
+                    curvature[one, two] = law.curvature * in_eta[one] * in_eta[two]
                 elif one in in_eta or two in in_eta:
-                    bend[one, two] = law.cross * in_eta[one if one in in_eta else two]
+                    curvature[one, two] = law.cross * in_eta[one if one in in_eta else two]
                 else:
-                    bend[one, two] = law.tie_bend
+                    curvature[one, two] = law.tie_curvature
         for pair in ((GAP, RELIABILITY), (AXIS, STANCE)):  # η has the products γ m and f a
-            if pair in bend:
-                bend[pair] = bend[pair] + law.slope
-        return Terms(law.loss, slope, bend)
+            if pair in curvature:
+                curvature[pair] = curvature[pair] + law.score
+        return Terms(law.loss, score, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,23 +178,23 @@ class Mixture:
         weight, x, honesty = answers.weight, moved[GAP] / self.width, theta[HONESTY]
         honesty = special_of(honesty).expit(honesty) if self.logit else honesty
         ahead, behind = self.link.probability(x), self.link.probability(-x)
-        _, pull, curve = self.link.terms(x)
-        density = ahead * pull / self.width
-        density_slope = ahead * (pull * pull - curve) / self.width**2
+        _, score, curvature = self.link.terms(x)
+        density = ahead * score / self.width
+        density_slope = ahead * (score * score - curvature) / self.width**2
         inverse, lean = 1.0 / (honesty * ahead + (1.0 - honesty) * behind), 2.0 * honesty - 1.0
         in_gap, in_honesty = lean * density * inverse, (ahead - behind) * inverse
-        slope = -weight * in_honesty
+        score = -weight * in_honesty
         cross = weight * (in_gap * in_honesty - 2.0 * density * inverse)
-        bend = weight * in_honesty**2
+        curvature = weight * in_honesty**2
         if self.logit:
             first = honesty * (1.0 - honesty)
-            bend = first**2 * bend + first * (1.0 - 2.0 * honesty) * slope
-            cross, slope = first * cross, first * slope
+            curvature = first**2 * curvature + first * (1.0 - 2.0 * honesty) * score
+            cross, score = first * cross, first * score
         by_gap = weight * (in_gap**2 - lean * density_slope * inverse)
         return Terms(
             weight * np.log(inverse),
-            {GAP: -weight * in_gap, HONESTY: slope},
-            {(GAP, GAP): by_gap, (GAP, HONESTY): cross, (HONESTY, HONESTY): bend},
+            {GAP: -weight * in_gap, HONESTY: score},
+            {(GAP, GAP): by_gap, (GAP, HONESTY): cross, (HONESTY, HONESTY): curvature},
         )
 
 
@@ -206,9 +206,9 @@ class Wins:
 
     def terms(self, eta: FloatArray, nu: FloatArray, answers: Answers) -> LawTerms:  # noqa: ARG002
         """Return the loss of rows and its derivatives."""
-        weight, (loss, pull, curve) = answers.weight, self.link.terms(eta)
+        weight, (loss, score, curvature) = answers.weight, self.link.terms(eta)
         none = np.zeros_like(eta)
-        return LawTerms(weight * loss, -weight * pull, weight * curve, none, none, none)
+        return LawTerms(weight * loss, -weight * score, weight * curvature, none, none, none)
 
     def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:  # noqa: ARG002
         """Return the probabilities of left, right and tie, rows by answers."""
@@ -339,18 +339,20 @@ class RaoKupper:
         in_cut = -(1.0 - left), -(1.0 - right), left + right + narrow
         counts, weight = (won, lost, answers.tied), answers.weight
         chances = (left, right, tie)
-        slope = -sum(c * d for c, d in zip(counts, in_eta, strict=True))
-        cut_slope = -sum(c * d for c, d in zip(counts, in_cut, strict=True))
+        score = -sum(c * d for c, d in zip(counts, in_eta, strict=True))
+        cut_score = -sum(c * d for c, d in zip(counts, in_cut, strict=True))
         steep_left, steep_right = left * (1.0 - left), right * (1.0 - right)
-        bend = won * steep_left + lost * steep_right + answers.tied * (steep_left + steep_right)
-        cut_bend = weight * sum(p * d * d for p, d in zip(chances, in_cut, strict=True))
+        curvature = (
+            won * steep_left + lost * steep_right + answers.tied * (steep_left + steep_right)
+        )
+        cut_curvature = weight * sum(p * d * d for p, d in zip(chances, in_cut, strict=True))
         cross = weight * sum(p * d * e for p, d, e in zip(chances, in_eta, in_cut, strict=True))
         return LawTerms(
             loss,
-            slope,
-            bend,
-            cut * cut_slope,
-            cut * cut * cut_bend,
+            score,
+            curvature,
+            cut * cut_score,
+            cut * cut * cut_curvature,
             cut * cross,
         )
 
@@ -385,7 +387,7 @@ def information_roots(family: Family, gap: FloatArray, theta: FloatArray) -> lis
     won, lost = win_terms(family, gap, theta), win_terms(family, -gap, theta)
     # The derivatives of P over the root of P (1 − P), each part exact in its tail.
     root_odds = np.exp(np.minimum(0.5 * (lost.loss - won.loss), _LARGEST_LOG))
-    return [-won.slope[name] * root_odds for name in (GAP, *family.names)]
+    return [-won.score[name] * root_odds for name in (GAP, *family.names)]
 
 
 def _threshold(nu: FloatArray) -> FloatArray:

@@ -146,20 +146,20 @@ class Posterior:
         self._wins, self._weight, self._root = wins, weight, root
         self._design: Design = wins.design / sqrt(2.0)  # a gap in sds of the noise of both items
         self._squares = self._design.power(2), np.square(root)
-        pulled = abs(self._design).T @ (_NORMAL.pull_at_zero * weight)
+        most = abs(self._design).T @ (_NORMAL.score_at_zero * weight)
         # What a gradient would be if every judgment pulled the same way: convergence is relative.
-        self._size = np.abs(root).T @ pulled + 1.0
+        self._size = np.abs(root).T @ most + 1.0
 
     def evaluate(self, whitened: FloatArray) -> Evaluation:
         """Return the value and derivatives at z, and remember the point."""
         self.whitened, self.scores = whitened, self._root @ whitened
         self._gap = self._design @ self.scores
-        self.losses, self._pull, self._curve = _NORMAL.terms(self._gap)
+        self.losses, self._row_score, self._curvature = _NORMAL.terms(self._gap)
         self.log_likelihood = -float(self._weight @ self.losses)
-        self._score = self._design.T @ (self._weight * self._pull)
+        self._score = self._design.T @ (self._weight * self._row_score)
         gradient = whitened - self._root.T @ self._score
         design_squares, root_squares = self._squares
-        information = design_squares.T @ (self._weight * self._curve)
+        information = design_squares.T @ (self._weight * self._curvature)
         return Evaluation(
             0.5 * float(whitened @ whitened) - self.log_likelihood,
             gradient,
@@ -171,13 +171,13 @@ class Posterior:
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by I + L'WL."""
         gap = self._design @ (self._root @ vector)
-        flow = self._design.T @ (self._weight * self._curve * gap)
+        flow = self._design.T @ (self._weight * self._curvature * gap)
         return np.asarray(vector + self._root.T @ flow)
 
     def laplace(self) -> tuple[FloatArray, FloatArray, float]:
         """Return W, the covariance (K⁻¹ + W)⁻¹ without an inverse of K, and log |I + L'WL|."""
         root = self._root
-        weighted = sparse.diags_array(self._weight * self._curve) @ self._design
+        weighted = sparse.diags_array(self._weight * self._curvature) @ self._design
         information = (self._design.T @ weighted).toarray()
         factor = np.linalg.cholesky(np.eye(len(root)) + root.T @ information @ root)
         half = solve_triangular(factor, root.T, lower=True)
@@ -195,14 +195,16 @@ class Posterior:
         winner, loser = self._wins.winner, self._wins.loser
         variances = np.diag(covariance)
         gap_variance = variances[winner] + variances[loser] - 2.0 * covariance[winner, loser]
-        bend = self._pull - self._curve * (2.0 * self._pull + self._gap)  # derivative of the curve
-        by_mode = self._design.T @ (-0.25 * self._weight * bend * gap_variance)
-        slopes = []
+        third = self._row_score - self._curvature * (
+            2.0 * self._row_score + self._gap
+        )  # derivative of the curvature
+        by_mode = self._design.T @ (-0.25 * self._weight * third * gap_variance)
+        gradient = []
         for change in derivatives:
             along = change @ self._score
             explicit = 0.5 * (self._score @ along - np.sum(precision * change))
-            slopes.append(explicit + by_mode @ (along - covariance @ (information @ along)))
-        return value, np.array(slopes)
+            gradient.append(explicit + by_mode @ (along - covariance @ (information @ along)))
+        return value, np.array(gradient)
 
 
 class KernelChoice(NamedTuple):
@@ -261,10 +263,10 @@ def choose_kernel(
         kernel, calls = Kernel(*np.exp(logarithms).tolist()), calls + 1
         posterior = Posterior(wins, weight, kernel.root(squares))
         whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
-        value, slopes = posterior.evidence(kernel.derivatives(squares))
+        value, gradient = posterior.evidence(kernel.derivatives(squares))
         if on_iteration is not None:
-            on_iteration(calls, float(np.max(np.abs(slopes))))
-        return -value, -slopes
+            on_iteration(calls, float(np.max(np.abs(gradient))))
+        return -value, -gradient
 
     ranges, tried = [_VARIANCES], [Kernel(1.0)]
     if np.isfinite(squares).all():

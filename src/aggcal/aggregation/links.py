@@ -3,8 +3,8 @@ r"""Links: the chance F(x) that the better item wins, and the derivatives of its
 Each link returns, for an array x, three arrays that stay exact in both tails:
 
 * ``loss``  = −log F(x),
-* ``pull``  = f(x)/F(x) ≥ 0, minus the first derivative of the loss,
-* ``curve`` = −(log F)''(x) ≥ 0, the second derivative of the loss.
+* ``score`` = f(x)/F(x) ≥ 0, minus the first derivative of the loss,
+* ``curvature`` = −(log F)''(x) ≥ 0, the second derivative of the loss.
 
 All three distributions are symmetric and log-concave, so the loss is convex in x.
 """
@@ -24,7 +24,7 @@ from aggcal.errors import check_choice
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]
 
-_FAR = 1e3  # beyond, pull + x has lost its digits: a series instead
+_FAR = 1e3  # beyond, score + x has lost its digits: a series instead
 _LONG = 1 << 16  # rows from which threads are worth waking
 _HALF_NORMAL_PEAK = sqrt(2.0 / pi)
 
@@ -40,7 +40,7 @@ class Link:
     sd
         Standard deviation of the distribution: how wide one unit of score is.
     terms
-        The loss, its pull and its curvature.
+        The loss, its score and its curvature.
     probability
         F itself, the probability of the first item winning.
     """
@@ -52,16 +52,16 @@ class Link:
 
     @cached_property
     def at_zero(self) -> tuple[float, float, float]:
-        """Loss, pull and curvature of a judgment between equal items."""
-        loss, pull, curve = (float(term[0]) for term in self.terms(np.zeros(1)))
-        return loss, pull, curve
+        """Loss, score and curvature of a judgment between equal items."""
+        loss, score, curvature = (float(term[0]) for term in self.terms(np.zeros(1)))
+        return loss, score, curvature
 
     def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
         """Send the name: functions stay where they are."""
         return link, (self.name,)
 
     @property
-    def pull_at_zero(self) -> float:
+    def score_at_zero(self) -> float:
         """f(0)/F(0), the size of one judgment's gradient between equal items."""
         return self.at_zero[1]
 
@@ -70,8 +70,8 @@ def _logistic(x: FloatArray) -> Terms:
     small = np.exp(-np.abs(x))
     below = 1.0 / (1.0 + small)
     loss = np.log1p(small) + np.maximum(-x, 0.0)
-    pull = np.where(x >= 0.0, small * below, below)
-    return loss, pull, small * below * below
+    score = np.where(x >= 0.0, small * below, below)
+    return loss, score, small * below * below
 
 
 def _logistic_probability(x: FloatArray) -> FloatArray:
@@ -91,14 +91,14 @@ def _normal(x: FloatArray) -> Terms:
     with np.errstate(over="ignore"):
         below = _HALF_NORMAL_PEAK / special.erfcx(-np.where(negative, x, 0.0) / sqrt(2.0))
     above = np.exp(-0.5 * x * x) / sqrt(2.0 * pi) / special.ndtr(np.where(negative, 0.0, x))
-    pull = np.where(negative, below, above)
-    curve = pull * (pull + x)
+    score = np.where(negative, below, above)
+    curvature = score * (score + x)
     far = x < -_FAR
     if far.any():
-        # Here pull + x loses its digits: the asymptotic series of the Mills ratio instead.
+        # Here score + x loses its digits: the asymptotic series of the Mills ratio instead.
         inverse = 1.0 / np.square(x[far])
-        curve[far] = 1.0 - inverse + 6.0 * inverse * inverse
-    return -special.log_ndtr(x), pull, curve
+        curvature[far] = 1.0 - inverse + 6.0 * inverse * inverse
+    return -special.log_ndtr(x), score, curvature
 
 
 def _normal_probability(x: FloatArray) -> FloatArray:
@@ -112,14 +112,14 @@ def _laplace(x: FloatArray) -> Terms:
     # x < 0: F = (2 - x) e^x / 4.     x >= 0: F = 1 - (2 + x) e^-x / 4.
     reciprocal = 1.0 / (2.0 + size)
     lack = (2.0 + size) * tail
-    pull_above = (1.0 + size) * tail / (1.0 - lack)
+    score_above = (1.0 + size) * tail / (1.0 - lack)
     negative = x < 0.0
     loss = np.where(negative, size + np.log(4.0 * reciprocal), -np.log1p(-lack))
-    pull = np.where(negative, 1.0 - reciprocal, pull_above)
-    curve = np.where(
-        negative, reciprocal * reciprocal, size * tail / (1.0 - lack) + pull_above * pull_above
+    score = np.where(negative, 1.0 - reciprocal, score_above)
+    curvature = np.where(
+        negative, reciprocal * reciprocal, size * tail / (1.0 - lack) + score_above * score_above
     )
-    return loss, pull, curve
+    return loss, score, curvature
 
 
 def _laplace_probability(x: FloatArray) -> FloatArray:

@@ -135,12 +135,12 @@ class Profile:
         else:
             self.tape = self.annotators.maximised(scores, self.prior)
         penalty = score_penalty(scores, self.precision, self.family, self.virtual)
-        value, slope, self._penalty_curvature = penalty
-        gradient = self.tape.gradient + slope
-        _, pull, curve = self.link.at_zero
-        least = self._least_curvature * curve * self._weights
+        value, of_penalty, self._penalty_curvature = penalty
+        gradient = self.tape.gradient + of_penalty
+        _, score, curvature = self.link.at_zero
+        least = self._least_curvature * curvature * self._weights
         self.diagonal = np.maximum(self.tape.diagonals()[0], least) + self._penalty_curvature
-        norm = float(np.max(np.abs(gradient) / (pull * self._weights + self.precision)))
+        norm = float(np.max(np.abs(gradient) / (score * self._weights + self.precision)))
         return Evaluation(self.tape.value + value, gradient, self.diagonal, norm)
 
     def product(self, vector: FloatArray) -> FloatArray:
@@ -166,14 +166,14 @@ def score_penalty(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return what is added to the objective for scores, and its first and second derivatives."""
     value = 0.5 * precision * dot(scores, scores)
-    slope, curvature = precision * scores, np.full(len(scores), precision)
+    gradient, curvature = precision * scores, np.full(len(scores), precision)
     if virtual > 0.0:
         link, width = link_of_family(family), family.width if isinstance(family, Mixture) else 1.0
         won, lost = link.terms(scores / width), link.terms(-scores / width)
         value += virtual * float((won[0] + lost[0]).sum())
-        slope += virtual / width * (lost[1] - won[1])
+        gradient += virtual / width * (lost[1] - won[1])
         curvature += virtual / width**2 * (lost[2] + won[2])
-    return value, slope, curvature
+    return value, gradient, curvature
 
 
 def link_of_family(family: Family) -> Link:
@@ -402,9 +402,9 @@ class Modes:
     def _by_wins(self) -> FloatArray:
         """Return scores by the share of its comparisons that each item won, others being equal."""
         won, lost = self.rows.item_wins, self.rows.item_weights - self.rows.item_wins
-        _, pull, curve = self.link.at_zero
-        # The pull of a share near one half, over the curvature there, is a share's logit by this.
-        return np.asarray(0.5 * pull / curve * np.log((won + _SPARE) / (lost + _SPARE)))
+        _, score, curvature = self.link.at_zero
+        # The score of a share near one half, over the curvature there, is a share's logit by this.
+        return np.asarray(0.5 * score / curvature * np.log((won + _SPARE) / (lost + _SPARE)))
 
     def _alike(self, precision: float, reliabilities: FloatArray | None = None) -> Profile:
         rows = self._pooled if reliabilities is None else self.rows

@@ -1,6 +1,6 @@
 """The rules for annotators, and the sums of a tape, by compiled kernels (``stage1.cpp``).
 
-`annotators` and `tape` are the reference. What responses pull rows by is kept in float32, a block
+`annotators` and `tape` are the reference. Responses by rows are kept in float32, a block
 for each annotator, and of the second half of the nodes only for those who may be reversed.
 """
 
@@ -103,44 +103,44 @@ class NativeTape(Tape):
 
     Parameters
     ----------
-    rows, value, curve
+    rows, value, curvature
         As of a tape.
     blocks
-        Where the pulls of each annotator begin.
-    pulls
+        Where the responses of each annotator begin.
+    responses
         Through each channel, of each annotator nodes by rows; of the second half of the nodes only
         where the block has room for it.
     weights
-        Probabilities of the nodes, annotators by nodes; or, where ``forces`` are given, inverse
+        Probabilities of the nodes, annotators by nodes; or, where ``scores`` are given, inverse
         curvatures in the one parameter, which was maximised.
-    forces
-        Slope of the value by row; where annotators are integrated out, it follows from the pulls.
+    scores
+        Gradient of the value by row; where annotators are integrated out, it follows from these.
     """
 
     def __init__(  # noqa: PLR0917  # as many as a tape has
         self,
         rows: Rows,
         value: float,
-        curve: dict[tuple[str, str], Any],
+        curvature: dict[tuple[str, str], Any],
         blocks: IntArray,
-        pulls: dict[str, SingleArray],
+        responses: dict[str, SingleArray],
         weights: FloatArray,
-        forces: FloatArray | None = None,
+        scores: FloatArray | None = None,
     ) -> None:
-        self.rows, self.value, self.curve, self.means = rows, value, curve, []
-        self.weights = weights if forces is None else None
-        self.inverse_root = None if forces is None else np.sqrt(weights)[:, :, None]
-        self._blocks, self._block_pulls, self._mixing = blocks, pulls, weights
-        self._forces = forces
+        self.rows, self.value, self.curvature, self.means = rows, value, curvature, []
+        self.weights = weights if scores is None else None
+        self.inverse_root = None if scores is None else np.sqrt(weights)[:, :, None]
+        self._blocks, self._block_responses, self._mixing = blocks, responses, weights
+        self._scores = scores
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.rows)} rows)"
 
     @cached_property
-    def pulls(self) -> dict[str, Any]:  # type: ignore[override]
+    def responses(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
         rows, tables = self.rows, dict[str, SingleArray]()
-        for name, block in self._block_pulls.items():
+        for name, block in self._block_responses.items():
             table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
             for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
                 part = block[self._blocks[u] : self._blocks[u + 1]].reshape(-1, end - begin)
@@ -149,15 +149,15 @@ class NativeTape(Tape):
         return tables
 
     @cached_property
-    def force(self) -> dict[str, FloatArray]:  # type: ignore[override]
-        """Slope of the value in each channel, by row."""
-        if self._forces is not None:
-            return {GAP: self._forces}
-        return {name: -self._flow(name, self._mixing) for name in self._block_pulls}
+    def score(self) -> dict[str, FloatArray]:  # type: ignore[override]
+        """Gradient of the value in each channel, by row."""
+        if self._scores is not None:
+            return {GAP: self._scores}
+        return {name: -self._flow(name, self._mixing) for name in self._block_responses}
 
     @cached_property
     def _channels(self) -> dict[str, Channel]:
-        return {name: self.rows.channels[name] for name in self._block_pulls}
+        return {name: self.rows.channels[name] for name in self._block_responses}
 
     @cached_property
     def _tables(self) -> dict[str, _Channels]:
@@ -167,25 +167,27 @@ class NativeTape(Tape):
     def _all(self) -> _Channels:
         return _Channels(list(self._channels.values()))
 
-    def _responses(self, name: str | None = None) -> tuple[Any, ...]:
+    def _arguments(self, name: str | None = None) -> tuple[Any, ...]:
         """Return what the kernels take first: the responses through one channel, or all."""
         channels = self._all if name is None else self._tables[name]
-        pulls = list(self._block_pulls.values()) if name is None else [self._block_pulls[name]]
+        responses = (
+            list(self._block_responses.values()) if name is None else [self._block_responses[name]]
+        )
         (m, nodes), starts = self._mixing.shape, self.rows.starts
-        tables = starts, self._blocks, len(pulls), channels.table, pulls, self._mixing
-        return cores(), m, nodes, *tables, int(self._forces is None)
+        tables = starts, self._blocks, len(responses), channels.table, responses, self._mixing
+        return cores(), m, nodes, *tables, int(self._scores is None)
 
-    def _curves(self) -> list[Any]:
-        return [self._curve(one, two) for one, two in product(self._channels, repeat=2)]
+    def _curvatures(self) -> list[Any]:
+        return [self._curvature(one, two) for one, two in product(self._channels, repeat=2)]
 
     def _by_index(self) -> list[Mean]:
         """Return the unknown means in the order of the last unknowns, which they are."""
         return sorted(self.means, key=lambda mean: mean.index)
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
-        """Return Σ_k values_uk pulls_k of each row, through a channel."""
+        """Return Σ_k values_uk responses_k of each row, through a channel."""
         flow = np.zeros(len(self.rows))
-        _call("flow", *self._responses(name), _doubles(values), flow)
+        _call("flow", *self._arguments(name), _doubles(values), flow)
         return flow
 
     def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
@@ -193,17 +195,17 @@ class NativeTape(Tape):
         total = np.zeros((self.size, 4))
         toward = None if values is None else _doubles(values)
         for name in self._channels:
-            curve = self._curve(name, name)
-            rest = self._forces, curve, toward, self.size, total
-            _call("sums", *self._responses(name), *rest)
-        gradient, pulled, complete, missing = np.ascontiguousarray(total.T)
+            curvature = self._curvature(name, name)
+            rest = self._scores, curvature, toward, self.size, total
+            _call("sums", *self._arguments(name), *rest)
+        gradient, weighted, complete, missing = np.ascontiguousarray(total.T)
         for mean in self.means:
-            gradient[mean.index] = float(mean.force.sum())
-            complete[mean.index] = mean.curve
-            missing[mean.index] = float((self._mix(mean.pulls) * mean.pulls).sum())
+            gradient[mean.index] = float(mean.score.sum())
+            complete[mean.index] = mean.curvature
+            missing[mean.index] = float((self._mix(mean.responses) * mean.responses).sum())
             if values is not None:
-                pulled[mean.index] = float((values * mean.pulls).sum())
-        return gradient, pulled, complete, missing
+                weighted[mean.index] = float((values * mean.responses).sum())
+        return gradient, weighted, complete, missing
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, ...]:
@@ -218,7 +220,7 @@ class NativeTape(Tape):
         """Return the diagonals of the complete and of the missing information."""
         return self._sums[2].copy(), self._sums[3].copy()
 
-    def pulled(self, values: FloatArray) -> FloatArray:
+    def weighted(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk; asked for first, it takes no pass of its own."""
         sums = self._gathered(values)
         self.__dict__.setdefault("_sums", sums)
@@ -228,24 +230,24 @@ class NativeTape(Tape):
         """Multiply by the observed information."""
         total, responses = np.zeros(self.size), np.zeros_like(self._mixing)
         for mean in self.means:
-            responses += mean.pulls * vector[mean.index]
-        rest = self._curves(), _doubles(vector), responses, self.size, total
-        _call("product", *self._responses(), *rest)
+            responses += mean.responses * vector[mean.index]
+        rest = self._curvatures(), _doubles(vector), responses, self.size, total
+        _call("product", *self._arguments(), *rest)
         for mean in self.means:
-            complete = mean.curve * vector[mean.index]
-            total[mean.index] = complete + float((responses * mean.pulls).sum())
+            complete = mean.curvature * vector[mean.index]
+            total[mean.index] = complete + float((responses * mean.responses).sum())
         return total
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
         both = np.zeros((2, self.size, self.size))
         means = self._by_index()
-        extra = np.stack([mean.pulls for mean in means], axis=2) if means else None
-        rest = self._curves(), self.size, len(means), extra, both
-        _call("dense", *self._responses(), *rest)
+        extra = np.stack([mean.responses for mean in means], axis=2) if means else None
+        rest = self._curvatures(), self.size, len(means), extra, both
+        _call("dense", *self._arguments(), *rest)
         complete, missing = both
         for mean in means:
-            complete[mean.index, mean.index] = mean.curve
+            complete[mean.index, mean.index] = mean.curvature
         missing += missing.T
         np.fill_diagonal(missing, 0.5 * missing.diagonal())
         return complete - missing, complete
@@ -257,11 +259,11 @@ class NativeTape(Tape):
         m, means = self.rows.n_annotators, self._by_index()
         extra = np.zeros((m, len(means)))
         for k, mean in enumerate(means):
-            extra[:, k] = (values * mean.pulls).sum(axis=1)
+            extra[:, k] = (values * mean.responses).sum(axis=1)
         square, along_each = np.zeros(m), np.zeros(m)
         matrix = 0 if covariance.ndim == 1 else self.size
         rest = _doubles(values), _doubles(covariance), matrix, _doubles(along), self.size
-        _call("forms", *self._responses(), *rest, len(means), extra, square, along_each)
+        _call("forms", *self._arguments(), *rest, len(means), extra, square, along_each)
         return square, along_each
 
 
@@ -340,16 +342,16 @@ class NativeAnnotators(Annotators):
     ) -> Tape:
         """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
         m, n = rows.n_annotators, len(rows)
-        theta, inverse, forces = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
-        pulls, curve = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
+        theta, inverse, scores = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
+        responses, curvature = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
         value = _call(
             "maximise", cores(), m, rows.starts, self._table.table, _doubles(unknowns),
             *self._answers, law, _doubles(prior.means), _doubles(prior.sds), close,
-            modes, theta, inverse, forces, pulls, curve,
+            modes, theta, inverse, scores, responses, curvature,
         )  # fmt: skip
         self.theta = theta
-        curves = {(GAP, GAP): curve}
-        return NativeTape(rows, value, curves, rows.starts, {GAP: pulls}, inverse, forces)
+        curvatures = {(GAP, GAP): curvature}
+        return NativeTape(rows, value, curvatures, rows.starts, {GAP: responses}, inverse, scores)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
@@ -373,8 +375,10 @@ class NativeAnnotators(Annotators):
         if upright is not None:
             looked[point.upright] = each
         blocks = np.concatenate([[0], np.cumsum(looked * rows.sizes)])
-        pulls = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
-        curve = {pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*pulls}}
+        responses = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
+        curvature = {
+            pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*responses}
+        }
         log_shares = np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)])
         floats = n >= _MANY_ROWS and point.close >= _NEAR
         evidence = _call(
@@ -385,10 +389,10 @@ class NativeAnnotators(Annotators):
             np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
             p, halves, _doubles(points), np.log(point_weights), each, *of_prior, log_shares,
             upright, float(point.close), int(floats), self._starts, nodes, weights,
-            [pulls.get(name) for name in _CHANNELS], [curve.get(pair) for pair in _PAIRS],
+            [responses.get(name) for name in _CHANNELS], [curvature.get(pair) for pair in _PAIRS],
         )  # fmt: skip
         posterior = Posterior(names, nodes, weights, evidence, halves)
-        return NativeTape(rows, -evidence, curve, blocks, pulls, weights), posterior
+        return NativeTape(rows, -evidence, curvature, blocks, responses, weights), posterior
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:

@@ -334,11 +334,11 @@ def conjugate_gradients(
         if size <= close**2 * first:
             break
         curved = product(direction)
-        bend = dot(direction, curved)
-        if bend <= 0.0:
+        curvature = dot(direction, curved)
+        if curvature <= 0.0:
             return found if found.any() else direction
-        found = found + (size / bend) * direction
-        residual = residual - (size / bend) * curved
+        found = found + (size / curvature) * direction
+        residual = residual - (size / curvature) * curved
         scaled = solved(residual)
         new = dot(residual, scaled)
         direction, size = scaled + (new / size) * direction, new

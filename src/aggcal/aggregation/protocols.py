@@ -66,16 +66,16 @@ class Likelihood(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class RowForces:
+class RowScores:
     """The part of each row in the gradient and in the curvature of the scores, by its annotator.
 
     Annotators' parameters are fixed where the fit has them.
     """
 
     rows: Rows
-    pull: FloatArray
+    score: FloatArray
     """Derivative of the log-likelihood in the gap: what moves the left item up."""
-    curve: FloatArray
+    curvature: FloatArray
     """Minus its second derivative."""
     precision: FloatArray
     """Of the prior of the scores, item by item."""
@@ -90,13 +90,13 @@ class RowForces:
     def stiffness(self) -> FloatArray:
         """Return the diagonal of the curvature of all rows and the prior."""
         by_side = (
-            sums(side, self.curve, self.n_items) for side in (self.rows.left, self.rows.right)
+            sums(side, self.curvature, self.n_items) for side in (self.rows.left, self.rows.right)
         )
         return np.asarray(sum(by_side, self.precision))
 
-    def curvature(self) -> FloatArray:
+    def information(self) -> FloatArray:
         """Return the curvature of all rows and the prior, as a matrix."""
-        half = self.pairs(self.curve)
+        half = self.pairs(self.curvature)
         return np.asarray(np.diag(self.stiffness()) - half - half.T)
 
     def pairs(self, values: FloatArray) -> FloatArray:

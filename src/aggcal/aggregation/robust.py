@@ -7,7 +7,7 @@ directions; here its ratio to what the model expects is pooled over all of them.
 An answer with the Pearson residual z and the weight ω pulls the scores along x by ω z h(x), where
 h(x) = a (x_i − x_j) − b G_u(x)/D_u is the root of its Fisher information once the reliability of
 annotator u has followed: D_u is the precision of that reliability, G_u(x) how it moves with the
-scores. With the covariance V of the scores by the model, and the pull S_c and the information I_c
+scores. With the covariance V of the scores by the model, and the score S_c and the information I_c
 of each cluster c of answers,
 
     T = Σ S_c' V S_c,   E = tr(V I),   L = Σ tr(V I_c V I_c).
@@ -297,8 +297,8 @@ def robust(
         Seed of the random directions.
     """
     root, drawn = _directions(covariance, scores, len(answers.left), np.random.default_rng(seed))
-    pulls = _Pulls(answers, root, drawn=drawn)
-    several = {name: pulls.with_priors(name, of) for name, of in groupings.items()}
+    answer_scores = _AnswerScores(answers, root, drawn=drawn)
+    several = {name: answer_scores.with_priors(name, of) for name, of in groupings.items()}
     alone = {name: Clusters([column]) for name, column in several.items()}
     names = [name for name in several if len(alone[name])]
     total = leverage = 0.0
@@ -306,24 +306,29 @@ def robust(
     for size in range(1, len(names) + 1):
         for some in combinations(names, size):
             clusters = alone[some[0]] if size == 1 else Clusters([several[name] for name in some])
-            squares = np.square(pulls.forces(clusters)).sum(axis=0)
-            beyond, own = pulls.beyond(some, clusters, squares), pulls.leverage(clusters)
+            squares = np.square(answer_scores.cluster_scores(clusters)).sum(axis=0)
+            beyond, own = (
+                answer_scores.beyond(some, clusters, squares),
+                answer_scores.leverage(clusters),
+            )
             total, leverage = total - (-1) ** size * beyond, leverage - (-1) ** size * own
             if size == 1:
-                freedom = pulls.degrees_of_freedom(clusters, squares, beyond)
-                factors.append(pulls.factor(some[0], beyond, own, len(clusters), freedom))
+                freedom = answer_scores.degrees_of_freedom(clusters, squares, beyond)
+                factors.append(answer_scores.factor(some[0], beyond, own, len(clusters), freedom))
     if not factors:
         return Robust()
     widest = max(factors, key=lambda factor: factor.squared)
     if len(factors) > 1:
-        factors.append(pulls.factor("all", total, max(leverage, 0.0), 0, widest.degrees_of_freedom))
-    by_weights = pulls.factor("weight", 0.0, 0.0, 0, inf)
+        factors.append(
+            answer_scores.factor("all", total, max(leverage, 0.0), 0, widest.degrees_of_freedom)
+        )
+    by_weights = answer_scores.factor("weight", 0.0, 0.0, 0, inf)
     if by_weights.squared > 1.0 + by_weights.chance_sd:
         factors.append(by_weights)
     found = Robust(tuple(factors))
     if drawn or found.used == 1.0:
         return found
-    return Robust(found.factors, pulls.items(widest.name, alone[widest.name], found.used))
+    return Robust(found.factors, answer_scores.items(widest.name, alone[widest.name], found.used))
 
 
 def _directions(
@@ -347,13 +352,13 @@ def _directions(
         along = (vectors / sd) @ (vectors.T @ scores)
         along /= max(float(np.linalg.norm(along)), _TINY)
         root -= np.outer(root @ along, along)
-    # Turned at random, each two of them stand for all others: see `_Pulls.leverage`.
+    # Turned at random, each two of them stand for all others: see `_AnswerScores.leverage`.
     turn = np.linalg.qr(random.standard_normal(root.shape))[0]
     return root @ turn, False
 
 
-class _Pulls:
-    """The pull and the information of each answer along some directions.
+class _AnswerScores:
+    """The score and the information of each answer along some directions.
 
     After the answers come the reliabilities' priors, one an annotator, which pull scores, too.
     """
@@ -377,16 +382,16 @@ class _Pulls:
                 followed = np.bincount(who, weighted * own[:n], len(excess)) / precision
                 own[:n] -= b * followed[who]
                 own[n:] = stiff * followed
-        force = np.concatenate([weight * answers.residual, stiff * excess])
+        score = np.concatenate([weight * answers.residual, stiff * excess])
         weight = np.concatenate([weight, np.ones(len(excess))])
         length = np.einsum("kr,kr->r", h, h)
         # E is at most the number of scores, but where they stand for the effects of contexts, too.
         shrink = min(1.0, len(root) / max(float(weight @ length), _TINY))
         h *= sqrt(shrink)
         length *= shrink
-        self._h, self._force, self._weight = h, force, weight
+        self._h, self._score, self._weight = h, score, weight
         self._information = weight * length
-        self._squares = np.square(force) * length
+        self._squares = np.square(score) * length
         self._single = float(np.square(self._information).sum())
         self._whole = float(self._information.sum()) - self._single
         self._base = float(weight @ self._information) - self._single
@@ -396,10 +401,10 @@ class _Pulls:
         own = np.arange(self._priors) if name == "annotator" else np.full(self._priors, -1)
         return np.concatenate([np.asarray(column, dtype=np.int64), own])
 
-    def forces(self, clusters: Clusters) -> FloatArray:
-        """Return the pull of each cluster (column) along each direction (row)."""
-        force = self._force[clusters.rows]
-        return np.stack([clusters.sums(force * own[clusters.rows]) for own in self._h])
+    def cluster_scores(self, clusters: Clusters) -> FloatArray:
+        """Return the score of each cluster (column) along each direction (row)."""
+        score = self._score[clusters.rows]
+        return np.stack([clusters.sums(score * own[clusters.rows]) for own in self._h])
 
     def beyond(self, some: tuple[str, ...], clusters: Clusters, squares: FloatArray) -> float:
         """Return T less what single answers are expected to have.
@@ -450,13 +455,13 @@ class _Pulls:
         would. It is trusted as far as several clusters have moved the item.
         """
         by_item, rows = np.square(self._root @ self._h), clusters.rows
-        moved = self._root @ self.forces(clusters)
+        moved = self._root @ self.cluster_scores(clusters)
         found = np.square(moved).sum(axis=1)
         alone = np.square(self._weight)
         if name == "annotator":
             alone[rows] = 0.0  # see `beyond`
         else:
-            found -= by_item[:, rows] @ np.square(self._force[rows])
+            found -= by_item[:, rows] @ np.square(self._score[rows])
         expected = by_item @ self._weight
         known = expected > _TINY
         ratio = np.full(len(expected), squared)

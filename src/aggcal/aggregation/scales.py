@@ -199,7 +199,7 @@ def scale_of_consensus(
     if name == WIN.name:
         return ScoreScale(name, offset=-mean, link=info.link.name)
     # Links other than the logistic one are matched to it where it is steepest, between equals.
-    slope = _PER_LOGIT * 2.0 * link_of(info.link.name).pull_at_zero
+    slope = _PER_LOGIT * 2.0 * link_of(info.link.name).score_at_zero
     if anchor is None:
         return ScoreScale(name, offset=ELO_MEAN - slope * mean, slope=slope)
     check_anchor(anchor, consensus.item_ids)

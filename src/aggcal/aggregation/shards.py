@@ -244,9 +244,9 @@ class ShardedTape(Tape):
             self._ask("means", *map(self._cut_mean, means))
 
     def _cut_mean(self, mean: Mean) -> list[Mean]:
-        pulls, forces = self.rows.cut(mean.pulls), self.rows.cut(mean.force)
-        curves = [mean.curve, *([0.0] * (len(pulls) - 1))]
-        return [Mean(mean.index, *each) for each in zip(pulls, forces, curves, strict=True)]
+        responses, scores = self.rows.cut(mean.responses), self.rows.cut(mean.score)
+        curvatures = [mean.curvature, *([0.0] * (len(responses) - 1))]
+        return [Mean(mean.index, *each) for each in zip(responses, scores, curvatures, strict=True)]
 
     @property
     def gradient(self) -> FloatArray:
@@ -254,9 +254,9 @@ class ShardedTape(Tape):
         total: FloatArray = self._sum("gradient")
         return total
 
-    def pulled(self, values: FloatArray) -> FloatArray:
+    def weighted(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk."""
-        total: FloatArray = self._sum("pulled", self.rows.cut(values))
+        total: FloatArray = self._sum("weighted", self.rows.cut(values))
         return total
 
     def product(self, vector: FloatArray) -> FloatArray:

@@ -164,12 +164,12 @@ def effect_sd(
 
 
 def _vanishes(sd: float, values: FloatArray, variances: FloatArray) -> bool:
-    """Whether the data alone are most probable with no effects: their slope at 0 and up to sd."""
+    """Whether the data alone are most probable with no effects: their score at 0 and up to sd."""
     information = np.maximum(1.0 / variances - sd**-2.0, 0.0)
-    pull = np.square(values / variances)
+    squared = np.square(values / variances)
     for square in sd**2 * np.array([0.0, 0.1, 0.3, 1.0]):
         shrunk = 1.0 + square * information
-        if float((pull / shrunk**2 - information / shrunk).sum()) > 0.0:
+        if float((squared / shrunk**2 - information / shrunk).sum()) > 0.0:
             return False
     return True
 

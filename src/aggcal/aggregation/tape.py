@@ -2,10 +2,10 @@ r"""What rows do to the unknowns at a point: the sums that every fit, error and 
 
 Rows are moved by unknowns through channels, and by the parameters θ_u of their annotators. However
 those are disposed of (see `annotators`), with g_uk the k-th response of annotator u, a sum over the
-rows of what pulls the unknowns,
+rows of what moves the unknowns,
 
-    gradient              = Σ_rows force · z,
-    complete information  = Σ_rows curve · z z',
+    gradient              = Σ_rows score · z,
+    complete information  = Σ_rows curvature · z z',
     missing information   = Σ_u G_u' M_u G_u,
     observed information  = complete − missing.
 
@@ -36,15 +36,15 @@ _TABLE = 1 << 23
 
 @dataclass(eq=False)
 class Mean:
-    """An unknown prior mean of a parameter: annotators pull it, not rows."""
+    """An unknown prior mean of a parameter: annotators move it, not rows."""
 
     index: int
     """Which of the unknowns it is."""
-    pulls: FloatArray
+    responses: FloatArray
     """Responses, annotators by nodes."""
-    force: FloatArray
-    """Slope of the value, by annotator."""
-    curve: float
+    score: FloatArray
+    """Gradient of the value, by annotator."""
+    curvature: float
     """Its complete information."""
 
 
@@ -57,12 +57,12 @@ class Tape:
     rows: Rows
     value: float
     """Minus the log-likelihood, or evidence, with the prior of the annotators."""
-    force: dict[str, FloatArray]
-    """Slope of the value in each channel, by row."""
-    curve: dict[tuple[str, str], FloatArray]
+    score: dict[str, FloatArray]
+    """Gradient of the value in each channel, by row."""
+    curvature: dict[tuple[str, str], FloatArray]
     """Curvature of the value in each pair of channels, by row, of fixed parameters."""
-    pulls: dict[str, FloatArray]
-    """Responses through each channel, responses by rows: minus the slopes at a node, or the
+    responses: dict[str, FloatArray]
+    """Responses through each channel, responses by rows: minus the scores at a node, or the
     cross-derivatives with a parameter."""
     weights: FloatArray | None = None
     """Probabilities of the nodes, annotators by nodes, where responses are of nodes."""
@@ -77,7 +77,7 @@ class Tape:
 
     @cached_property
     def _channels(self) -> dict[str, Channel]:
-        return {name: self.rows.channels[name] for name in self.force}
+        return {name: self.rows.channels[name] for name in self.score}
 
     @property
     def _has_responses(self) -> bool:
@@ -106,30 +106,30 @@ class Tape:
             yield from self.inverse_root.transpose(1, 0, 2)
 
     def _zeros(self, shape: int | tuple[int, ...]) -> FloatArray:
-        return np.zeros(shape, like=next(iter(self.force.values())))
+        return np.zeros(shape, like=next(iter(self.score.values())))
 
     @cached_property
     def gradient(self) -> FloatArray:
         """Of the value."""
         total = self._zeros(self.size)
         for name, channel in self._channels.items():
-            total[: channel.size] += channel.scatter(self.force[name])
+            total[: channel.size] += channel.scatter(self.score[name])
         for mean in self.means:
-            total[mean.index] += float(mean.force.sum())
+            total[mean.index] += float(mean.score.sum())
         return total
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
-        """Return Σ_k values_uk pulls_k of each row, through a channel."""
-        flow: FloatArray = (self.rows.per_row(values).T * self.pulls[name]).sum(axis=0)
+        """Return Σ_k values_uk responses_k of each row, through a channel."""
+        flow: FloatArray = (self.rows.per_row(values).T * self.responses[name]).sum(axis=0)
         return flow
 
-    def pulled(self, values: FloatArray) -> FloatArray:
+    def weighted(self, values: FloatArray) -> FloatArray:
         """Return Σ_u Σ_k values_uk g_uk."""
         total = self._zeros(self.size)
         for name, channel in self._channels.items():
             total[: channel.size] += channel.scatter(self._flow(name, values))
         for mean in self.means:
-            total[mean.index] += float((values * mean.pulls).sum())
+            total[mean.index] += float((values * mean.responses).sum())
         return total
 
     def product(self, vector: FloatArray) -> FloatArray:
@@ -137,21 +137,21 @@ class Tape:
         moved = {name: channel.gather(vector) for name, channel in self._channels.items()}
         mixed, total = None, self._zeros(self.size)
         if self._has_responses:
-            parts = (self.pulls[name] * change for name, change in moved.items())
+            parts = (self.responses[name] * change for name, change in moved.items())
             responses = reduce(add, (self.rows.by_annotator(part).T for part in parts))
             for mean in self.means:
-                responses = responses + mean.pulls * vector[mean.index]
+                responses = responses + mean.responses * vector[mean.index]
             mixed = self._mix(responses)
         by_row = None if mixed is None else self.rows.per_row(mixed).T
         for name, channel in self._channels.items():
-            curves = (self._curve(name, other) * change for other, change in moved.items())
-            flow = reduce(add, curves)
+            curvatures = (self._curvature(name, other) * change for other, change in moved.items())
+            flow = reduce(add, curvatures)
             if by_row is not None:
-                flow = flow - (by_row * self.pulls[name]).sum(axis=0)
+                flow = flow - (by_row * self.responses[name]).sum(axis=0)
             total[: channel.size] += channel.scatter(flow)
         for mean in self.means:
-            missing = 0.0 if mixed is None else float((mixed * mean.pulls).sum())
-            total[mean.index] += mean.curve * vector[mean.index] - missing
+            missing = 0.0 if mixed is None else float((mixed * mean.responses).sum())
+            total[mean.index] += mean.curvature * vector[mean.index] - missing
         return total
 
     def diagonals(self) -> tuple[FloatArray, FloatArray]:
@@ -163,13 +163,14 @@ class Tape:
         complete, missing = self._zeros(self.size), self._zeros(self.size)
         for name, channel in self._channels.items():
             part = slice(0, channel.size)
-            complete[part] += channel.scatter_squares(self._curve(name, name))
+            complete[part] += channel.scatter_squares(self._curvature(name, name))
             for root in self._roots():
                 missing[part] += channel.scatter_squares(np.square(self._flow(name, root)))
         for mean in self.means:
-            complete[mean.index] = mean.curve
+            complete[mean.index] = mean.curvature
             missing[mean.index] = sum(
-                float(np.square((root * mean.pulls).sum(axis=1)).sum()) for root in self._roots()
+                float(np.square((root * mean.responses).sum(axis=1)).sum())
+                for root in self._roots()
             )
         return complete, missing
 
@@ -177,7 +178,7 @@ class Tape:
         """Return the diagonal of the missing information, however often annotators met unknowns."""
         total = self._zeros(self.size)
         for root in self._roots():
-            total += np.ravel(self.responses(root).power(2).sum(axis=0))
+            total += np.ravel(self.table(root).power(2).sum(axis=0))
         return total
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
@@ -185,21 +186,21 @@ class Tape:
         complete = self._zeros((self.size, self.size))
         for one, channel in self._channels.items():
             for two, other in self._channels.items():
-                flow = self._curve(one, two)
+                flow = self._curvature(one, two)
                 part = _weighted_product(channel, flow, other)
                 complete[: channel.size, : other.size] += part
         for mean in self.means:
-            complete[mean.index, mean.index] = mean.curve
+            complete[mean.index, mean.index] = mean.curvature
         observed, annotators = complete.copy(), self.rows.n_annotators
         step = max(_TABLE // self.size, 1)
         for root in self._roots():
-            responses = self.responses(root)
+            responses = self.table(root)
             for first in range(0, annotators, step):
                 table = responses[first : first + step].toarray()
                 observed -= table.T @ table
         return observed, complete
 
-    def responses(self, values: FloatArray) -> Any:
+    def table(self, values: FloatArray) -> Any:
         """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
         sparse = sparse_of(values)
         rows, by_row = self.rows, self.rows.per_row(values).T
@@ -208,11 +209,11 @@ class Tape:
             np.asarray(each, like=values) for each in (np.arange(len(rows)), rows.starts)
         )
         for name, channel in self._channels.items():
-            flow = (by_row * self.pulls[name]).sum(axis=0)
+            flow = (by_row * self.responses[name]).sum(axis=0)
             part = sparse.csr_matrix((flow, every, starts), shape=shape) @ channel.matrix
             total = part if total is None else total + part
         if self.means:
-            of_means = [(values * mean.pulls).sum(axis=1) for mean in self.means]
+            of_means = [(values * mean.responses).sum(axis=1) for mean in self.means]
             total = sparse.hstack([total, sparse.csr_matrix(np.stack(of_means, axis=1))])
         return sparse.csr_matrix(total)
 
@@ -223,15 +224,15 @@ class Tape:
 
         C is a matrix, or a vector: its diagonal.
         """
-        responses = self.responses(values)
+        responses = self.table(values)
         if covariance.ndim == 1:
             squared = responses.power(2) @ covariance
         else:
             squared = np.ravel(responses.multiply(responses @ covariance).sum(axis=1))
         return squared, responses @ along
 
-    def _curve(self, one: str, two: str) -> FloatArray:
-        return self.curve[(one, two) if (one, two) in self.curve else (two, one)]
+    def _curvature(self, one: str, two: str) -> FloatArray:
+        return self.curvature[(one, two) if (one, two) in self.curvature else (two, one)]
 
 
 def _weighted_product(one: Channel, flow: FloatArray, two: Channel) -> FloatArray:

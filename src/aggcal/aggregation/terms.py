@@ -619,11 +619,11 @@ def _updated(here: Curvature, state: State, fixed: str | None) -> tuple[float, S
         if name == fixed:
             continue
         precision = MEAN_PRIORS[name][1] ** -2.0
-        information = mean.curve - float(posterior.variance(mean.pulls).sum())
+        information = mean.curvature - float(posterior.variance(mean.responses).sum())
         information = max(information + precision, precision)
         off = unknowns[mean.index] - MEAN_PRIORS[name][0]
         value -= 0.5 * precision * off**2 + 0.5 * log(information / precision)
-        unknowns[mean.index] -= (float(mean.force.sum()) + precision * off) / information
+        unknowns[mean.index] -= (float(mean.score.sum()) + precision * off) / information
     sds = dict(state.sds)
     for name in posterior.names:
         if name == fixed:

@@ -17,7 +17,7 @@ from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State, 
 from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify, refuse_apart
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.posterior import FitCovariance
-from aggcal.aggregation.protocols import RowForces
+from aggcal.aggregation.protocols import RowScores
 from aggcal.aggregation.robust import Answers
 from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES
 from aggcal.aggregation.terms import ChosenTerms, model_of, weights_are_counts
@@ -212,11 +212,11 @@ class QuantifyTerms(Quantify):
             prior_precision=consensus.prior.reliability_precision,
         )
 
-    def row_forces(self, consensus: Consensus) -> RowForces | None:
+    def row_scores(self, consensus: Consensus) -> RowScores | None:
         """Return what each judgment does to the scores, everything beside them fixed."""
         if self.effects.chosen.alike or self.effects.chosen.weights is not None:
-            return Quantify(self.aggregator, self.judgments).row_forces(consensus)
-        return super().row_forces(consensus)
+            return Quantify(self.aggregator, self.judgments).row_scores(consensus)
+        return super().row_scores(consensus)
 
     def _placed(
         self,

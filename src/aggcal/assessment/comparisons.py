@@ -224,7 +224,7 @@ def _rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[lis
         return None
     names, score = consensus.item_ids, consensus.scores[order]
     label = np.zeros(len(order)) if known.component is None else known.component[order]
-    pull = link(own.link).pull_at_zero
+    pull = link(own.link).score_at_zero
 
     # A tie is not passed by one answer more: the next item is that with another score.
     first = np.searchsorted(-score, -score, side="left")

@@ -35,7 +35,7 @@ def fitted(request: pytest.FixtureRequest) -> Fit:
 
 def one_step(consensus: Consensus) -> OneStep:
     assert isinstance(consensus.quantifier, Quantify)
-    forces = consensus.quantifier.row_forces(consensus)
+    forces = consensus.quantifier.row_scores(consensus)
     assert forces is not None
     return OneStep(forces, consensus.scores)
 
@@ -53,7 +53,7 @@ def moved(fitted: Fit) -> tuple[FloatArray, FloatArray]:
 def test_the_pulls_of_all_rows_and_of_the_prior_cancel(fitted: Fit) -> None:
     _, consensus = fitted
     forces = one_step(consensus).forces
-    pulled = net_flow(forces.rows.left, forces.rows.right, forces.pull, forces.n_items)
+    pulled = net_flow(forces.rows.left, forces.rows.right, forces.score, forces.n_items)
     assert np.abs(pulled).max() > 0.5
     if consensus.method != "crowd-bt":  # whose prior is no normal one
         assert pulled == pytest.approx(forces.precision * consensus.scores, abs=5e-4)

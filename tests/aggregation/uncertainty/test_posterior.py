@@ -49,7 +49,7 @@ def whole(fit: Fit) -> FloatArray:
     own = fit.posterior.variance(fit.posterior.of(RELIABILITY))
     difference = np.outer(0.5 / np.sqrt(own), [-1.0, 1.0])
     tape = fit.curvature.tape
-    border = tape.responses(difference).toarray().T
+    border = tape.table(difference).toarray().T
     scores = tape.dense()[1] + np.diag(fit.curvature.precision)
     return np.block([[scores, border], [border.T, np.diag(1.0 / own)]])
 
@@ -110,15 +110,19 @@ def test_the_information_is_the_mean_curvature_over_the_answers(
     share = np.exp(-won.loss / rows.answers.weight)
 
     def mean(one: str, two: str, sign: float = 1.0) -> FloatArray:
-        return np.asarray(share * won.bend[one, two] + sign * (1.0 - share) * lost.bend[one, two])
+        return np.asarray(
+            share * won.curvature[one, two] + sign * (1.0 - share) * lost.curvature[one, two]
+        )
 
-    np.testing.assert_allclose(tape.force[GAP], won.slope[GAP])
-    np.testing.assert_allclose(tape.curve[GAP, GAP], mean(GAP, GAP), rtol=1e-9)
+    np.testing.assert_allclose(tape.score[GAP], won.score[GAP])
+    np.testing.assert_allclose(tape.curvature[GAP, GAP], mean(GAP, GAP), rtol=1e-9)
     precision = rows.by_annotator(mean(name, name)) + prior.terms(thetas[:, None])[2][:, 0]
     variances = posterior.variance(posterior.of(name))
     np.testing.assert_allclose(variances, 1.0 / precision, rtol=1e-9)
     moved = rows.per_row(variances) * mean(GAP, name, -1.0)
-    together = (rows.per_row(posterior.deviation(posterior.of(name))).T * tape.pulls[GAP]).mean(0)
+    together = (rows.per_row(posterior.deviation(posterior.of(name))).T * tape.responses[GAP]).mean(
+        0
+    )
     np.testing.assert_allclose(together, -moved, rtol=1e-8, atol=1e-12)
 
 

@@ -182,7 +182,7 @@ def influence(
 def influence_of(judgments: AnyJudgments, consensus: Consensus, *, exact: int) -> Influence | None:
     """Return the influence in a fit; None where the fit does not tell, or rows are elsewhere."""
     known, whole = consensus.quantifier, judgments.local
-    forces = known.row_forces(consensus) if isinstance(known, Quantify) else None
+    forces = known.row_scores(consensus) if isinstance(known, Quantify) else None
     if forces is None or whole is None:
         return None
     step = OneStep(forces, consensus.scores)

@@ -16,7 +16,7 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
-from aggcal.aggregation.protocols import RowForces
+from aggcal.aggregation.protocols import RowScores
 from aggcal.data.graph import laplacian_of_pairs
 
 MOST_ITEMS = 1000
@@ -46,7 +46,7 @@ class OneStep:
         The scores of the fit.
     """
 
-    forces: RowForces
+    forces: RowScores
     scores: FloatArray
 
     __repr__ = brief
@@ -65,7 +65,7 @@ class OneStep:
         if not self.joint:
             return self._each_on_its_own()
         forces = self.forces
-        inverse = definite_inverse(forces.curvature())
+        inverse = definite_inverse(forces.information())
         starts = np.searchsorted(forces.rows.owner, np.arange(forces.rows.n_annotators + 1))
         found = np.empty((forces.rows.n_annotators, forces.n_items))
         for u in counted(range(forces.rows.n_annotators), "leaving out each annotator"):
@@ -79,8 +79,8 @@ class OneStep:
         owner = forces.rows.owner.astype(np.int64) * n
         keys = np.concatenate([owner + forces.rows.left, owner + forces.rows.right])
         where, position = np.unique(keys, return_inverse=True)
-        pulled = np.bincount(position, np.concatenate([forces.pull, -forces.pull]))
-        curve = np.maximum(forces.curve, 0.0)
+        pulled = np.bincount(position, np.concatenate([forces.score, -forces.score]))
+        curve = np.maximum(forces.curvature, 0.0)
         curved = np.bincount(position, np.concatenate([curve, curve]))
         who, item = np.divmod(where, n)
         stiff = forces.stiffness()[item]
@@ -102,11 +102,11 @@ class OneStep:
     def item_shifts(self) -> FloatArray:
         """Return how far each item moves without each other one: a column for what is left out."""
         forces, n = self.forces, self.forces.n_items
-        pull = forces.pairs(forces.pull)
+        pull = forces.pairs(forces.score)
         pull = pull - pull.T  # [j, i]: what rows with i pull j by
-        curve = forces.pairs(np.maximum(forces.curve, 0.0))
+        curve = forces.pairs(np.maximum(forces.curvature, 0.0))
         curve = curve + curve.T
-        inverse = definite_inverse(forces.curvature())
+        inverse = definite_inverse(forces.information())
         own, shift = np.diag(inverse), np.zeros((n, n))
         for _ in range(_SWEEPS):
             # (H₋ᵢ − D)x = −g by x ← H₋ᵢ⁻¹(−g + Dx), for all items at once, a column each.
@@ -124,8 +124,8 @@ class OneStep:
         one = np.concatenate([forces.rows.left, forces.rows.right]).astype(np.int64)
         other = np.concatenate([forces.rows.right, forces.rows.left])
         where, position = np.unique(one * n + other, return_inverse=True)
-        pulled = np.bincount(position, np.concatenate([-forces.pull, forces.pull]))
-        curve = np.maximum(forces.curve, 0.0)
+        pulled = np.bincount(position, np.concatenate([-forces.score, forces.score]))
+        curve = np.maximum(forces.curvature, 0.0)
         curved = np.bincount(position, np.concatenate([curve, curve]))
         item, neighbour = np.divmod(where, n)
         stiff = forces.stiffness()[neighbour]
@@ -133,10 +133,10 @@ class OneStep:
         return np.sqrt(np.bincount(item, shift**2, n) / max(n - 1, 1))
 
 
-def _moved(inverse: FloatArray, forces: RowForces, rows: slice) -> FloatArray:
+def _moved(inverse: FloatArray, forces: RowScores, rows: slice) -> FloatArray:
     """Return −(H − A)⁻¹ g for some rows, in the space of the rows or of their items."""
     above, below = forces.rows.left[rows], forces.rows.right[rows]
-    pull, curve = forces.pull[rows], np.maximum(forces.curve[rows], 0.0)
+    pull, curve = forces.score[rows], np.maximum(forces.curvature[rows], 0.0)
     touched, position = np.unique(np.concatenate([above, below]), return_inverse=True)
     t, half = len(touched), len(above)
     # Where nobody else judged an item only the prior is left of it, and without one nothing.
