@@ -19,11 +19,11 @@ using uint8_t = unsigned char;
 #define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
 namespace std {
 using ::copysign, ::erfc, ::exp, ::fabs, ::log, ::log1p, ::memcpy, ::sqrt;
-template <class T> __device__ T min(T a, T b) { return b < a ? b : a; }
-template <class T> __device__ T max(T a, T b) { return a < b ? b : a; }
+template <class T> T min(T a, T b) { return b < a ? b : a; }
+template <class T> T max(T a, T b) { return a < b ? b : a; }
 }
-#define ALWAYS __device__ __forceinline__
-#define SHARED __device__ __forceinline__
+#define ALWAYS __forceinline__
+#define APART __noinline__
 #define TABLE __device__ const
 #else
 #include <algorithm>
@@ -37,7 +37,7 @@ template <class T> __device__ T max(T a, T b) { return a < b ? b : a; }
 #else
 #define ALWAYS inline __attribute__((always_inline))
 #endif
-#define SHARED inline
+#define APART
 #define TABLE const
 #endif
 
@@ -200,7 +200,7 @@ constexpr bool has_cumulants(Law law) { return law == LOGISTIC || law == DAVIDSO
 // With half the variance v of eta the loss gains v k2 + v^2/2 k4, and so on with its derivatives;
 // what multiplies the gap itself follows by Stein's lemma.
 template <Law LAW, bool RICH, bool SUMS, class Real>
-SHARED void law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, double *sums) {
+void law_terms(const Sample<Real> &s, int64_t from, int n, const Spot &spot, double *sums) {
     const Real *__restrict gap = s.gap + from, *__restrict variance = s.variance + from,
         *__restrict weight = s.weight + from;
     const Real *__restrict lean = s.lean + from, *__restrict tied = s.tied + from,
@@ -397,7 +397,7 @@ struct Integral {
 };
 
 // Lower Cholesky factor; false where the matrix is not definite.
-SHARED bool cholesky(int64_t p, const double (*matrix)[MOST], double (*factor)[MOST]) {
+inline bool cholesky(int64_t p, const double (*matrix)[MOST], double (*factor)[MOST]) {
     for (int i = 0; i < p; i++)
         for (int j = 0; j <= i; j++) {
             double sum = matrix[i][j];
@@ -409,7 +409,7 @@ SHARED bool cholesky(int64_t p, const double (*matrix)[MOST], double (*factor)[M
 }
 
 // Solve L' x = b in place.
-SHARED void solve_upper(int64_t p, const double (*factor)[MOST], double *x) {
+inline void solve_upper(int64_t p, const double (*factor)[MOST], double *x) {
     for (int64_t i = p - 1; i >= 0; i--) {
         for (int64_t k = i + 1; k < p; k++) x[i] -= factor[k][i] * x[k];
         x[i] /= factor[i][i];
@@ -424,7 +424,7 @@ template <class Team> class Annotator {
     const int64_t u;
     double sign = 1;
 
-    SHARED Spot spot_at(const double *theta) const {
+    Spot spot_at(const double *theta) const {
         Spot s;
         const int64_t *role = job.role;
         if (is_mixture(LAW)) {
@@ -443,7 +443,7 @@ template <class Team> class Annotator {
     // Minus the log of the joint density; its derivatives, too, where SUMS. Rows keep what they say
     // as that of a node, if it is one.
     template <bool SUMS>
-    SHARED double look(const double *theta, double *gradient, double (*curvature)[MOST],
+    APART double look(const double *theta, double *gradient, double (*curvature)[MOST],
                        int64_t node = -1) {
         const Spot spot = spot_at(theta);
         const double size = std::fabs(spot.gamma);
@@ -480,12 +480,12 @@ template <class Team> class Annotator {
         return loss;
     }
 
-    SHARED double bounded(double theta) const {
+    double bounded(double theta) const {
         return is_mixture(LAW) ? std::min(std::max(theta, job.sds[0]), job.sds[1]) : theta;
     }
 
     // Find the mode by damped Newton steps from theta; `ahead` is where another step would lead.
-    SHARED double find_mode(double *theta, double *ahead, double *gradient,
+    APART double find_mode(double *theta, double *ahead, double *gradient,
                             double (*factor)[MOST], double (*curvature)[MOST]) {
         const int64_t p = job.parameters;
         double step[MOST], trial[MOST], value = look<true>(theta, gradient, curvature);
@@ -523,7 +523,7 @@ template <class Team> class Annotator {
     }
 
     // Look at the nodes of a half: log weights, but for a constant.
-    SHARED void look_at_half(int64_t half, double log_precision, double *log_weights) {
+    void look_at_half(int64_t half, double log_precision, double *log_weights) {
         const int64_t p = job.parameters, each = job.each, strength = job.role[RELIABILITY];
         double *mode = job.modes + (job.halves * u + half) * p, theta[MOST], gradient[MOST],
             factor[MOST][MOST], curvature[MOST][MOST];
@@ -551,10 +551,10 @@ template <class Team> class Annotator {
     }
 
 public:
-    SHARED Annotator(const Integral &integral, Team &team, int64_t annotator)
+    Annotator(const Integral &integral, Team &team, int64_t annotator)
         : job(integral), rows(team), u(annotator) { rows.load(u); }
 
-    SHARED void integrate() {
+    void integrate() {
         const int64_t p = job.parameters, count = job.halves * job.each;
         double log_weights[NODES], most = -HUGE_VAL, total = 0, log_precision = 0;
         for (int i = 0; i < p && !is_mixture(LAW); i++) log_precision -= std::log(job.sds[i]);
@@ -590,7 +590,7 @@ public:
 
     // Maximises over the reliability, the only parameter. What is left of the gradient there enters
     // the force to first order.
-    SHARED void maximise() {
+    void maximise() {
         double gradient[MOST], factor[MOST][MOST], curvature[MOST][MOST], next[MOST];
         double theta[MOST] = {job.modes[u]};
         rows.split(0);
@@ -622,17 +622,17 @@ struct Sums {
     double *scratch;                  // of a GPU
     double *out, *more;
 
-    SHARED int64_t rows(int64_t u) const { return starts[u + 1] - starts[u]; }
-    SHARED int64_t stored(int64_t u) const {
+    int64_t rows(int64_t u) const { return starts[u + 1] - starts[u]; }
+    int64_t stored(int64_t u) const {
         return (blocks[u + 1] - blocks[u]) / std::max(rows(u), int64_t(1));
     }
-    SHARED const float *pull(int64_t c, int64_t u, int64_t k) const {
+    const float *pull(int64_t c, int64_t u, int64_t k) const {
         return pulls[c] + blocks[u] + k * rows(u);
     }
 
     // flow += the sum over nodes of coefficients times pulls, of n rows from the annotator's `from`.
     template <class Real>
-    SHARED void add_flow(int64_t c, int64_t u, const double *coefficients, int64_t from, int64_t n,
+    void add_flow(int64_t c, int64_t u, const double *coefficients, int64_t from, int64_t n,
                          Real *__restrict flow) const {
         for (int64_t k = 0; k < stored(u); k++) {
             const Real value = Real(coefficients[k]);
@@ -644,13 +644,13 @@ struct Sums {
 };
 
 // Call work(from, n) with a team's blocks of n rows.
-template <class Team, class Work> SHARED void in_blocks(int64_t rows, Work work) {
+template <class Team, class Work> void in_blocks(int64_t rows, Work work) {
     for (int64_t from = Team::lane() * BLOCK; from < rows; from += Team::lanes() * BLOCK)
         work(from, std::min(int64_t(BLOCK), rows - from));
 }
 
 // out[r] = the sum over nodes of values times pulls, through the first channel.
-template <class Team> SHARED void flow_of(const Sums &of, int64_t u, double *out) {
+template <class Team> void flow_of(const Sums &of, int64_t u, double *out) {
     in_blocks<Team>(of.rows(u), [&](int64_t from, int64_t n) {
         double flow[BLOCK] = {0};
         of.add_flow(0, u, of.values + u * of.nodes, from, n, flow);
@@ -660,7 +660,7 @@ template <class Team> SHARED void flow_of(const Sums &of, int64_t u, double *out
 
 // Adds to out, unknowns by four, through the first channel: the gradient, the sum of values times
 // responses (null: none), and the diagonals of the complete and the missing information.
-template <class Team> SHARED void sums_of(const Sums &of, int64_t u, double *out) {
+template <class Team> void sums_of(const Sums &of, int64_t u, double *out) {
     in_blocks<Team>(of.rows(u), [&](int64_t from, int64_t n) {
         double mean[BLOCK] = {0}, square[BLOCK] = {0}, toward[BLOCK] = {0}, flow[BLOCK][4];
         for (int64_t k = 0; k < of.stored(u); k++) {
@@ -690,7 +690,7 @@ template <class Team> SHARED void sums_of(const Sums &of, int64_t u, double *out
 
 // out += observed information times vector. more (annotators by nodes): what means move responses
 // by, and afterwards M times responses.
-template <class Team> SHARED void product_of(const Sums &of, int64_t u, double *out) {
+template <class Team> void product_of(const Sums &of, int64_t u, double *out) {
     const int64_t rows = of.rows(u), first = of.starts[u], stored = of.stored(u);
     const double *p = of.weights + u * of.nodes;
     double response[NODES] = {0}, mean = 0;
@@ -738,7 +738,7 @@ template <class Team> SHARED void product_of(const Sums &of, int64_t u, double *
 // out[u] = b'Cb and more[u] = b'x of the sums b of values times responses; x is the vector. extra,
 // annotators by means: what b has at the last unknowns. b is 0; the rest is room for what is met.
 template <class Team>
-SHARED void forms_of(const Sums &of, int64_t u, double *b, double *values, int32_t *entries,
+void forms_of(const Sums &of, int64_t u, double *b, double *values, int32_t *entries,
                      int64_t &met) {
     const int64_t size = of.size, first = of.starts[u];
     double sums[2] = {0, 0};  // the form and the product
@@ -797,7 +797,7 @@ SHARED void forms_of(const Sums &of, int64_t u, double *b, double *values, int32
 }
 
 // Adds to out, unknowns by unknowns, the complete information.
-template <class Team> SHARED void complete_of(const Sums &of, int64_t u, double *out) {
+template <class Team> void complete_of(const Sums &of, int64_t u, double *out) {
     for (int64_t c = 0; c < of.channels; c++)
         for (int64_t d = 0; d < of.channels; d++)
             for (int64_t r = of.starts[u] + Team::lane(); r < of.starts[u + 1]; r += Team::lanes())
