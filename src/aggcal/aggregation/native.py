@@ -123,7 +123,7 @@ def _for_gpu(kernel: str) -> Any:
     source = "".join(each.read_text() for each in sources)
     module = cupy.RawModule(
         code=source.replace('#include "stage1.h"', ""),
-        options=("-std=c++17", "--default-device", "--disable-warnings"),
+        options=("-std=c++17", "-default-device", "--disable-warnings"),
         name_expressions=[kernel],
     )
     return module.get_function(kernel)
@@ -202,7 +202,7 @@ class NativeTape(Tape):
         """Responses through each channel, responses by rows."""
         rows, blocks, each = self.rows, self._blocks, np.arange(self._mixing.shape[1])[:, None]
         starts, sizes = self._starts, _lying(self.rows.sizes, self._mixing)
-        row = np.arange(len(rows), like=starts) - rows.per_row(starts[:-1])
+        row = _lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
         of_node = _lying(each, starts) * rows.per_row(sizes)
         where = rows.per_row(blocks[:-1]) + row + of_node
         stored = where < rows.per_row(blocks[1:])
@@ -438,7 +438,7 @@ class NativeAnnotators(Annotators):
         # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
         # the same, rows may be cut anywhere.
         rows = self._pieces if reliabilities is None else self.rows
-        same = np.ones(rows.n_annotators, like=self._like)
+        same = np.zeros(rows.n_annotators, like=self._like) + 1.0
         means = (same if reliabilities is None else reliabilities)[:, None]
         held = Normal(means, np.array([_HELD]))
         return self._at_modes(rows, unknowns, held, law[0], means.copy(), np.inf)
@@ -487,7 +487,7 @@ class NativeAnnotators(Annotators):
         halves, p = len(signs), len(names)
         nodes = np.zeros((m, halves * each, p), like=like)
         weights = np.zeros((m, halves * each), like=like)
-        looked = np.full(m, halves * each, like=like)
+        looked = np.zeros(m, np.int64, like=like) + halves * each
         if upright is not None:
             looked[upright] = each
         blocks = np.zeros(m + 1, dtype=np.int64, like=like)

@@ -545,8 +545,7 @@ template <class Team> class Annotator {
             else rows.keep(k, spot_at(spot));
             log_weights[k] = job.log_shares[half] - loss + job.log_weights[t] + 0.5 * far + width;
             double *node = job.nodes + (u * job.halves * each + k) * p;
-            for (int i = 0; i < p; i++) node[i] = spot[i];
-            if (strength >= 0) node[strength] *= sign;
+            for (int i = 0; i < p; i++) node[i] = i == strength ? sign * spot[i] : spot[i];
         }
     }
 
@@ -562,13 +561,13 @@ public:
         for (int64_t half = 0; half < job.halves; half++)
             if (!half || !job.upright || !job.upright[u])
                 look_at_half(half, log_precision, log_weights);
-        double *weights = job.weights + u * count;
+        double weights[NODES];  // all threads write what others read: only what it will stay
         for (int64_t k = 0; k < count; k++) most = std::max(most, log_weights[k]);
         for (int64_t k = 0; k < count; k++) {
             weights[k] = log_weights[k] > most - 700 ? std::exp(log_weights[k] - most) : 0.0;
             total += weights[k];
         }
-        for (int64_t k = 0; k < count; k++) weights[k] /= total;
+        for (int64_t k = 0; k < count; k++) job.weights[u * count + k] = weights[k] /= total;
         job.values[u] = most + std::log(total);
         sign = 1;  // nodes have their sign
         for (int pair = 0; pair < PAIRS; pair++) {
