@@ -179,7 +179,7 @@ GPPL = MethodInfo(
 RANK_SVM = MethodInfo(
     "rank-svm",
     f"{_STAGE_1}.features:RankSVM",
-    "ranking SVM: scores linear in the items' features (needs scikit-learn)",
+    "ranking SVM: scores linear in the items' features",
     "scores are a weighted sum of the items' features; all annotators are equally reliable",
     ("features",),
 )
