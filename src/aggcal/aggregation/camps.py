@@ -5,11 +5,12 @@ items. Camps are looked for by a finite mixture: an annotator u of class k answe
 
     η = γ_u (θ_k,i − θ_k,j + …) + …,   θ_k = Σ_p a_kp x_p,   γ = ± ρ,   ρ ~ N(1, τ²),
 
-class and reliability integrated out, and what else moves an answer (sides, ties, contexts) fixed
-where a fit without classes has it. Four mixtures compete: one class; an axis, whose classes are in
-a row; two and three camps, each with what it adds to common scores. They are compared by held-out
-annotators: each is fitted without some and asked how probable all answers of those are. Only what
-annotators have in common helps there; tastes of one's own are no camp, however strong.
+class, reliability and what else annotators have (position, readiness to tie) integrated out, and
+effects of contexts and the like fixed where a fit without classes has them. Four mixtures compete:
+one class; an axis, whose classes are in a row; two and three camps, each with what it adds to
+common scores. They are compared by held-out annotators: each is fitted without some and asked how
+probable all answers of those are. Only what annotators have in common helps there; tastes of one's
+own are no camp, however strong.
 
 The mixture gives modes, which are too small where answers are nearly certain. So once it is clear
 who is in which camp, the whole model is fitted again with camps as categories of the rows.
@@ -22,27 +23,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import cubature
+from aggcal.aggregation.annotators import Normal, Posterior
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, State
+from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import (
-    POSITION,
-    READINESS,
     RELIABILITY,
-    Adjacent,
-    Advantage,
-    Law,
-    LawTerms,
 )
 from aggcal.aggregation.newton import definite_inverse
-from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
+from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
 from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
 from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments
@@ -80,15 +76,21 @@ _LARGEST_AXIS = 1.5
 """Root mean square of an axis to begin with, in its prior sd: at 0 nothing pulls it away."""
 _STANCES = np.linspace(-2.4, 2.4, 7)
 """Where the classes of an axis are, in standard deviations: closer ones take longer."""
+_MIXING = {
+    ONE: np.ones((1, 1)),
+    LINE: np.stack([np.ones(len(_STANCES)), _STANCES], axis=1),
+    TWO: np.column_stack([np.ones(2), np.eye(2)]),
+    THREE: np.column_stack([np.ones(3), np.eye(3)]),
+}
+"""How classes are made of parts, a_kp: the first part is what all have in common."""
 _TAU, _LARGEST_TAU, _TAU_PRIOR = 0.5, 1.0, 10.0
 """Sd of the reliabilities beforehand, the largest one, beyond which half of the annotators would
 know nothing, and how many annotators the first counts as."""
 _FIRST_REVERSED, _MOST_REVERSED = 0.05, 0.15
 """Share of annotators who answer the other way round, to begin with and at most: more of them are a
 camp."""
-_NEWTON_STEPS = 12, 2
-"""Steps to the mode of a reliability at first, and in later iterations."""
-_CLOSE = 1e-3
+_CLOSE = 1e-4
+"""How near annotators' modes are looked for: nodes are only placed by them."""
 _MOST_PRODUCTS = 3e8
 """Products up to which the information that is missing is taken off."""
 _ITERATIONS, _TOLERANCE = 60, 5e-3
@@ -230,70 +232,6 @@ def _leading_axis(fit: Fit) -> FloatArray:
 
 # ------------------------------------------------------------------------------- the mixture
 @dataclass(frozen=True, eq=False)
-class Observed:
-    """Answers, with all that moves them beside scores and reliabilities fixed."""
-
-    rows: Rows
-    offset: FloatArray
-    """What else is in each row's gap."""
-    position: FloatArray
-    """Preference of the row's annotator for the left side."""
-    readiness: FloatArray
-    law: Law
-
-    @classmethod
-    def by(cls, rows: Rows, fit: Fit) -> Observed:
-        """Return answers, all but scores and reliabilities where a fit has them."""
-        posterior, unknowns = fit.posterior, fit.state.unknowns
-        offset = rows.channels[GAP].gather(
-            np.where(np.arange(rows.size) < rows.n_items, 0.0, unknowns[: rows.size])
-        )
-        position, readiness = np.zeros(len(rows)), np.full(len(rows), -np.inf)
-        if POSITION in posterior.names:
-            position = rows.per_row(posterior.mean(posterior.of(POSITION)))
-        if READINESS in posterior.names:
-            readiness = rows.per_row(posterior.mean(posterior.of(READINESS)))
-            if TIE in rows.channels:
-                readiness = readiness + rows.channels[TIE].gather(unknowns)
-        family, grades = fit.problem.model.family, fit.state.grades
-        assert isinstance(family, Advantage)  # noqa: S101  # terms are those of an advantage
-        law = Adjacent(grades) if isinstance(family.law, Adjacent) else family.law
-        return cls(replace(rows, channels={}, keys={}), offset, position, readiness, law)
-
-    def of(self, kept: BoolArray) -> Observed:
-        """Return what some annotators answered."""
-        mine = np.repeat(kept, self.rows.sizes)
-        offset, position, readiness = self.offset, self.position, self.readiness
-        return Observed(self.rows.of(mine), offset[mine], position[mine], readiness[mine], self.law)
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """How the classes are made of parts."""
-
-    mixing: FloatArray
-    """a_kp, classes by parts; the first part is what all have in common."""
-    shares: FloatArray | None = None
-    """Shares of the classes where they are known."""
-
-    @classmethod
-    def one(cls) -> Shape:
-        """Return a single class."""
-        return cls(np.ones((1, 1)), np.ones(1))
-
-    @classmethod
-    def axis(cls) -> Shape:
-        """Return classes in a row, as many as the normal distribution has there."""
-        weights = np.exp(-0.5 * _STANCES**2)
-        return cls(np.stack([np.ones(len(_STANCES)), _STANCES], axis=1), weights / weights.sum())
-
-    @classmethod
-    def camps(cls, number: int) -> Shape:
-        """Return so many camps."""
-        return cls(np.concatenate([np.ones((number, 1)), np.eye(number)], axis=1))
-
-
-@dataclass(frozen=True, eq=False)
 class Values:
     """What is estimated."""
 
@@ -309,103 +247,52 @@ class Values:
 
 
 class Mixture:
-    """The likelihood of answers by annotators of several classes.
+    """Annotators of several classes: each class is the model of a fit with scores of its own."""
 
-    Rows are repeated for each class: classes by rows, and by annotators.
-    """
-
-    def __init__(self, observed: Observed, shape: Shape) -> None:
-        self.observed, self.shape, rows = observed, shape, observed.rows
-        self.k, self.m, self.n = len(shape.mixing), rows.n_annotators, rows.n_items
-        self.modes = np.ones((2, self.k, self.m)) * np.array([1.0, 0.0])[:, None, None]
-        self.fresh = True
-        self.answers = Answers(*(np.tile(part, self.k) for part in rows.answers))
-        self.position = np.tile(observed.position, self.k)
-        self.readiness = np.tile(observed.readiness, self.k)
-
-    def gaps(self, values: Values) -> FloatArray:
-        """Return the gap of each row as each class sees it."""
-        scores, rows = self.shape.mixing @ values.parts, self.observed.rows
-        return np.asarray(scores[:, rows.left] - scores[:, rows.right] + self.observed.offset)
-
-    def terms(self, gaps: FloatArray, gamma: FloatArray) -> LawTerms:
-        """Return the loss of rows, and its derivatives in η."""
-        eta = (gamma[:, self.observed.rows.owner] * gaps).ravel() + self.position
-        terms = self.observed.law.terms(eta, self.readiness, self.answers)
-        return LawTerms(*(each.reshape(gaps.shape) for each in terms))
+    def __init__(self, rows: Rows, fit: Fit, kind: str) -> None:
+        self.rows, self.state, self.kind, self.mixing = rows, fit.state, kind, _MIXING[kind]
+        model = replace(fit.problem.model, rows=rows)
+        self.problems = [Problem(model) for _ in self.mixing]
 
     def evaluate(self, values: Values) -> Expectation:
-        """Integrate the reliabilities out."""
-        rows, gaps, precision = self.observed.rows, self.gaps(values), values.tau**-2.0
-        logs, nodes, terms = [], [], []
-        for half, (sign, share) in enumerate(
-            [(1.0, 1.0 - values.reversed_share), (-1.0, values.reversed_share)]
-        ):
-            mode, curvature = self._mode(gaps, sign, precision, half)
-            width = 1.0 / np.sqrt(curvature)
-            for (off,), weight in zip(*cubature(1), strict=True):
-                strength = mode + width * off
-                each = self.terms(gaps, sign * strength)
-                value = rows.by_annotator(each.loss) + 0.5 * precision * (strength - 1.0) ** 2
-                value -= log(share * weight) + 0.5 * off * off + np.log(width / values.tau)
-                # Reversed with a negative strength would be two wrongs that make a right.
-                logs.append(-value if half == 0 else np.where(mode > 0.0, -value, -np.inf))
-                nodes.append(sign * strength)
-                terms.append(each)
-        self.fresh = False
-        return Expectation(self, values, gaps, np.stack(logs), np.stack(nodes), terms)
-
-    def _mode(
-        self, gaps: FloatArray, sign: float, precision: float, half: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the most probable strength of each annotator in each class, and its curvature."""
-        mode, rows = self.modes[half], self.observed.rows
-        for _ in range(_NEWTON_STEPS[0] if self.fresh else _NEWTON_STEPS[1]):
-            terms = self.terms(gaps, sign * mode)
-            score = rows.by_annotator(terms.score * gaps) * sign + precision * (mode - 1.0)
-            curvature = rows.by_annotator(terms.curvature * gaps**2) + precision
-            step = np.clip(score / curvature, -1.0, 1.0)
-            mode = mode - step
-            if np.abs(step).max() < _CLOSE:  # nodes are only placed by it
-                break
-        self.modes[half] = mode
-        return mode, np.asarray(curvature)
+        """Integrate the annotators' parameters out, in each class."""
+        old, n, points, evidence = self.state, self.rows.n_items, [], []
+        for problem, scores in zip(self.problems, self.mixing @ values.parts, strict=True):
+            state = replace(
+                old,
+                unknowns=np.concatenate([scores, old.unknowns[n:]]),
+                sds=old.sds | {RELIABILITY: values.tau},
+                reversed_share=values.reversed_share,
+                covariance=np.zeros(len(old.unknowns)),
+                multiplier=0.0,
+            )
+            points.append(problem.at(state, close=_CLOSE))
+            evidence.append(_log_evidence(problem, state, points[-1].posterior))
+        return Expectation(self, values, points, np.stack(evidence))
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The annotators, classes and reliabilities integrated out, at some values."""
+    """The annotators, classes and parameters integrated out, at some values."""
 
     mixture: Mixture
     values: Values
-    gaps: FloatArray
-    logs: FloatArray
-    """Log probability of each node: nodes by classes by annotators."""
-    nodes: FloatArray
-    terms: list[LawTerms]
-
-    @cached_property
-    def by_class(self) -> FloatArray:
-        """Log evidence of each annotator's answers in each class, classes by annotators."""
-        return _log_sum(self.logs)
+    points: list[Curvature]
+    """Of each class."""
+    by_class: FloatArray
+    """Log evidence of each annotator's answers in each class, classes by annotators."""
 
     @cached_property
     def evidence(self) -> FloatArray:
         """Log evidence of each annotator's answers."""
-        return _log_sum(self.by_class + self._log_shares)
-
-    @property
-    def _log_shares(self) -> FloatArray:
-        return np.asarray(np.log(np.maximum(self.values.shares, 1e-300))[:, None])
+        shares = np.maximum(self.values.shares, 1e-300)[:, None]
+        return np.asarray(logsumexp(self.by_class + np.log(shares), axis=0))
 
     @cached_property
     def classes(self) -> FloatArray:
         """Probability that each annotator is of each class, annotators by classes."""
-        return np.asarray(np.exp(self.by_class + self._log_shares - self.evidence).T)
-
-    def probabilities(self, classes: FloatArray) -> FloatArray:
-        """Return the probability of each node: nodes by classes by annotators."""
-        return np.asarray(np.exp(self.logs - self.by_class) * classes.T)
+        shares = np.maximum(self.values.shares, 1e-300)[:, None]
+        return np.asarray((shares * np.exp(self.by_class - self.evidence)).T)
 
     def derivatives(self, classes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gradient in the parts, and the observed and the complete information on them.
@@ -413,79 +300,91 @@ class Expectation:
         The missing information is that of Louis: Σ_u Cov g_u over nodes and classes, g what an
         annotator pulls the parts by.
         """
-        mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
-        m, n, (k, parts) = mixture.m, mixture.n, mixing.shape
-        probabilities = self.probabilities(classes)
+        rows, mixing = self.mixture.rows, self.mixture.mixing
+        m, n, (k, parts) = rows.n_annotators, rows.n_items, mixing.shape
         pair = rows.left.astype(np.int64) * n + rows.right
         mean, total, square = np.zeros((m, parts, n)), *np.zeros((2, parts, n, parts, n))
-        observes = len(self.nodes) * k * m * n * n <= _MOST_PRODUCTS
-        for a, mix in enumerate(mixing):
-            flow = np.zeros(len(rows))
-            for share, gamma, terms in zip(
-                probabilities[:, a], self.nodes[:, a], self.terms, strict=True
-            ):
-                flow += (share * gamma**2)[rows.owner] * terms.curvature[a]
-                pull = _by_item(rows, -gamma[rows.owner] * terms.score[a])
-                mean += (share[:, None] * pull)[:, None, :] * mix[:, None]
-                if observes:
-                    square += np.einsum("p,ij,q->piqj", mix, (share[:, None] * pull).T @ pull, mix)
+        observes = self.points[0].posterior.weights.size * k * n * n <= _MOST_PRODUCTS
+        for own, here, mix in zip(classes.T, self.points, mixing, strict=True):
+            weights, outer = own[:, None] * here.posterior.weights, np.outer(mix, mix)
+            flow = rows.per_row(own) * here.tape.curvature[GAP, GAP]
             table = np.bincount(pair, flow, n * n).reshape(n, n)
             table = table + table.T
             laplacian = np.diag(table.sum(axis=0)) - table
-            total += np.einsum("p,ij,q->piqj", mix, laplacian, mix)
-        complete = total.reshape(parts * n, parts * n)
-        flat = mean.reshape(m, parts * n)
+            total += outer[:, None, :, None] * laplacian[:, None, :]
+            for chance, responses in zip(weights.T, here.tape.responses[GAP], strict=True):
+                pull = _by_item(rows, responses)
+                weighted = chance[:, None] * pull
+                mean += weighted[:, None, :] * mix[:, None]
+                if observes:
+                    square += outer[:, None, :, None] * (weighted.T @ pull)[:, None, :]
+        complete, flat = total.reshape(parts * n, parts * n), mean.reshape(m, parts * n)
         missing = square.reshape(complete.shape) - flat.T @ flat if observes else 0.0
         return flat.sum(axis=0), complete - missing, complete
 
 
-def _log_sum(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of exponentials, along the first axis."""
-    largest = logs.max(axis=0)
-    return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
+def _log_evidence(problem: Problem, state: State, posterior: Posterior) -> FloatArray:
+    """Return the log evidence of each annotator's answers.
+
+    It is what the prior, the answers and the rule give the most probable node, over the probability
+    of that node. The outer nodes are pairs about the mode, along the root of the curvature.
+    """
+    rows, family, names = problem.model.rows, problem.annotators.family, posterior.names
+    points, shares = problem.annotators.rule
+    every, each, p = np.arange(rows.n_annotators), len(points), len(names)
+    best = posterior.weights.argmax(axis=1)
+    half, point = np.divmod(best, each)
+    first = half * each + each - 2 * p
+    strengths = posterior.nodes.copy()
+    strengths[:, :, names.index(RELIABILITY)] = posterior.strengths
+    outer = np.stack([strengths[every, first + k] for k in range(2 * p)], axis=1)
+    root = 0.5 * (outer[:, ::2] - outer[:, 1::2]) / np.linalg.norm(points[-1])
+    sds = np.array([state.sds[name] for name in names])
+    prior = Normal(problem.prior_means(state), sds)
+    moved = {name: rows.channels[name].gather(state.unknowns) for name in family.channels}
+    theta = dict(zip(names, rows.per_row(posterior.nodes[every, best]).T, strict=True))
+    value = rows.by_annotator(family.terms(moved, theta, rows.answers).loss)
+    value += prior.terms(strengths[every, best])[0] - prior.log_constant
+    value -= np.linalg.slogdet(root)[1] + np.log(shares[point])
+    value -= 0.5 * np.square(points[point]).sum(axis=1)
+    value -= np.log(np.where(half, state.reversed_share, 1.0 - state.reversed_share))
+    return np.asarray(-value - np.log(posterior.weights[every, best]))
 
 
-def _by_item(rows: Rows, score: FloatArray) -> FloatArray:
+def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:
     """Add up what rows pull the gap by: annotators by items."""
     m, n = rows.n_annotators, rows.n_items
     left, right = rows.owner * n + rows.left, rows.owner * n + rows.right
-    return np.asarray(sums(left, score, m * n) - sums(right, score, m * n)).reshape(m, n)
+    return np.asarray(sums(left, pull, m * n) - sums(right, pull, m * n)).reshape(m, n)
 
 
-@dataclass(frozen=True, eq=False)
-class MixtureFit:
+class MixtureFit(NamedTuple):
     """A mixture fitted to some answers."""
 
-    shape: Shape
+    kind: str
     values: Values
     classes: FloatArray
     """Probability that each annotator is of each class, annotators by classes."""
     evidence: float
     """Logarithm of the probability of the answers, the parts integrated out."""
 
-    __repr__ = brief
-
     @property
     def scores(self) -> FloatArray:
         """θ_k, classes by items."""
-        return self.shape.mixing @ self.values.parts
+        return np.asarray(_MIXING[self.kind] @ self.values.parts)
 
 
-def fit_mixture(
-    observed: Observed, shape: Shape, start: Values, classes: FloatArray | None = None
-) -> MixtureFit:
+def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> MixtureFit:
     """Fit a mixture from a start: scores by Newton's steps, the rest by EM.
 
     Parameters
     ----------
-    observed, shape
-        The answers, and the classes.
-    start
-        Where to begin.
+    mixture, start
+        The classes, and where to begin.
     classes
         Probabilities of the classes that are kept at first, annotators by classes.
     """
-    mixture, values = Mixture(observed, shape), start
+    values = start
     for iteration in range(_ITERATIONS):
         here = mixture.evaluate(values)
         kept = classes if classes is not None and iteration < _FIXED_CLASSES else None
@@ -495,13 +394,13 @@ def fit_mixture(
         values = new
         if kept is None and move < _TOLERANCE:
             break
-    return MixtureFit(shape, values, here.classes, evidence)
+    return MixtureFit(mixture.kind, values, here.classes, evidence)
 
 
 def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     """Take Newton's step in the parts and estimate the rest again; return the evidence before."""
-    values, mixture, mixing = here.values, here.mixture, here.mixture.shape.mixing
-    m, n, probabilities = mixture.m, mixture.n, here.probabilities(classes)
+    values, mixture, mixing = here.values, here.mixture, here.mixture.mixing
+    (m, k), n = classes.shape, mixture.rows.n_items
     gradient, observed, complete = here.derivatives(classes)
     sds = np.array([values.common_sd] + [values.apart_sd] * (mixing.shape[1] - 1))
     precision, x = np.repeat(sds**-2.0, n), values.parts.ravel()
@@ -515,88 +414,77 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     common = next_sd(common, parts[0], variances[:n], n - 1, 1.0)
     if len(parts) > 1:
         apart = effect_sd(apart, parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
-    shares, half = mixture.shape.shares, len(here.nodes) // 2
-    if shares is None:
-        shares = (classes.sum(axis=0) + 1.0) / (m + mixture.k)
+    posteriors, shares = [point.posterior for point in here.points], values.shares
+    turned = classes * np.stack([posterior.reversed for posterior in posteriors], axis=1)
+    if mixture.kind in _CAMPS:
+        shares = (classes.sum(axis=0) + 1.0) / (m + k)
         # A camp whose members are mostly reversed has scores of the wrong sign.
-        upright, turned = (
-            probabilities[:half].sum(axis=(0, 2)),
-            probabilities[half:].sum(axis=(0, 2)),
-        )
-        for k in np.flatnonzero(turned > upright):
-            parts[1 + k] = -parts[1 + k] - 2.0 * parts[0]
-            mixture.modes[:, k] = [[1.0], [0.0]]
-            mixture.fresh = True
-    strengths = np.concatenate([here.nodes[:half], -here.nodes[half:]])
+        for camp in np.flatnonzero(2.0 * turned.sum(axis=0) > classes.sum(axis=0)):
+            parts[1 + camp] = -parts[1 + camp] - 2.0 * parts[0]
+            mixture.problems[camp].annotators.restart()
     # The typical annotator has reliability 1: else scores and reliabilities drift apart.
-    scale = float(np.clip((probabilities * strengths).sum() / m, 0.5, 2.0))
-    square = float((probabilities * (strengths / scale - 1.0) ** 2).sum())
+    pairs = list(zip(classes.T, posteriors, strict=True))
+    first = sum(own @ posterior.mean(posterior.strengths) for own, posterior in pairs) / m
+    second = sum(own @ posterior.mean(posterior.strengths**2) for own, posterior in pairs) / m
+    scale = float(np.clip(first, 0.5, 2.0))
+    square = m * (second / scale**2 - 2.0 * first / scale + 1.0)
     tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
-    mixture.modes /= scale
-    share = min(reversed_share(probabilities[half:].sum(axis=(0, 1))), _MOST_REVERSED)
+    for problem in mixture.problems:
+        problem.annotators.rescale(scale)
+    share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
     new = Values(
         scale * parts, shares, scale * common, scale * apart, min(tau, _LARGEST_TAU), share
     )
     return new, evidence
 
 
-def fit_candidates(
-    observed: Observed, scores: FloatArray, sd: float, *, seed: int = 0
-) -> dict[str, MixtureFit]:
+def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureFit]:
     """Fit one order, an axis, and two and three camps; of several starts the most probable.
 
     Parameters
     ----------
-    observed
-        The answers.
-    scores, sd
-        Of a fit of one order, and their sd.
+    rows, fit
+        The answers, and a fit of one order.
     seed
         For the random starts.
     """
-    one = fit_mixture(observed, Shape.one(), Values(scores[None], np.ones(1), sd, 1.0))
-    m, own_sd, tau = observed.rows.n_annotators, one.values.common_sd, one.values.tau
+    from scipy.cluster.vq import kmeans2
+
+    begin = Values(fit.scores[None], np.ones(1), fit.state.sds[SCORES], 1.0)
+    alone = Mixture(rows, fit, ONE)
+    one = fit_mixture(alone, begin)
+    m, own_sd, tau = rows.n_annotators, one.values.common_sd, one.values.tau
     apart_sd = _APART * own_sd
 
-    def best(starts: list[FloatArray]) -> MixtureFit:
+    def best(kind: str, starts: list[FloatArray]) -> MixtureFit:
         """Fit camps from each start, probabilities of annotators by camps."""
-        number = starts[0].shape[1]
-        parts = np.concatenate([one.values.parts, np.zeros((number, observed.rows.n_items))])
+        number = _CAMPS[kind]
+        parts = np.concatenate([one.values.parts, np.zeros((number, rows.n_items))])
         begin = Values(parts, np.full(number, 1.0 / number), own_sd, apart_sd, tau)
-        fits = [fit_mixture(observed, Shape.camps(number), begin, classes) for classes in starts]
+        fits = [fit_mixture(Mixture(rows, fit, kind), begin, each) for each in starts]
         return max(fits, key=lambda fit: fit.evidence)
 
-    camps = []
-    for number in (2, 3):
+    # What the residuals of one order have in common.
+    here = alone.evaluate(one.values).points[0]
+    table = here.tape.table(here.posterior.weights).toarray()[:, : rows.n_items]
+    table /= np.sqrt(np.maximum(rows.annotator_weights, 1e-9))[:, None]
+    directions, camps = np.linalg.svd(table, full_matrices=False)[0], []
+    for kind, number in _CAMPS.items():
         random, every = np.random.default_rng(seed), np.eye(number)
-        starts = [every[_clusters(observed, one, number, seed)]]
+        starts = [every[kmeans2(directions[:, : number - 1], number, minit="++", seed=seed)[1]]]
         starts += [every[random.permutation(m) % number] for _ in range(_RANDOM_STARTS)]
-        camps.append(best(starts))
+        camps.append(best(kind, starts))
     two, three = camps
     if three.evidence > two.evidence:
         # All starts may have missed two camps, which three then find: they would be claimed.
-        alone = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
-        two = max(two, best(alone), key=lambda fit: fit.evidence)
-    (a, b), shape = two.scores, Shape.axis()
+        apart = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
+        two = max(two, best(TWO, apart), key=lambda fit: fit.evidence)
+    (a, b), weights = two.scores, np.exp(-0.5 * _STANCES**2)
     parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
     parts[1] *= max(1.0, _LEAST_LINE * own_sd / max(float(np.sqrt(np.mean(parts[1] ** 2))), 1e-9))
-    start = Values(parts, np.asarray(shape.shares), own_sd, apart_sd, tau)
-    return {ONE: one, LINE: fit_mixture(observed, shape, start), TWO: two, THREE: three}
-
-
-def _clusters(observed: Observed, one: MixtureFit, number: int, seed: int) -> CodeArray:
-    """Divide annotators by what the residuals of one order have in common."""
-    from scipy.cluster.vq import kmeans2
-
-    here, rows = Mixture(observed, one.shape).evaluate(one.values), observed.rows
-    residual = np.zeros(len(rows))
-    probabilities = here.probabilities(here.classes)
-    for share, gamma, terms in zip(probabilities, here.nodes, here.terms, strict=True):
-        residual -= (share * np.sign(gamma))[0, rows.owner] * terms.score[0]
-    weights = np.sqrt(np.maximum(rows.annotator_weights, 1e-9))
-    table = _by_item(rows, residual) / weights[:, None]
-    directions = np.linalg.svd(table, full_matrices=False)[0][:, : number - 1]
-    return np.asarray(kmeans2(directions, number, minit="++", seed=seed)[1])
+    start = Values(parts, weights / weights.sum(), own_sd, apart_sd, tau)
+    line = fit_mixture(Mixture(rows, fit, LINE), start)
+    return {ONE: one, LINE: line, TWO: two, THREE: three}
 
 
 # ------------------------------------------------------------------------------- the decision
@@ -620,30 +508,30 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     if n > MOST_ITEMS:
         said = f"there are {n:,} items; at most {MOST_ITEMS} can be searched"
         return Camps(ONE, not_looked=said)
-    everyone, scores, sd = Observed.by(rows, fit), fit.scores, fit.state.sds[SCORES]
-    observed, step = everyone, min(len(rows) // _SAMPLE, m // _FEWEST_SAMPLED)
+    some, step = rows, min(len(rows) // _SAMPLE, m // _FEWEST_SAMPLED)
     if len(rows) > 2 * _SAMPLE and step > 1:
-        observed = everyone.of(np.random.default_rng(seed).permutation(m) < m // step)
-        m = observed.rows.n_annotators
-    whole = fit_candidates(observed, scores, sd, seed=seed)
+        drawn = np.random.default_rng(seed).permutation(m) < m // step
+        some = rows.of(rows.per_row(drawn))
+        m = some.n_annotators
+    whole = fit_candidates(some, fit, seed=seed)
     if max(each.evidence for each in whole.values()) - whole[ONE].evidence < _SIGN:
         return Camps(ONE)
     fold = random.permutation(m) % min(_FOLDS, m)
     evidence = {name: np.zeros(m) for name in whole}
     for k in range(int(fold.max()) + 1):
         out: BoolArray = fold == k
-        kept, rest = observed.of(~out), observed.of(out)
+        kept, rest = (some.of(some.per_row(these)) for these in (~out, out))
         for name, each in whole.items():
             camps = each.classes[~out] if name in _CAMPS else None
-            part = fit_mixture(kept, each.shape, each.values, camps)
-            evidence[name][out] = Mixture(rest, part.shape).evaluate(part.values).evidence
+            part = fit_mixture(Mixture(kept, fit, name), each.values, camps)
+            evidence[name][out] = Mixture(rest, fit, name).evaluate(part.values).evidence
     gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
     number = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
     over_axis = _gain(evidence[number], evidence[LINE])
     if not (_surely(gains[number]) and _surely(over_axis)):
         return Camps(LINE if _surely(gains[LINE]) else ONE, gains, over_axis)
-    if observed is not everyone:
-        whole = fit_candidates(everyone, scores, sd, seed=seed)
+    if some is not rows:
+        whole = fit_candidates(rows, fit, seed=seed)
     best = whole[number]
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
     return Camps(

@@ -1,21 +1,27 @@
-"""The rules for annotators, and the sums of a tape, by compiled kernels (``stage1.cpp``).
+"""The rules for annotators, and the sums of a tape, by compiled kernels.
 
-`annotators` and `tape` are the reference. Responses by rows are kept in float32, a block
-for each annotator, and of the second half of the nodes only for those who may be reversed.
+`annotators` and `tape` are the reference. The kernels (``stage1.h``) run where the rows lie: on
+processors they are part of the library (``stage1.cpp``), for a GPU CuPy compiles them when they are
+needed (``stage1.cu``). Responses by rows are kept in float32, a block for each annotator, and of
+the second half of the nodes only for those who may be reversed.
 """
 
 from __future__ import annotations
 
-import ctypes
+import struct
+from collections.abc import Sequence
+from ctypes import c_char_p, c_int64
 from dataclasses import replace
-from functools import cached_property
-from itertools import product
+from functools import cache, cached_property
+from itertools import pairwise, product
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, SingleArray
+from aggcal._core import kernels
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray, on_gpu
 from aggcal._core.kernels import library
 from aggcal._core.machine import cores
 from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior, Prior
@@ -37,9 +43,7 @@ from aggcal.registry import LAPLACE_NOISE, LOGISTIC, NORMAL
 _PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
 _CHANNELS = (GAP, AXIS, TIE)
 _PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
-_VALUED = ("integrate", "maximise")
-"""Kernels that return a number."""
-_DAVIDSON = 1
+_DAVIDSON, _THREE_GRADES = 1, 3
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS: dict[str, int] = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
@@ -51,51 +55,108 @@ _HELD = 1e-12
 _MANY_ROWS, _NEAR = 10_000, 1e-9
 """From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
 that is felt, and its rounding shows in the seventh digit."""
+_TEAMS = ((128, 0, 1 << 13), (512, 1 << 13, 1 << 62))
+"""Of a GPU: threads for an annotator of so many rows, and of fewer than so many."""
+_SCRATCH = 1 << 28
+"""Numbers that a GPU works on at once: 2 GB."""
+_INTEGRAL = (
+    "m", "starts", "blocks", "channels", "unknowns", "covariance", "covariance_size", "largest_sd",
+    "weight", "lean", "tied", "grades", "role", "parameters", "halves", "points", "log_weights",
+    "each", "means", "sds", "log_shares", "upright", "close", "modes", "nodes", "weights", "values",
+    "pulls", "curves", "curvatures", "theta", "inverse", "force",
+)  # fmt: skip
+_SUMS = (
+    "m", "nodes", "starts", "blocks", "channels", "channel", "pulls", "weights", "centred", "size",
+    "means", "force", "curves", "values", "vector", "covariance", "covariance_size", "extra",
+    "scratch", "out", "more",
+)  # fmt: skip
+"""Members of what the kernels take."""
 
 
-def _call(name: str, *arguments: Any) -> float:
-    """Call a kernel with integers, numbers, arrays in one piece, lists of arrays, and None."""
-    kernel = getattr(library(), f"stage1_{name}")
-    kernel.restype = ctypes.c_double if name in _VALUED else None
-    return kernel(*map(_converted, arguments))  # type: ignore[no-any-return]
+def _launch(
+    kernel: str, members: Sequence[str], like: Any, *variant: int, teams: int = 0, **values: Any
+) -> None:
+    """Run a kernel where an array lies, with numbers, arrays, lists of arrays in one piece, None.
+
+    Parameters
+    ----------
+    kernel
+        Its name; on a GPU, what it is there called in C++.
+    members, values
+        Of the struct that it takes; those that are not given are 0.
+    like
+        The array.
+    variant
+        What further arguments the library's kernel takes.
+    teams
+        Of a GPU that share the annotators; by default there is one for each.
+    """
+    kept: list[Any] = []  # until the kernel has run
+
+    def slot(value: Any) -> bytes:
+        if isinstance(value, float):
+            return struct.pack("d", value)
+        if isinstance(value, list):
+            value = np.array([_address(each) for each in value])
+        if not isinstance(value, int):
+            value = _lying(value, like)
+            kept.append(value)
+            value = _address(value)
+        return struct.pack("q", value)
+
+    record = b"".join(slot(values.get(name, 0)) for name in members)
+    if not on_gpu(like):
+        further = map(c_int64, variant)
+        getattr(library(), f"stage1_{kernel}")(c_int64(cores()), c_char_p(record), *further)
+        return
+    there = _lying(np.frombuffer(record, np.int64), like)
+    for threads, *rows in _TEAMS:
+        numbers = map(np.int64, rows)
+        _for_gpu(kernel)((max(teams or values["m"], 1),), (threads,), (there, *numbers))
 
 
-def _converted(argument: Any) -> Any:
-    if isinstance(argument, int):
-        return ctypes.c_int64(argument)
-    if isinstance(argument, float):
-        return ctypes.c_double(argument)
-    if isinstance(argument, list):
-        return (ctypes.c_void_p * len(argument))(*map(_address, argument))
-    return ctypes.c_void_p(_address(argument))
+@cache
+def _for_gpu(kernel: str) -> Any:
+    import cupy
+
+    sources = (Path(kernels.__file__).with_name(f"stage1.{kind}") for kind in ("h", "cu"))
+    source = "".join(each.read_text() for each in sources)
+    module = cupy.RawModule(
+        code=source.replace('#include "stage1.h"', ""),
+        options=("-std=c++17", "-default-device", "--disable-warnings"),
+        name_expressions=[kernel],
+    )
+    return module.get_function(kernel)
 
 
-def _address(array: np.ndarray | None) -> int | None:
+def _address(array: Any) -> int:
     if array is None:
-        return None
+        return 0
     assert array.flags.c_contiguous  # noqa: S101  # kernels know no strides
-    return array.ctypes.data
+    return int(array.data.ptr if on_gpu(array) else array.ctypes.data)
 
 
-def _doubles(values: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(values, dtype=np.float64)
+def _lying(array: Any, like: Any) -> Any:
+    """Return an array (or None) in one piece, where another one lies."""
+    return None if array is None else np.asarray(array, order="C", like=like)
 
 
 class _Channels:
     """Channels as the kernels see them: pointers to columns and factors, and their widths."""
 
-    def __init__(self, channels: list[Channel | None]) -> None:
-        self._kept = []
-        self.table = np.zeros((len(channels), 4), dtype=np.int64)
-        for row, channel in zip(self.table, channels, strict=True):
+    def __init__(self, channels: list[Channel | None], like: Any) -> None:
+        self._kept: list[Any] = []  # the table does not keep them
+        table = np.zeros((len(channels), 4), dtype=np.int64)
+        for row, channel in zip(table, channels, strict=True):
             if channel is None:
                 continue
-            columns = np.ascontiguousarray(channel.columns, dtype=np.int32)
-            factors = None if channel.is_difference else _doubles(channel.factors)
+            columns = _lying(channel.columns, like)
+            factors = None if channel.is_difference else _lying(channel.factors, like)
             width = columns.shape[1]
             stride = 0 if channel.factors.ndim == 1 else width
-            row[:] = columns.ctypes.data, _address(factors) or 0, width, stride
-            self._kept += [columns, factors]  # the table does not keep them
+            row[:] = _address(columns), _address(factors), width, stride
+            self._kept += [columns, factors]
+        self.table = _lying(table, like)
 
 
 class NativeTape(Tape):
@@ -139,14 +200,16 @@ class NativeTape(Tape):
     @cached_property
     def responses(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
-        rows, tables = self.rows, dict[str, SingleArray]()
-        for name, block in self._block_responses.items():
-            table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
-            for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
-                part = block[self._blocks[u] : self._blocks[u + 1]].reshape(-1, end - begin)
-                table[: len(part), begin:end] = part
-            tables[name] = table
-        return tables
+        rows, blocks, each = self.rows, self._blocks, np.arange(self._mixing.shape[1])[:, None]
+        starts, sizes = self._starts, _lying(self.rows.sizes, self._mixing)
+        row = _lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
+        of_node = _lying(each, starts) * rows.per_row(sizes)
+        where = rows.per_row(blocks[:-1]) + row + of_node
+        stored = where < rows.per_row(blocks[1:])
+        return {
+            name: np.where(stored, block[np.where(stored, where, 0)], np.float32(0))
+            for name, block in self._block_responses.items()
+        }
 
     @cached_property
     def score(self) -> dict[str, FloatArray]:  # type: ignore[override]
@@ -160,25 +223,34 @@ class NativeTape(Tape):
         return {name: self.rows.channels[name] for name in self._block_responses}
 
     @cached_property
-    def _tables(self) -> dict[str, _Channels]:
-        return {name: _Channels([channel]) for name, channel in self._channels.items()}
+    def _starts(self) -> Any:
+        return _lying(self.rows.starts, self._mixing)
 
     @cached_property
-    def _all(self) -> _Channels:
-        return _Channels(list(self._channels.values()))
+    def _tables(self) -> dict[str | None, _Channels]:
+        """Channels as the kernels see them: each, and all."""
+        channels, like = self._channels, self._mixing
+        each = {name: _Channels([channel], like) for name, channel in channels.items()}
+        return {**each, None: _Channels(list(channels.values()), like)}
 
-    def _arguments(self, name: str | None = None) -> tuple[Any, ...]:
-        """Return what the kernels take first: the responses through one channel, or all."""
-        channels = self._all if name is None else self._tables[name]
-        responses = (
-            list(self._block_responses.values()) if name is None else [self._block_responses[name]]
-        )
-        (m, nodes), starts = self._mixing.shape, self.rows.starts
-        tables = starts, self._blocks, len(responses), channels.table, responses, self._mixing
-        return cores(), m, nodes, *tables, int(self._scores is None)
+    def _run(self, kernel: str, channel: str | None = None, **values: Any) -> None:
+        """Run a kernel with responses through one channel, or all."""
+        names = list(self._channels) if channel is None else [channel]
+        m, nodes = self._mixing.shape
+        of_tape = {
+            "m": m, "nodes": nodes, "starts": self._starts, "blocks": self._blocks,
+            "channels": len(names), "channel": self._tables[channel].table,
+            "pulls": [self._block_responses[name] for name in names], "weights": self._mixing,
+            "centred": int(self._scores is None), "size": self.size, "means": len(self.means),
+            "curves": [self._curvature(*pair) for pair in product(names, repeat=2)],
+        }  # fmt: skip
+        _launch(kernel, _SUMS, self._mixing, **of_tape | values)
 
-    def _curvatures(self) -> list[Any]:
-        return [self._curvature(one, two) for one, two in product(self._channels, repeat=2)]
+    def _kernel(self, name: str) -> str:
+        return f"sums<{name}_of<Block>>" if on_gpu(self._mixing) else name
+
+    def _empty(self, *shape: int) -> Any:
+        return np.zeros(shape, like=self._mixing)
 
     def _by_index(self) -> list[Mean]:
         """Return the unknown means in the order of the last unknowns, which they are."""
@@ -186,19 +258,16 @@ class NativeTape(Tape):
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk responses_k of each row, through a channel."""
-        flow = np.zeros(len(self.rows))
-        _call("flow", *self._arguments(name), _doubles(values), flow)
+        flow: FloatArray = self._empty(len(self.rows))
+        self._run(self._kernel("flow"), name, values=values, out=flow)
         return flow
 
     def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
         """Return the gradient, Σ_u Σ_k values_uk g_uk, and both diagonals, of one pass."""
-        total = np.zeros((self.size, 4))
-        toward = None if values is None else _doubles(values)
+        total = self._empty(self.size, 4)
         for name in self._channels:
-            curvature = self._curvature(name, name)
-            rest = self._scores, curvature, toward, self.size, total
-            _call("sums", *self._arguments(name), *rest)
-        gradient, weighted, complete, missing = np.ascontiguousarray(total.T)
+            self._run(self._kernel("sums"), name, values=values, force=self._scores, out=total)
+        gradient, weighted, complete, missing = total.T.copy()
         for mean in self.means:
             gradient[mean.index] = float(mean.score.sum())
             complete[mean.index] = mean.curvature
@@ -228,11 +297,10 @@ class NativeTape(Tape):
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
-        total, responses = np.zeros(self.size), np.zeros_like(self._mixing)
+        total, responses = self._empty(self.size), np.zeros_like(self._mixing)
         for mean in self.means:
             responses += mean.responses * vector[mean.index]
-        rest = self._curvatures(), _doubles(vector), responses, self.size, total
-        _call("product", *self._arguments(), *rest)
+        self._run(self._kernel("product"), vector=vector, more=responses, out=total)
         for mean in self.means:
             complete = mean.curvature * vector[mean.index]
             total[mean.index] = complete + float((responses * mean.responses).sum())
@@ -240,30 +308,51 @@ class NativeTape(Tape):
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
-        both = np.zeros((2, self.size, self.size))
-        means = self._by_index()
-        extra = np.stack([mean.responses for mean in means], axis=2) if means else None
-        rest = self._curvatures(), self.size, len(means), extra, both
-        _call("dense", *self._arguments(), *rest)
+        both, means = self._empty(2, self.size, self.size), self._by_index()
         complete, missing = both
+        if on_gpu(both):
+            self._run(self._kernel("complete"), out=complete)
+            self._add_missing(missing)
+        else:
+            extra = np.stack([mean.responses for mean in means], axis=2) if means else None
+            self._run("dense", extra=extra, out=both)
+            missing += missing.T
+            np.fill_diagonal(missing, 0.5 * missing.diagonal())
         for mean in means:
             complete[mean.index, mean.index] = mean.curvature
-        missing += missing.T
-        np.fill_diagonal(missing, 0.5 * missing.diagonal())
         return complete - missing, complete
+
+    def _add_missing(self, missing: FloatArray) -> None:
+        """Add the missing information, by tables of annotators by nodes by unknowns."""
+        m, nodes = self._mixing.shape
+        step = max(_SCRATCH // (nodes * self.size), 1)
+        for first, end in pairwise([*range(0, m, step), m]):
+            table, weights = self._empty(end - first, nodes, self.size), self._mixing[first:end]
+            lies = {"starts": self._starts[first:], "blocks": self._blocks[first:]}
+            self._run("responses", m=end - first, out=table, **lies)
+            for mean in self.means:
+                table[:, :, mean.index] = mean.responses[first:end]
+            if self._scores is None:
+                table -= (weights[:, :, None] * table).sum(axis=1, keepdims=True)
+            flat = (np.sqrt(weights)[:, :, None] * table).reshape(-1, self.size)
+            missing += flat.T @ flat
 
     def forms(
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
         m, means = self.rows.n_annotators, self._by_index()
-        extra = np.zeros((m, len(means)))
+        square, along_each, extra = self._empty(m), self._empty(m), self._empty(m, len(means))
         for k, mean in enumerate(means):
             extra[:, k] = (values * mean.responses).sum(axis=1)
-        square, along_each = np.zeros(m), np.zeros(m)
-        matrix = 0 if covariance.ndim == 1 else self.size
-        rest = _doubles(values), _doubles(covariance), matrix, _doubles(along), self.size
-        _call("forms", *self._arguments(), *rest, len(means), extra, square, along_each)
+        matrix = covariance.ndim > 1
+        room = self.size * (3 if matrix else 1)  # of a team
+        teams = min(m, max(_SCRATCH // room, 1)) if on_gpu(square) else 0
+        self._run(
+            "forms", teams=teams, values=values, covariance=covariance,
+            covariance_size=self.size if matrix else 0, vector=along, extra=extra,
+            scratch=self._empty(teams * room), out=square, more=along_each,
+        )  # fmt: skip
         return square, along_each
 
 
@@ -273,30 +362,58 @@ class NativeAnnotators(Annotators):
     What the kernels do not have (other families, and the expected information) is the reference's.
     """
 
-    def __init__(self, rows: Rows, family: Family, bounds: tuple[float, float]) -> None:
-        super().__init__(rows, family, bounds)
-        self._starts: FloatArray | None = None
-        """Where to look for the modes: annotators by halves by parameters."""
+    _looked_at: Any
+    """The modes, annotators by halves by parameters, which kernels move."""
 
-    def restart(self) -> None:
-        """Forget the modes."""
-        super().restart()
-        self._starts = None
-
-    def rescale(self, factor: float) -> None:
-        """Look for the modes where they are when gaps are multiplied by a factor."""
-        super().rescale(factor)
-        if self._starts is not None and RELIABILITY in self.family.names:
-            self._starts[:, :, self.family.names.index(RELIABILITY)] /= factor
+    @cached_property
+    def _like(self) -> Any:
+        return self.rows.answers.weight
 
     @cached_property
     def _table(self) -> _Channels:
-        used = self.family.channels
-        return _Channels([self.rows.channels[name] if name in used else None for name in _CHANNELS])
+        channels, used = self.rows.channels, self.family.channels
+        return _Channels([channels[k] if k in used else None for k in _CHANNELS], self._like)
 
     @cached_property
-    def _answers(self) -> tuple[FloatArray, ...]:
-        return tuple(_doubles(part) for part in self.rows.answers)
+    def _answers(self) -> dict[str, Any]:
+        return {
+            name: _lying(part, self._like) for name, part in self.rows.answers._asdict().items()
+        }
+
+    def _starting(self, prior: Prior, signs: tuple[float, ...]) -> Any:
+        """Return where to look for the modes."""
+        if len(self._modes) != len(signs):
+            first = [prior.first(self.family.names, sign) for sign in signs]
+            self._looked_at = np.stack([_lying(each, self._like) for each in first], axis=1)
+            self._modes = {sign: self._looked_at[:, k] for k, sign in enumerate(signs)}
+        return self._looked_at
+
+    def _solve(  # as many as a tape has
+        self,
+        rows: Rows,
+        law: int,
+        blocks: Any,
+        responses: dict[str, Any],
+        curvature: dict[tuple[str, str], Any],
+        *,
+        floats: bool = False,
+        **values: Any,
+    ) -> float:
+        """Run the kernel; return the sum of the annotators' values."""
+        of_each, like = np.empty(rows.n_annotators, like=self._like), self._like
+        rich = AXIS in responses or TIE in responses or _DAVIDSON < law <= _THREE_GRADES
+        floats = floats and law <= _DAVIDSON
+        kernel, room = "annotators", None
+        if on_gpu(like):
+            kernel += f"<{law}, {str(rich).lower()}, {'float' if floats else 'double'}>"
+            room = np.empty((3 if rich else 1) * len(responses[GAP]), np.float32, like=like)
+        _launch(
+            kernel, _INTEGRAL, like, law, rich, floats, m=rows.n_annotators,
+            starts=rows.starts, blocks=blocks, channels=self._table.table, values=of_each,
+            pulls=[responses.get(name) for name in _CHANNELS], curvatures=room,
+            curves=[curvature.get(pair) for pair in _PAIRS], **self._answers, **values,
+        )  # fmt: skip
+        return float(of_each.sum())
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -304,9 +421,8 @@ class NativeAnnotators(Annotators):
         if law is None or self.family.names != (RELIABILITY,) or self.family.channels != (GAP,):
             return super().maximised(unknowns, prior, close)
         assert isinstance(prior, Normal)  # noqa: S101  # as the family says
-        if 1.0 not in self._modes:
-            self._modes[1.0] = prior.first(self.family.names, 1.0)
-        return self._at_modes(self.rows, unknowns, prior, law[0], self._modes[1.0], close)
+        modes = self._starting(prior, (1.0,))
+        return self._at_modes(self.rows, unknowns, prior, law[0], modes, close)
 
     def alike(
         self,
@@ -322,9 +438,10 @@ class NativeAnnotators(Annotators):
         # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
         # the same, rows may be cut anywhere.
         rows = self._pieces if reliabilities is None else self.rows
-        means = np.ones(rows.n_annotators) if reliabilities is None else reliabilities
-        held = Normal(means[:, None], np.array([_HELD]))
-        return self._at_modes(rows, unknowns, held, law[0], np.array(held.means), np.inf)
+        same = np.zeros(rows.n_annotators, like=self._like) + 1.0
+        means = (same if reliabilities is None else reliabilities)[:, None]
+        held = Normal(means, np.array([_HELD]))
+        return self._at_modes(rows, unknowns, held, law[0], means.copy(), np.inf)
 
     @cached_property
     def _pieces(self) -> Rows:
@@ -341,17 +458,18 @@ class NativeAnnotators(Annotators):
         close: float,
     ) -> Tape:
         """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
-        m, n = rows.n_annotators, len(rows)
-        theta, inverse, scores = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
-        responses, curvature = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
-        value = _call(
-            "maximise", cores(), m, rows.starts, self._table.table, _doubles(unknowns),
-            *self._answers, law, _doubles(prior.means), _doubles(prior.sds), close,
-            modes, theta, inverse, scores, responses, curvature,
+        theta, inverse = np.empty((2, rows.n_annotators, 1), like=self._like)
+        scores, blocks = np.empty(len(rows), like=self._like), _lying(rows.starts, self._like)
+        responses, curvature = np.empty((2, len(rows)), np.float32, like=self._like)
+        tables = blocks, {GAP: responses}, {(GAP, GAP): curvature}
+        value = self._solve(
+            rows, law, *tables, unknowns=unknowns, largest_sd=np.inf, grades=np.zeros(_GRADES),
+            role=np.array([0, -1, -1, -1]), parameters=1, halves=1, means=prior.means,
+            sds=prior.sds, close=close, modes=modes, theta=theta, inverse=inverse, force=scores,
         )  # fmt: skip
         self.theta = theta
-        curvatures = {(GAP, GAP): curvature}
-        return NativeTape(rows, value, curvatures, rows.starts, {GAP: responses}, inverse, scores)
+        blocks, by_channel, curvatures = tables
+        return NativeTape(rows, value, curvatures, blocks, by_channel, inverse, scores)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
@@ -360,36 +478,37 @@ class NativeAnnotators(Annotators):
         if law is None:
             return super().integrated(point)
         if isinstance(prior, Normal):
-            of_prior = _doubles(prior.means), _doubles(prior.sds)
+            of_prior = prior.means, prior.sds
         else:
             of_prior = np.array([prior.a, prior.b]), np.array(self.bounds)
-        points, point_weights = self.rule
-        share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
-        halves, each = 1 if share is None else 2, len(points)
-        if self._starts is None or self._starts.shape[1] != halves:
-            signs = (1.0, -1.0)[:halves]
-            self._starts = np.stack([prior.first(names, sign) for sign in signs], axis=1)
-        nodes, weights = np.zeros((m, halves * each, p)), np.zeros((m, halves * each))
-        upright = None if point.upright is None else np.ascontiguousarray(point.upright, np.uint8)
-        looked = np.full(m, halves * each)
+        (points, point_weights), like, n, m = self.rule, self._like, len(rows), rows.n_annotators
+        share, each, upright = point.reversed_share, len(points), point.upright
+        signs = (1.0,) if share is None else (1.0, -1.0)
+        halves, p = len(signs), len(names)
+        nodes = np.zeros((m, halves * each, p), like=like)
+        weights = np.zeros((m, halves * each), like=like)
+        looked = np.zeros(m, np.int64, like=like) + halves * each
         if upright is not None:
-            looked[point.upright] = each
-        blocks = np.concatenate([[0], np.cumsum(looked * rows.sizes)])
-        responses = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
-        curvature = {
-            pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*responses}
-        }
-        log_shares = np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)])
-        floats = n >= _MANY_ROWS and point.close >= _NEAR
-        evidence = _call(
-            "integrate", cores(), m, rows.starts, blocks, self._table.table,
-            _doubles(point.unknowns), _doubles(point.covariance),
-            0 if point.covariance.ndim == 1 else len(point.covariance),
-            float(point.largest_gap_sd), *self._answers, *law,
-            np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
-            p, halves, _doubles(points), np.log(point_weights), each, *of_prior, log_shares,
-            upright, float(point.close), int(floats), self._starts, nodes, weights,
-            [responses.get(name) for name in _CHANNELS], [curvature.get(pair) for pair in _PAIRS],
+            looked[upright] = each
+        blocks = np.zeros(m + 1, dtype=np.int64, like=like)
+        blocks[1:] = np.cumsum(looked * _lying(rows.sizes, like))
+        size, channels = int(blocks[-1]), self.family.channels
+        responses = {name: np.zeros(size, np.float32, like=like) for name in channels}
+        pairs = [pair for pair in _PAIRS if {*pair} <= {*responses}]
+        curvature = {pair: np.empty(n, np.float32, like=like) for pair in pairs}
+        evidence = self._solve(
+            rows, law[0], blocks, responses, curvature,
+            floats=n >= _MANY_ROWS and point.close >= _NEAR, unknowns=point.unknowns,
+            covariance=point.covariance,
+            covariance_size=0 if point.covariance.ndim == 1 else len(point.covariance),
+            largest_sd=float(point.largest_gap_sd), grades=law[1],
+            role=np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
+            parameters=p, halves=halves, points=points, log_weights=np.log(point_weights),
+            each=each, means=of_prior[0], sds=of_prior[1],
+            log_shares=np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)]),
+            upright=None if upright is None else upright.astype(np.uint8),
+            close=float(point.close), modes=self._starting(prior, signs), nodes=nodes,
+            weights=weights,
         )  # fmt: skip
         posterior = Posterior(names, nodes, weights, evidence, halves)
         return NativeTape(rows, -evidence, curvature, blocks, responses, weights), posterior
@@ -401,12 +520,9 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
     Of a mixture it is the inverse of its width.
     """
     if isinstance(family, Mixture):
-        known = family.logit and family.link.name in _MIXTURES
-        return (
-            (_MIXTURES[family.link.name], np.array([1.0 / family.width, 0.0, 0.0]))
-            if known
-            else None
-        )
+        inverse = np.array([1.0 / family.width, 0.0, 0.0])
+        law = _MIXTURES.get(family.link.name) if family.logit else None
+        return None if law is None else (law, inverse)
     if not isinstance(family, Advantage):
         return None
     law = family.law
@@ -435,7 +551,5 @@ def annotators_of(
     bounds
         Between which parameters are looked for.
     """
-    here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
-    if library() is None or not here or _law(family) is None:
-        return Annotators(rows, family, bounds)
-    return NativeAnnotators(rows, family, bounds)
+    compiled = _law(family) is not None and (on_gpu(rows.answers.weight) or library() is not None)
+    return (NativeAnnotators if compiled else Annotators)(rows, family, bounds)

@@ -40,9 +40,9 @@ from aggcal.io.formats._parting import OF_A_RANKING, categories_of
 from aggcal.io.formats._steps import stated_scale
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.known_columns import KnownColumns
+from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.tables.parquet import refuse_partitions
-from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from distributed import Future

@@ -15,17 +15,17 @@ from typing import Self, TypedDict
 from aggcal._core.progress import report
 from aggcal.errors import OptionError, TooLittleDataError, some
 from aggcal.io.appending import Copies, Existing
+from aggcal.io.cells import csv_cell, spreadsheet_cell
 from aggcal.io.folders import Given, PathLike, files_of
 from aggcal.io.formats._base import Choices, refuse_options
 from aggcal.io.formats.plain import UNSIDED
 from aggcal.io.formats.preflib import KINDS
 from aggcal.io.row_checks import NOT_ANSWERED, checked, refuse_unused_scale
 from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
 from aggcal.io.several import Together
 from aggcal.io.tables.source import no_room, quoted
 from aggcal.io.writers import OPTIONAL, WRITERS, JudgmentRow, cell_writer, named_columns
-from aggcal.io.writing.cells import csv_cell, spreadsheet_cell
-from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 from aggcal.registry import PREFLIB
 
 _AT_ONCE = 5_000

@@ -11,9 +11,8 @@ from aggcal._core.tables import Columns
 from aggcal.errors import FileError, TableError
 from aggcal.io.comparisons import misfit
 from aggcal.io.per_item import fetch, ids, numbers
+from aggcal.io.saving import Manifest, digests, fits, load, settled
 from aggcal.io.tables.opening import opened
-from aggcal.io.writing.manifest import Manifest, digests, fits, load
-from aggcal.io.writing.swap import settled
 from aggcal.registry import SCALES
 
 _SCALES = tuple(

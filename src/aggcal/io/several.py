@@ -22,9 +22,9 @@ from aggcal.io.row_checks import (
     unused_labels,
 )
 from aggcal.io.rows import Reading, check_named, loaded_rows
+from aggcal.io.saving import digest
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.source import Source, cell, quoted
-from aggcal.io.writing.manifest import digest
 from aggcal.registry import FormatInfo
 
 if TYPE_CHECKING:

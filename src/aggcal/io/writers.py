@@ -11,10 +11,10 @@ from typing import IO, Protocol, TypeAlias
 import numpy as np
 
 from aggcal.errors import OptionError, count, some
+from aggcal.io.cells import csv_cell
 from aggcal.io.formats._base import Choices
 from aggcal.io.formats._parting import wished
 from aggcal.io.formats.preflib import preflib_lines
-from aggcal.io.writing.cells import csv_cell
 from aggcal.registry import CROWD_KIT, PREFLIB
 
 _NUMBERS = ("outcome", "weight", "seconds")

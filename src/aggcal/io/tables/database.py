@@ -22,8 +22,8 @@ import numpy as np
 from aggcal._core.database import CONFIG, begun, driver
 from aggcal._core.machine import OURS
 from aggcal.errors import OptionError
+from aggcal.io.saving import scratch_folder
 from aggcal.io.tables.source import no_room, quoted
-from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
     import duckdb
