@@ -48,7 +48,7 @@ PRELOADED = (
     "aggcal.io.pictures",
     "aggcal.io.results",
     "aggcal.io.tasks",
-    "aggcal.io.texts",
+    "aggcal.io.items",
     "aggcal.io.saving",
     "aggcal.report.report",
     "aggcal.simulation",

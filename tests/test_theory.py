@@ -222,7 +222,7 @@ def test_consensus_is_not_truth(reading_level: object, reading_judgments: aggcal
     """Reading Level: orders beyond doubt for the consensus contradict the true levels too often."""
 
     from aggcal._core.tables import aligned
-    from aggcal.io.scores import read_truth
+    from aggcal.io.items import read_truth
 
     consensus = aggcal.aggregate(reading_judgments, warn=False).quantify("laplace")
     truth, _ = read_truth(f"{reading_level}/items.csv")

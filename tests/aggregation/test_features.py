@@ -414,7 +414,7 @@ BAD_FEATURES: dict[str, tuple[Any, type[InputError], str]] = {
     "infinite": ([("a", 1.0), ("b", "inf")], FeatureError, "not a finite number"),
     "too large": ([("a", 1.0), ("b", 1e60)], FeatureError, "is too large"),
     "twice": ([("a", 1.0), ("b", 2.0), ("a", 3.0)], FeatureError, "duplicate item 'a'"),
-    "no item column": ({"id": ["a"], "x": [1.0]}, TableError, "'item' missing"),
+    "no item column": ({"code": ["a"], "x": [1.0]}, TableError, "'item' missing"),
     "no other column": ({"item": ["a", "b"]}, TableError, "no column besides 'item'"),
     "all alike": ([("a", 1.0), ("b", 1.0)], FeatureError, "tell none apart"),
 }

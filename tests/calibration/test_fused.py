@@ -16,7 +16,7 @@ from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.moments import moments
 from aggcal.calibration.shapes import mixed_base
 from aggcal.calibration.smooth_base import fit_base
-from aggcal.io.scores import read_truth
+from aggcal.io.items import read_truth
 from aggcal.metrics import kendall
 from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate

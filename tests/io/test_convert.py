@@ -10,8 +10,8 @@ from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
 
 import aggcal
 from aggcal.errors import OptionError, OutputError
+from aggcal.io.choices import Choices
 from aggcal.io.convert import convert_judgments
-from aggcal.io.formats._base import Choices
 
 WHOLE_PAIRS = Choices(ranking_weight="pair")
 

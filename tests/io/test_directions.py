@@ -15,7 +15,7 @@ import pytest
 
 import aggcal
 from aggcal.errors import InputError, OptionError, OutcomeError, TableError
-from aggcal.io.formats._base import Blank
+from aggcal.io.choices import Blank
 from conftest import Command, table
 
 PAIRS = [("e1", "e2"), ("e2", "e3"), ("e1", "e3"), ("e4", "e1")]

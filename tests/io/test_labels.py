@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal.errors import AggcalError, OutcomeError, TableError
-from aggcal.io.formats._labels import LABELS
-from aggcal.io.formats._synonyms import LEFT_RIGHT, OUTCOME
+from aggcal.io.words import LABELS, LEFT_RIGHT, OUTCOME
 from aggcal.registry import FORMATS
 
 # Written by hand, not taken from the program.

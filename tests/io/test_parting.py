@@ -15,8 +15,8 @@ from test_formats import IDEAS, PREFLIB, SAMPLES
 
 import aggcal
 from aggcal.errors import OptionError
+from aggcal.io.choices import Choices
 from aggcal.io.convert import convert_judgments
-from aggcal.io.formats._base import Choices
 
 TABLE = """annotator,left,right,outcome,Prompt,language,criterion
 ann,a,b,left,why?,de,style

@@ -10,8 +10,8 @@ import pytest
 
 import aggcal
 from aggcal.errors import InputError, OptionError, ScoreError, TableError
+from aggcal.io.choices import Choices
 from aggcal.io.convert import convert_judgments
-from aggcal.io.formats._base import Choices
 from aggcal.io.respelling import read_spelling
 
 ROWS = [

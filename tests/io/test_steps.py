@@ -9,8 +9,8 @@ import pytest
 
 import aggcal
 from aggcal.errors import OptionError, OutcomeError
+from aggcal.io.choices import Choices
 from aggcal.io.convert import convert_judgments
-from aggcal.io.formats._base import Choices
 
 
 def graded(*labels: str, **options: Any) -> dict[str, int | None]:

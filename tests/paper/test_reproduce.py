@@ -13,7 +13,7 @@ import pytest
 
 from aggcal.aggregation.links import link
 from aggcal.errors import OptionError
-from aggcal.io.scores import read_item_columns
+from aggcal.io.items import read_item_columns
 from aggcal.metrics import kendall
 from aggcal.paper import dots, pictures
 from aggcal.paper.dots import judgments_from_ratings, mean_and_median, read_ratings

@@ -17,7 +17,7 @@ import aggcal
 from aggcal.advice.check import sample, survey
 from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
-from aggcal.io.texts import read_texts
+from aggcal.io.items import read_texts
 from aggcal.pages.html import page
 from aggcal.pages.markdown import TOP, plain
 from aggcal.registry import CALIBRATORS, METHODS

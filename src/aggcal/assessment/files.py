@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 from aggcal.aggregation.tables import camp_columns
 from aggcal.assessment.file_names import RESULT_FILES
 from aggcal.io.cells import csv_writer
+from aggcal.io.items import read_texts
 from aggcal.io.saving import Manifest, Writer, write_files
-from aggcal.io.texts import read_texts
 from aggcal.pages.document import Document
 from aggcal.report.report import RENDERERS, report
 from aggcal.report.run import Run

@@ -24,7 +24,7 @@ from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
-from aggcal.io.scores import read_truth
+from aggcal.io.items import read_truth
 from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR, limits
 from aggcal.registry.literals import CalibratorName
 

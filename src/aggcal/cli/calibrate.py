@@ -72,7 +72,7 @@ def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Conso
     import numpy as np
 
     from aggcal.errors import AggcalError
-    from aggcal.io.scores import read_item_columns
+    from aggcal.io.items import read_item_columns
 
     if consensus.sd is not None:
         console.say(
@@ -128,7 +128,7 @@ def _consensus(options: argparse.Namespace) -> Scores:
 
     from aggcal.data.scores import Scores
     from aggcal.io import read_scores
-    from aggcal.io.scores import read_item_columns
+    from aggcal.io.items import read_item_columns
 
     if options.consensus_column is not None:
         return read_scores(options.consensus, column=options.consensus_column)

@@ -99,7 +99,7 @@ def demo(options: argparse.Namespace) -> int:
     from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
     from aggcal.io import read_judgments, read_scores
-    from aggcal.io.texts import read_texts
+    from aggcal.io.items import read_texts
 
     console, folder = Console(quiet=options.quiet), Path(options.output)
     refuse_output(options, [])

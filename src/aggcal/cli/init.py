@@ -62,7 +62,7 @@ def init(options: argparse.Namespace) -> int:
 
 def _role(path: str, options: argparse.Namespace) -> str:
     """Say what a file is for: judgments if it reads as such, else what its columns tell."""
-    from aggcal.io.formats._synonyms import ANNOTATOR, paired
+    from aggcal.io.words import ANNOTATOR, paired
 
     try:
         options.judgments = [path]
@@ -88,8 +88,7 @@ def _role(path: str, options: argparse.Namespace) -> str:
 
 def _study(roles: dict[str, str], options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Describe the files, of which all of judgments and one of each other role are taken."""
-    from aggcal.io.scores import read_items, read_truth
-    from aggcal.io.texts import read_texts
+    from aggcal.io.items import read_items, read_texts, read_truth
 
     files = {role: [path for path in roles if roles[path] == role] for role in _ROLES}
     study: dict[str, Any] = {role: paths for role, paths in files.items() if paths}
@@ -164,18 +163,17 @@ def _chosen(
 
 def _columns(path: str) -> dict[str, list[Any]]:
     """Return the cells of a table by the names of its columns."""
-    from aggcal.io.known_columns import KnownColumns
-    from aggcal.io.tables.opening import opened
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
 
-    with opened(path, KnownColumns(), what="tables", shapes={}) as source:
-        header = {f"c{k}": name.strip() for k, name in enumerate(source.found) if name.strip()}
-    # Named after its own columns, a table is parted where its header is.
-    wanted = {name.lower(): own for own, name in header.items()}
-    with opened(path, wanted, what="tables", shapes={}) as source:
-        if not source.columns:
-            return {}
-        first = source.connection.execute(f"SELECT * FROM raw LIMIT {_MOST_ROWS}").fetchnumpy()
-    return {header[own]: cells.tolist() for own, cells in first.items() if own in header}
+    from aggcal.io.tables import opened
+
+    with TemporaryDirectory(prefix="aggcal-") as scratch:
+        table = opened(path, Path(scratch), what="tables")
+        loaded = table.load([name for name in table.columns if name])
+    return {
+        table.columns[name].strip(): column.cells()[:_MOST_ROWS] for name, column in loaded.items()
+    }
 
 
 def _are_numbers(cells: list[Any]) -> bool:

@@ -231,7 +231,6 @@ READING = Group("reading judgments", (
         "session or screen; 'ranking' for the ranking or ratings that pairs come from"),
     Option("--by COLUMN[,COLUMN]", "columns with the categories of each judgment, such as "
         "language or topic", ""),
-    Option("--memory SIZE", "memory limit for reading, before spilling to disk, such as 2GB"),
     VERBOSE,
 ))
 CONVERTING = Group(

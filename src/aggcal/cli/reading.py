@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from aggcal.data.scores import Scores
     from aggcal.data.spelling import Spelling
     from aggcal.engines import Engine
-    from aggcal.io.formats._base import Choices
-    from aggcal.io.texts import Texts
+    from aggcal.io.choices import Choices
+    from aggcal.io.items import Texts
 
 _Table = TypeVar("_Table", "Scores", "Features")
 IDENTITY = "identity"
@@ -62,9 +62,7 @@ def input_files(options: argparse.Namespace) -> list[str]:
 
 def choices_from(options: argparse.Namespace, *, converting: bool = False) -> Choices:
     """Return how files of judgments are to be understood, or refuse it before they are read."""
-    from aggcal.io.formats._base import Choices, stated_order
-    from aggcal.io.formats._parting import categories_of
-    from aggcal.io.formats._steps import stated_scale
+    from aggcal.io.choices import Choices, categories_of, stated_order, stated_scale
     from aggcal.io.respelling import read_spelling
 
     how = (CONVERTING if converting else READING).given(options)
@@ -82,7 +80,7 @@ def judgments_from(
 ) -> AnyJudgments:
     """Read the judgments, leave out whom to leave out, and say as what they were read."""
     from aggcal.io import read_judgments
-    from aggcal.io.formats._base import stated_order
+    from aggcal.io.choices import stated_order
 
     files, how = judgment_files(options), READING.given(options)
     several, verbose = len(files) > 1, how.pop("verbose")
@@ -133,7 +131,7 @@ def features_from(options: argparse.Namespace, console: Console) -> Features | N
 
 def anchors_from(options: argparse.Namespace, console: Console) -> Scores | None:
     """Read the true scores of some items, if there are any."""
-    from aggcal.io.scores import read_truth
+    from aggcal.io.items import read_truth
 
     if options.anchors is None:
         return None
@@ -164,8 +162,8 @@ def calibration_from(options: argparse.Namespace, console: Console) -> dict[str,
 
 def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
     """Read the texts and the pictures of items, if there are any."""
+    from aggcal.io.items import Texts, read_texts
     from aggcal.io.pictures import read_pictures
-    from aggcal.io.texts import Texts, read_texts
 
     folder = getattr(options, "pictures", None)
     pictures = {} if folder is None else read_pictures(folder)

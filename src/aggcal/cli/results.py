@@ -18,8 +18,8 @@ from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
 from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended, printable
+from aggcal.io.items import Texts
 from aggcal.io.saving import Manifest, check_output, refuse_overwriting
-from aggcal.io.texts import Texts
 
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice

@@ -132,9 +132,9 @@ def _tables(
     import numpy as np
 
     from aggcal.data.scores import Scores
+    from aggcal.io.items import read_item_columns, read_truth
     from aggcal.io.respelling import read_spelling
     from aggcal.io.results import unmixed
-    from aggcal.io.scores import read_item_columns, read_truth
 
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     with unmixed(options.items):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggestions
     from aggcal.advice.suggest.anchors import AnchorSuggestions
     from aggcal.data.base import AnyJudgments
+    from aggcal.io.items import Texts
     from aggcal.io.saving import Writer
-    from aggcal.io.texts import Texts
 
 _ONLY_FOR_PAIRS = (
     *("pairs", "per_annotator", "per_item", "annotator", "new_annotator", "items", "repeat"),

@@ -37,9 +37,7 @@ def convert(options: argparse.Namespace) -> int:
         criterion=options.criterion,
         overwrite=options.force,
         append=options.append,
-        memory=options.memory,
         spreadsheet_safe=options.spreadsheet_safe,
-        on_progress=console.on_reading,
     )
     console.done()
     console.say(*done.notes)

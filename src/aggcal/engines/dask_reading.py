@@ -34,15 +34,13 @@ from aggcal.engines.remote import (
     nameless,
 )
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
-from aggcal.io.encoding import is_without, without_note
-from aggcal.io.formats._base import Choices
-from aggcal.io.formats._parting import OF_A_RANKING, categories_of
-from aggcal.io.formats._steps import stated_scale
+from aggcal.io.choices import Choices, categories_of, stated_scale
 from aggcal.io.judgments import natural_order, read_part
-from aggcal.io.known_columns import KnownColumns
+from aggcal.io.numbering import is_without, without_note
+from aggcal.io.parquet import refuse_partitions
 from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import chosen_sides, no_sides
-from aggcal.io.tables.parquet import refuse_partitions
+from aggcal.io.words import NAMES
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -117,7 +115,7 @@ def _reading(options: dict[str, Any]) -> Reading:
     """Take the options of `read_judgments` that make sense for parts of a table."""
     given = dict(options)
     context, by = given.pop("context", None), given.pop("by", None) or ()
-    if context is not None and context.strip().lower() in OF_A_RANKING:
+    if Choices(context=context).by_ranking:
         raise OptionError(
             f"the context '{context}' numbers rankings on one machine; name the column of another "
             "context, or choose the engine 'local'."
@@ -131,12 +129,7 @@ def _reading(options: dict[str, Any]) -> Reading:
         by=categories_of(by, given.get("criterion"), given.pop("criteria", None)),
         strength_scale=stated_scale(given.pop("strength_scale", None)),
     )
-    how = partial(Reading, choices, threads=1)
-    found = how(
-        format=given.pop("format", None),
-        criterion=given.pop("criterion", None),
-        memory=given.pop("memory", None),
-    )
+    found = Reading(choices, given.pop("format", None), given.pop("criterion", None))
     if given.pop("normalize_ids", False) or given.pop("aliases", None) is not None:
         raise OptionError(
             "ids are merged on one machine; write the judgments with 'aggcal convert' and "
@@ -169,8 +162,8 @@ def _files(path: str) -> list[str]:
                     f"{path}: is a directory without Parquet files; give the file in it."
                 )
             # Whether the files have the column, too, is known only where they are read.
-            inner = (file.removeprefix(inside) for file in found)
-            refuse_partitions(inner, path, KnownColumns())
+            inner = [Path(file.removeprefix(inside).lstrip("/")) for file in found]
+            refuse_partitions(inner, path, NAMES)
         elif system.exists(inside):
             found = [inside]
         elif any(sign in inside for sign in "*?["):
@@ -202,8 +195,6 @@ class Reading:
     choices: Choices
     format: str | None
     criterion: str | None
-    memory: str | None
-    threads: int
 
 
 def read_file(path: str, how: Reading) -> Judgments | None:
@@ -215,8 +206,6 @@ def read_file(path: str, how: Reading) -> Judgments | None:
         choices=how.choices,
         format_name=how.format,
         criterion=how.criterion,
-        memory=how.memory,
-        threads=how.threads,
     )
     try:
         if "://" not in path:

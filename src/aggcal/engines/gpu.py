@@ -10,10 +10,8 @@ import numpy as np
 
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Shard, ThreadedShards
-from aggcal.engines.gpu_columns import card
 from aggcal.engines.remote import RemoteJudgments, pieces
 from aggcal.io import read_judgments
-from aggcal.io.quick.carded import on_card
 
 
 class DeviceShard(Shard):
@@ -74,9 +72,8 @@ class GpuEngine:
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
     ) -> RemoteJudgments:
-        """Read judgments, on the device where that is possible."""
-        with on_card(card()):
-            return self.distribute(read_judgments(path, on_progress=on_progress, **options))
+        """Read judgments, and lay their rows out on the device."""
+        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
 
     def close(self) -> None:
         """Let the device's memory go."""

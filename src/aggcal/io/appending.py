@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from aggcal.errors import OptionError, OutputError, count, printable, some
-from aggcal.io.formats._base import Choices
-from aggcal.io.row_checks import NOT_ANSWERED, checked
-from aggcal.io.rows import Reading, opened_rows
+from aggcal.errors import OptionError, OutputError, TooLittleDataError, count, printable, some
+from aggcal.io.choices import Choices
+from aggcal.io.judgments import Parts, parts_of
+from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.registry import CROWD_KIT, TABLE
 
 _PIECE = 1 << 20
 """Characters that are copied at a time: fewer take longer, more take more memory."""
-_AT_ONCE = 5_000
 _COMPARED = ("annotator", "left", "right", "outcome", "criterion", "seconds", "reason")
 """By what judgments are compared. Names of rankings are made up, and weights may be."""
 
@@ -43,16 +42,17 @@ class Existing:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(-1, os.SEEK_END)
             ended = file.read(1) in (b"\n", b"\r")
-        with opened_rows(path, Choices()) as found:
-            source, kind = found.source, found.format.info.name
-            if packed or source.delimiter is None or source.path != path:
+        with parts_of([path], Choices(), lenient=True) as read:
+            part = read.parts[0]
+            table, kind = part.table, part.form.info.name
+            if packed or part.path != path or part.delimiter is None:
                 raise _unfit(path, "is no CSV file in UTF-8")
-            if kind != (TABLE.name if to != CROWD_KIT.name else to):
+            if table is None or kind != (TABLE.name if to != CROWD_KIT.name else to):
                 raise _unfit(path, f"holds {kind} judgments, and those of {to} would be added")
             with path.open("r", encoding="utf-8", newline="") as text:
                 newline = "\r\n" if text.readline().endswith("\r\n") else "\n"
-            columns = tuple(column.strip().lower() for column in source.found)
-            return cls(path, columns, source.delimiter, newline, ended, state)
+            columns = tuple(column.strip().lower() for column in table.header)
+            return cls(path, columns, part.delimiter, newline, ended, state)
 
     def refuse_missing(self, needed: Iterable[str]) -> None:
         """Refuse rows for which there is no column."""
@@ -65,13 +65,14 @@ class Existing:
                 f"{', '.join(self.columns)})",
             )
 
-    def rows(
-        self, memory: str | None = None, parting: Sequence[str] = ()
-    ) -> Iterator[dict[str, str]]:
+    def rows(self, parting: Sequence[str] = ()) -> Iterator[dict[str, str]]:
         """Go through the judgments that it holds, in the long form, with these further columns."""
         by = tuple(name for name in parting if name in self.columns)
-        with opened_rows(self.path, Choices(by=by), memory=memory) as found:
-            yield from long_rows(found)
+        try:
+            with parts_of([self.path], Choices(by=by)) as read:
+                yield from _long_rows(read, by)
+        except TooLittleDataError:
+            return  # it has a header and no row
 
     def writer(
         self, rows: Iterable[Mapping[str, str]], cell: Callable[[str, str], str]
@@ -98,6 +99,15 @@ class Existing:
         return f'"{cell}"' if self.delimiter in cell and not cell.startswith('"') else cell
 
 
+def _long_rows(read: Parts, by: Sequence[str]) -> Iterator[dict[str, str]]:
+    own = {name: name for name in (*_COMPARED, "ranking")}
+    own |= {f"by_{k}": name for k, name in enumerate(by, 1)}
+    for part in read.parts:
+        columns = {own[name]: each.cells() for name, each in part.columns.items() if name in own}
+        for cells in zip(*columns.values(), strict=True):
+            yield {n: cell for n, cell in zip(columns, cells, strict=True) if cell is not None}
+
+
 class Copies:
     """What new judgments say, by file, to be looked for among those that are there.
 
@@ -119,11 +129,11 @@ class Copies:
             if _is_called_after(row, label):
                 self._called_after.add(label)
 
-    def found_in(self, table: Existing, memory: str | None = None) -> list[str]:
+    def found_in(self, table: Existing) -> list[str]:
         """Say how many of them a table holds; refuse a file of which it holds all."""
         found: dict[tuple[str, str], set[int]] = {known: set() for known in self._new}
         taken: set[str] = set()
-        for row in table.rows(memory, self._parting):
+        for row in table.rows(self._parting):
             mark = fingerprint(row, "", self._parting)
             for known, new in self._new.items():
                 if mark in new:
@@ -153,24 +163,6 @@ class Copies:
 
 def _is_called_after(row: Mapping[str, str], label: str) -> bool:
     return any(row.get(name, "").endswith(f" ({label})") for name in ("annotator", "ranking"))
-
-
-def long_rows(found: Reading) -> Iterator[dict[str, str]]:
-    """Go through judgments of any form as left, right and outcome."""
-    source = found.source
-    if not source.rows():
-        return
-    pair, means = checked(found, {})
-    names = ["annotator", "left", "right", "outcome"]
-    cells = [*(f'"{name}"' for name in ("annotator", *pair)), means or "'left'"]
-    more = [name for name in (*_COMPARED[4:], "ranking") if name in source.columns]
-    cells += [f'"{name}"::VARCHAR' for name in more]
-    cells += [f"by_{k}" for k in range(1, len(found.by) + 1)]
-    run = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
-    while batch := run.fetchmany(_AT_ONCE):
-        for values in batch:
-            row = dict(zip((*names, *more, *found.by), values, strict=True))
-            yield {name: value for name, value in row.items() if value is not None}
 
 
 def fingerprint(row: Mapping[str, str], suffix: str = "", parting: Sequence[str] = ()) -> int:

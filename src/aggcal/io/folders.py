@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from aggcal.errors import FileError, OptionError, printable, some
-from aggcal.io.tables.reading import said
-from aggcal.io.tables.workbook import split_sheet
+from aggcal.io.files import in_words as said
+from aggcal.io.files import split_sheet
 
 PathLike: TypeAlias = str | Path
 

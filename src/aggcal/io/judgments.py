@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.tables import as_text
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError, some
+from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.errors.voice import spoken
-from aggcal.io.encoding import NATURAL, encoded
-from aggcal.io.folders import files_of
-from aggcal.io.formats._base import (
+from aggcal.io.choices import (
     Blank,
     Choices,
-    TableFormat,
-    refuse_options,
+    categories_of,
     stated_order,
+    stated_scale,
 )
-from aggcal.io.formats._parting import categories_of
-from aggcal.io.formats._steps import stated_scale
-from aggcal.io.formats.plain import unused_columns
-from aggcal.io.quick import quickly
-from aggcal.io.quick.small import small_judgments
-from aggcal.io.repeated import refuse_repeated_header
+from aggcal.io.files import no_room
+from aggcal.io.folders import Given, files_of, labels_of
+from aggcal.io.naming import Part, part_of, repeated_header
+from aggcal.io.numbering import natural, numbered
+from aggcal.io.outcomes import meant, unused_labels
+from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
-from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
-from aggcal.io.rows import Reading, looked_at, opened_rows, rows_of
-from aggcal.io.several import united_rows
 from aggcal.io.sides import checked_sides
-from aggcal.io.tables.database import connected
+from aggcal.io.words import ANNOTATOR, WINNER_LOSER
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
 """Items that people are shown at once: more are no places."""
+_NAMED = 10
+"""Files that a message names; the notes name all of them."""
+_OF_SOME = ("tie_within", "order", "left_key", "right_key", "drafts", "strength_scale")
+"""Options that only some formats have."""
 
 
 def read_judgments(
@@ -63,7 +64,6 @@ def read_judgments(
     blank: Blank = "skip",
     normalize_ids: bool = False,
     aliases: Any = None,
-    memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
     """Read judgments.
@@ -127,11 +127,8 @@ def read_judgments(
     aliases
         Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
         any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
-    memory
-        Memory limit for reading, before spilling to disk, such as ``"2GB"``. The
-        judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
     on_progress
-        Called now and then, from a thread, with the percentage done of the step under way.
+        Called after each file with the percentage of files that are read.
 
     Returns
     -------
@@ -167,40 +164,201 @@ def read_judgments(
         by=categories_of(by, criterion, criteria),
         strength_scale=stated_scale(strength_scale),
     )
-    how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
-    given = files_of(data)
-    if given is not None and len(given.files) > 1:
-        with united_rows(given, choices, **how) as united:
-            kept = choose_criterion(united.reading.source, criterion)
-            chosen = criterion is not None
-            reading, pair, means = united.reading, united.pair, united.means
-            whole = encoded(reading, pair, means, kept, chosen=chosen, acts=ranking_weight)
-            return _finished(whole, "judgments")
-    data, left_out = (data, ()) if given is None else (given.files[0], given.notes)
-    if choices == Choices() and format is criterion is memory is None:
-        small = small_judgments(data, left_out)
-        if small is not None:
-            return _finished(small, small.source)
-    with looked_at(data, choices, **how) as brought:
-        plain = quickly(brought, criterion, left_out, memory=memory, acts=ranking_weight)
-        if plain is not None:
-            return _finished(plain, brought.name, unused_columns(brought.sample, choices))
-        found = rows_of(brought)
-        refuse_options(found.format, choices, found.source.name)
-        found = replace(found, notes=(*left_out, *found.notes))
-        whole = _encoded(found, choices, criterion, acts=choices.ranking_weight)
-        return _finished(whole, brought.name)
+    with parts_of(data, choices, format, on_progress=on_progress) as read:
+        judgments = numbered(
+            read.parts,
+            choices,
+            read.name,
+            notes=read.notes,
+            criterion=criterion,
+            acts=ranking_weight,
+        )
+    return _finished(judgments, read.name)
 
 
-def _finished(read: Judgments, name: str, notes: Sequence[str] = ()) -> Judgments:
+@dataclass
+class Parts:
+    """The judgments of files that are read together, and what is to be said of them."""
+
+    name: str
+    parts: list[Part] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def parts_of(
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+    *,
+    beside: bool = False,
+    lenient: bool = False,
+    on_progress: Callable[[float], None] | None = None,
+) -> Iterator[Parts]:
+    """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
+
+    Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
+    called after it: the same made-up name elsewhere means something else. Files without a row are
+    refused, unless ``lenient``.
+    """
+    given = files_of(data) or Given((data,))
+    several = len(given.files) > 1
+    labels = labels_of(given.files) if several or beside else [""]
+    shown = ", ".join(labels[:_NAMED]) + (f" and {len(labels) - _NAMED:,} more"
+                                          if len(labels) > _NAMED else "")  # fmt: skip
+    read = Parts(shown, notes=[*given.notes])
+    everything: list[Part] = []
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="aggcal-")
+    except OSError as error:
+        raise no_room(error) from None
+    with scratch:
+        for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
+            folder = Path(scratch.name, str(number))
+            folder.mkdir()
+            part = part_of(file, replace(choices, origin=label), format_name, folder)
+            part.label = label
+            everything.append(part)
+            if len(part) or not (several or lenient):
+                without = options_without_effect(part)
+                if without and not label:
+                    raise OptionError(
+                        f"{part.name}: {without[0]} does not apply to {part.form.info.name} "
+                        "judgments; leave it out."
+                    )
+                meant(part)
+            if len(part) or lenient:
+                read.parts.append(part)
+            read.notes += part.notes if not label else _told(part, choices)
+            if on_progress is not None:
+                on_progress(100.0 * (number + 1) / len(given.files))
+        if several:
+            _refuse_copies(everything)
+            _refuse_other_steps(everything)
+            read.notes += _of_all(everything, choices, shown)
+        else:
+            read.name = everything[0].name
+            read.notes += unused_labels(everything[0])
+        if not read.parts:
+            raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
+        read.notes = [*dict.fromkeys(map(spoken, read.notes))]
+        yield read
+
+
+def options_without_effect(part: Part) -> list[str]:
+    """Return the options that would have no effect on a file of this format."""
+    usual = Choices()
+    return [
+        f"--{option.replace('_', '-')}"
+        for option in _OF_SOME
+        if option not in part.form.options
+        and getattr(part.choices, option) != getattr(usual, option)
+    ]
+
+
+def _told(part: Part, choices: Choices) -> list[str]:
+    """Return what is to be said of one of several files."""
+    name = part.form.info.name
+    told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
+    told += [
+        f"{option} has no effect on {name} judgments" for option in options_without_effect(part)
+    ]
+    told += [
+        f"there is no column '{other}' to take as '{own}'"
+        for own, other in {**choices.columns, **choices.wished}.items()
+        if own not in _named(part)
+    ]
+    told += [] if len(part) else ["there is no judgment in it"]
+    return [f"{part.label}: {note}" for note in told]
+
+
+def _named(part: Part) -> set[str]:
+    """Return the columns of ours that the user named and that a file has."""
+    return {*part.choices.columns, *(part.choices.wished.keys() & part.columns.keys())}
+
+
+def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
+    """Refuse options that had an effect on no file; tell of labels that no file has."""
+    without = [options_without_effect(part) for part in parts]
+    for option in without[0]:
+        if all(option in each for each in without):
+            raise OptionError(
+                f"{name}: {option} does not apply to judgments of these formats; leave it out."
+            )
+    for own, other in {**choices.columns, **choices.wished}.items():
+        if all(own not in _named(part) for part in parts):
+            raise OptionError(
+                f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
+            )
+    graded = [is_graded(part.columns["outcome"]) for part in parts]
+    said = [
+        f"{part.label}: does not say how much better an item is, as others do: its answers count "
+        "as the first step"
+        for part, steps in zip(parts, graded, strict=True)
+        if any(graded) and len(part) and not steps
+    ]
+    if choices.outcomes and all(part.short for part in parts):
+        raise OptionError(
+            f"{name}: there are winners and losers but no outcome to map; leave the outcomes out."
+        )
+    unused = [unused_labels(part) for part in parts if not part.short] or [[]]
+    return said + [note for note in unused[0] if all(note in each for each in unused)]
+
+
+def _refuse_copies(parts: Sequence[Part]) -> None:
+    contents: dict[str, str] = {}
+    for part in parts:
+        if part.content is not None:
+            other = contents.setdefault(part.content, part.label)
+            if other != part.label:
+                raise OptionError(
+                    f"{part.label} holds the same as {other}, and its judgments would count twice; "
+                    "leave one of the two out."
+                )
+
+
+def _refuse_other_steps(parts: Sequence[Part]) -> None:
+    """Refuse a label that is another step among the labels of this file than of an earlier."""
+    steps: dict[str, tuple[str, str]] = {}
+    for part in parts:
+        for label, means in part.steps.items():
+            said = label.lower()
+            before, where = steps.setdefault(said, (means, part.label))
+            if before != means:
+                raise OptionError(
+                    f"'{said}' would mean {before} in {where} and {means} in {part.label}, which "
+                    "have different labels beside it; say what it means with "
+                    f"--outcome '{said}=MEANING'."
+                )
+
+
+def _finished(read: Judgments, name: str) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
-    judgments = checked_sides(refuse_repeated_header(read, name))
+    _refuse_repeated_header(read, name)
+    judgments = checked_sides(read)
     spelling = judgments.spelling
-    said = tuple(map(spoken, (*notes, *_like_places(judgments.item_ids.tolist()))))
+    said = [*map(spoken, _like_places(judgments.item_ids.tolist()))]
     if spelling is not None:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
-        said += (*spelling.notes, *map(spoken, spelling.unseen(ids)))
+        said += [*spelling.notes, *map(spoken, spelling.unseen(ids))]
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
+
+
+def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
+    """Refuse winners that are called winner and losers called loser, by a judge called judge."""
+    heads = [k for k, label in enumerate(judgments.annotator_ids) if label.lower() in ANNOTATOR]
+    if not heads:
+        return
+    items = [label.lower() for label in judgments.item_ids]
+    for one, two in WINNER_LOSER:
+        if one in items and two in items:
+            left, right = items.index(one), items.index(two)
+            same = (judgments.left == left) & (judgments.right == right)
+            rows = np.flatnonzero(same & np.isin(judgments.annotator, heads))
+            if len(rows):
+                who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
+                pair = (str(judgments.item_ids[k]) for k in (left, right))
+                raise repeated_header(name, "a row", [who, *pair])
 
 
 def _like_places(items: Sequence[str]) -> Sequence[str]:
@@ -232,43 +390,7 @@ def read_more(data: Any, others: Judgments) -> Judgments | None:
         context=None if others.context is None else others.context_name,
         by=tuple(each.name for each in others.categories),
     )
-    given = files_of(data)
-    if given is not None and len(given.files) > 1:
-        with suppress(TooLittleDataError), united_rows(given, choices) as united:
-            found, criteria = united.reading, choose_criterion(united.reading.source, None)
-            pair, means, how = united.pair, united.means, _as(others)
-            return encoded(found, pair, means, criteria, chosen=False, part=True, **how)
-        return None
-    with opened_rows(data if given is None else given.files[0], choices) as found:
-        if not found.source.rows():
-            return None
-        return _encoded(found, choices, None, part=True, **_as(others))
-
-
-def _as(others: Judgments) -> dict[str, Any]:
-    """Return how acts are recognised among judgments that are added: where others have some, so."""
-    return {"acts": Choices().ranking_weight, "surely": others.screen is not None}
-
-
-def _encoded(
-    found: Reading,
-    choices: Choices,
-    criterion: str | None,
-    *,
-    part: bool = False,
-    acts: RankingWeight = "pair",
-    surely: bool = False,
-) -> Judgments:
-    notes = (*found.notes, *unused_labels(found, choices.outcomes))
-    reading = replace(found, notes=tuple(map(spoken, notes)))
-    if not part:
-        refuse_unused_scale(reading)
-    pair, means = checked(reading, choices.outcomes, choices.blank)
-    criteria = choose_criterion(reading.source, criterion, part=part)
-    chosen = criterion is not None
-    return encoded(
-        reading, pair, means, criteria, chosen=chosen, part=part, acts=acts, surely=surely
-    )
+    return _some(data, choices, acts=choices.ranking_weight, surely=others.screen is not None)
 
 
 def read_part(
@@ -277,32 +399,48 @@ def read_part(
     *,
     format_name: str | None = None,
     criterion: str | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
 ) -> Judgments | None:
     """Read one of the files that make up a table of judgments; None if it has no row.
 
     Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
     whose rows stand for themselves can be read in parts.
     """
-    with looked_at(
-        path, choices, format_name=format_name, memory=memory, threads=threads
-    ) as brought:
-        plain = quickly(brought, criterion, memory=memory, threads=threads)
-        if plain is not None:
-            return plain
-        found = rows_of(brought)
-        if not isinstance(found.format, TableFormat):
-            raise OptionError(
-                f"{path}: {found.format.info.name} is not read in parts; write it as one table "
-                "first, with 'aggcal convert'."
+    return _some(path, choices, format_name, criterion=criterion, tables=True)
+
+
+def _some(
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+    *,
+    criterion: str | None = None,
+    acts: RankingWeight = "pair",
+    surely: bool = False,
+    tables: bool = False,
+) -> Judgments | None:
+    """Read a part of the rows, of which there may be none."""
+    try:
+        with parts_of(data, choices, format_name) as read:
+            if tables and read.parts[0].table is None:
+                raise OptionError(
+                    f"{read.name}: {read.parts[0].form.info.name} is not read in parts; write it "
+                    "as one table first, with 'aggcal convert'."
+                )
+            return numbered(
+                read.parts,
+                choices,
+                read.name,
+                notes=read.notes,
+                criterion=criterion,
+                some=True,
+                acts=acts,
+                surely=surely,
             )
-        if not found.source.rows():
-            return None
-        return _encoded(found, choices, criterion, part=True)
+    except TooLittleDataError:
+        return None
 
 
-def natural_order(ids: TextArray) -> TextArray:
+def natural_order(ids: Iterable[str]) -> TextArray:
     """Return different ids in the order in which judgments number them.
 
     Examples
@@ -310,7 +448,4 @@ def natural_order(ids: TextArray) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-    with connected(ids) as (connection, _):
-        connection.register("given", {"id": ids})
-        found = connection.execute(f"SELECT id FROM given {NATURAL}").fetchnumpy()["id"]
-    return np.asarray(found, dtype=object)
+    return as_text(sorted(ids, key=natural))

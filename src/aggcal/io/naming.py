@@ -1,80 +1,409 @@
-"""The columns of a table, brought to our own names and our own way of writing numbers."""
+"""Files under our own names: what is opened, known as a format, and named as columns of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from aggcal.io.formats._base import Choices, Notes
-from aggcal.io.formats._parting import column_of, no_such_column, wished
-from aggcal.io.formats.plain import OWN
-from aggcal.io.tables.numerals import plain_numbers
-from aggcal.io.tables.source import FILE_ROW, Source, cell
+import numpy as np
+
+from aggcal.errors import InputError, OptionError, TableError, some
+from aggcal.io import words
+from aggcal.io.choices import Choices, column_of, no_such_column
+from aggcal.io.columns import Column, joined, number, numbers, plain_numbers
+from aggcal.io.formats import formats, recognised
+from aggcal.io.formats.base import Format, Made, Notes, Row, Source, nobody
+from aggcal.io.formats.marks import Marks
+from aggcal.io.formats.ratings import rated_columns
+from aggcal.io.formats.reviews import notes_of
+from aggcal.io.guessing import guessed, refuse_other_tables, refuse_places_for_items
+from aggcal.io.saving import digest
+from aggcal.io.tables import Cells, Table, listed, opened
+from aggcal.io.workbooks import Sheet
+from aggcal.registry import RATINGS, TABLE
+
+UNSIDED = "no"
+"""What the column ``sided`` says of an outcome that does not tell who stood on the left."""
+_FORMS = (
+    "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
+    " say which column is which, as in --column annotator=Coder --column 'winner=Better text', or"
+    " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
+)
+_SAID = ("annotator", "left", "right", "outcome", "criterion", "ranking", "reason", "context")
+"""The columns of rows that were taken apart which hold text."""
+_NEEDED = ("annotator", "left", "right", "outcome")
 
 
-def plain_columns(source: Source, columns: Iterable[str]) -> Notes:
-    """Write numbers in the usual way, unless a column holds ids that look like numbers."""
-    notes: Notes = []
-    for name in dict.fromkeys(column for column in columns if column in source.columns):
-        others = [cell(other) for other in source.columns if other != name]
-        same = " OR ".join(f"{cell(name)} = {other}" for other in others) or "false"
-        if not source.one("count(*)", same):
-            notes += plain_numbers(source, name)
-    return notes
+@dataclass
+class Part:
+    """The judgments of one file under our own names."""
+
+    name: str
+    form: Format
+    choices: Choices
+    columns: dict[str, Column]
+    place: Callable[[int], str]
+    notes: Notes
+    sided: bool = True
+    """Whether left and right are where the items were shown."""
+    direct: bool = False
+    """Whether the outcome is a column of the file, and not made of some."""
+    said: tuple[str, ...] = ()
+    """The outcomes that occur, as the file has them."""
+    short: bool = False
+    """Whether every row puts its left item above the right one, as winner and loser do."""
+    table: Table | None = None
+    """The table that columns are of; None where records were taken apart."""
+    path: Path | None = None
+    backend: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the file calls our columns."""
+    numbers: dict[str, np.ndarray] = field(default_factory=dict)
+    """Weights and seconds."""
+    whole: Callable[[np.ndarray], list[Any]] | None = None
+    """Returns what tells rows apart by all that the file says; None if that is known anyway."""
+    delimiter: str | None = None
+    label: str = ""
+    content: str | None = None
+    """What tells the contents of several files apart."""
+    steps: Mapping[str, str] = field(default_factory=dict)
+    """What labels mean that say how much better an item is."""
+
+    def __len__(self) -> int:
+        return len(self.columns["annotator"])
+
+    def first(self, bad: np.ndarray) -> tuple[int, str, int]:
+        """Return the first of some rows, where it stands, and how many there are."""
+        row = int(np.argmax(bad))
+        return row, self.place(row), int(bad.sum())
 
 
-def under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
-    """Return a table with these columns alone, each an SQL expression over those it had."""
-    if all(expression in (own, f'"{own}"') for own, expression in expressions.items()):
-        return replace(source, columns=frozenset(expressions))
-    run = source.connection.execute
-    cells = ", ".join(
-        f"nullif(trim(({expression})::VARCHAR), '') AS \"{own}\""
-        for own, expression in expressions.items()
+def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path) -> Part:
+    """Open one file, frame or list, know its format, and name its columns as ours."""
+    texts = [form.is_text for form in formats() if form.is_text is not None]
+    named = {own: other.strip().lower() for own, other in choices.columns.items()}
+    table = opened(
+        data,
+        scratch,
+        names={*words.NAMES, *named.values()},
+        is_text=lambda head: any(is_text(head) for is_text in texts),
     )
-    # Where blank rows were taken out, a new table would number the others otherwise.
-    gaps = source.rows() > 0 and source.one("max(rowid) + 1 - count(*)") > 0
-    cells += f", rowid AS {FILE_ROW}" if gaps else ""
-    run("ALTER TABLE raw RENAME TO given_rows")
-    run(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM given_rows")
-    run("DROP TABLE given_rows")
-    number = FILE_ROW if gaps else source.row_number
-    return replace(source, columns=frozenset(expressions), row_number=number)
+    inside = (name for row in table.head for note in notes_of(row) for name in note["content"])
+    table.columns |= {str(name).strip().lower(): str(name) for name in inside}
+    here = {own: other for own, other in named.items() if other in table.columns}
+    if choices.origin:
+        # One of several files: names of columns are meant for those that have them.
+        kept = {own: choices.columns[own] for own in here}
+        choices = replace(choices, columns=kept)
+    table.columns |= {own: table.columns[other] for own, other in here.items()}
+    if format_name is None and not table.is_text:
+        refuse_places_for_items(table)
+    form = recognised(table, format_name)
+    if form.rows is not None and choices.columns and not form.renames:
+        raise OptionError(
+            f"{table.name}: {form.info.name} is not a table with columns to name; "
+            "leave --column out."
+        )
+    missing = next((own for own in choices.columns if own not in here), None)
+    if missing is not None:
+        raise no_such_column(table.name, missing, choices.columns[missing], table.header)
+    read = _of_table if form.rows is None else _of_records
+    part = read(table, form, choices, [*table.notes])
+    part.path, part.backend, part.delimiter = table.path, table.backend, table.delimiter
+    if choices.origin and isinstance(table, Sheet):
+        part.content = repr(table.rows)
+    elif choices.origin and table.path is not None:
+        part.content = digest(table.path)
+    return part
 
 
-@dataclass(frozen=True)
-class Parting:
-    """Which columns of a table are the context and the categories, and what all are loaded as."""
+# -------------------------------------------------------------------- records
 
-    columns: Mapping[str, str]
-    names: Mapping[str, str]
 
-    @classmethod
-    def of(
-        cls,
-        choices: Choices,
-        have: frozenset[str],
-        names: Mapping[str, str],
-        known: Mapping[str, tuple[str, ...]],
-    ) -> Parting:
-        """Find them in a table of which these ``names`` are loaded anyway."""
-        columns = {own: column_of(own, name, have, known) for own, name in wished(choices).items()}
-        more = {other: own for own, other in columns.items() if other not in names}
-        return cls(columns, {**names, **more})
+def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> Part:
+    """Take the records of a file apart."""
+    assert form.rows is not None  # noqa: S101  # only those come here
+    if isinstance(table, Cells):
+        _write_numbers(table, form, choices, notes)
+    marks, whole = Marks(choices, form), dict[str, int]()
 
-    def expressions(
-        self, source: Source, choices: Choices, expressions: Mapping[str, str], notes: Notes
-    ) -> dict[str, str]:
-        """Write the SQL of each, or refuse one that is not there; of several files, one has it."""
-        found = {}
-        for own, other in self.columns.items():
-            if other in OWN and other in expressions:
-                found[own] = expressions[other]  # what the format makes of it
-            elif self.names[other] in source.columns:
-                found[own] = cell(self.names[other])
-            elif not choices.origin:
-                raise no_such_column(source.name, own, wished(choices)[own], source.found)
-        said = choices.context
-        if said is not None and self.columns["context"] != said.strip().lower():
-            notes.append(f"the context ({said}) is the column '{self.columns['context']}'")
-        return found
+    def seen() -> Iterable[tuple[str, Any]]:
+        names = [name.strip().lower() for name in table.header]
+        for location, record in table.records():
+            whole[location] = hash(repr(record))
+            if isinstance(table, Cells) and _repeats(record.values(), names):
+                raise repeated_header(table.name, location, [*record.values()])
+            yield location, record
+
+    try:
+        rows = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
+    except InputError as error:
+        said = str(error)
+        raise type(error)(
+            said if said.startswith(table.name) else f"{table.name}: {said}"
+        ) from None
+    columns = _columns(rows, choices)
+    _refuse_unknown_parting(table, columns, choices, marks)
+    notes += marks.notes() if choices.context is not None else []
+    who = choices.annotator
+    if who is not None and who not in columns["annotator"].texts:
+        notes.append(f"annotator '{who}' is not used: the file names who judged")
+    weight = np.array([row.weight for row in rows])
+    seconds = np.array([np.nan if row.seconds is None else row.seconds for row in rows], float)
+    part = Part(
+        table.name,
+        form,
+        choices,
+        columns,
+        lambda row: rows[row].location,
+        notes,
+        sided=form.sided(table) and "ranking" not in columns,
+        whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
+    )
+    if (weight != 1.0).any():
+        part.numbers["weight"] = weight
+    if not np.isnan(seconds).all():
+        part.numbers["seconds"] = seconds
+    return part
+
+
+def _told_apart(row: Row, whole: Mapping[str, int]) -> Any:
+    record, _, within = row.location.partition(", ")
+    return (whole[record], within) if record in whole else row.location
+
+
+def _columns(rows: list[Row], choices: Choices) -> dict[str, Column]:
+    """Put rows below each other; columns that are blank throughout are left out."""
+
+    def column(cells: Iterable[str | None]) -> Column:
+        # Halves of characters, where a tool cut a text, are no text that can be written again.
+        return Column.of(
+            None
+            if cell is None
+            else cell.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            for cell in cells
+        )
+
+    columns = {name: column(getattr(row, name) for row in rows) for name in _SAID}
+    for k, name in enumerate(choices.by):
+        columns[f"by_{k + 1}"] = column(row.by[k] if row.by else None for row in rows)
+        if name.strip().lower() == "criterion" and not columns[f"by_{k + 1}"].texts:
+            columns[f"by_{k + 1}"] = columns["criterion"]
+    if choices.by_ranking:
+        columns["context"] = columns["ranking"].map(choices.made_up)
+    return {own: each for own, each in columns.items() if own in _NEEDED or each.texts}
+
+
+def _refuse_unknown_parting(
+    table: Table, columns: Mapping[str, Column], choices: Choices, marks: Marks
+) -> None:
+    for own, name in choices.wished.items():
+        if own not in columns and len(columns["annotator"]) and not choices.origin:
+            offered = ["ranking"] if "ranking" in columns else []
+            raise no_such_column(table.name, own, name, [*marks.fields, *offered])
+
+
+def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -> None:
+    """Write the numbers of ratings, ranks and weights in the usual way, in place."""
+    rated = rated_columns(table.head) if form.info.name == RATINGS.name else []
+    numeric = {*words.RATING, "rank", "weight", "confidence", *rated}
+    renamed = {other.strip().lower(): own for own, other in choices.columns.items()}
+    for k, name in enumerate(name.strip().lower() for name in table.header):
+        if renamed.get(name, name) in numeric:
+            column = Column.of(row[k] for row in table.rows)
+            plain, said = plain_numbers(column, table.header[k], table)
+            notes += said
+            if said:
+                for row, cell in zip(table.rows, plain.cells(), strict=True):
+                    row[k] = cell or ""
+
+
+def _repeats(cells: Iterable[Any], names: list[str]) -> bool:
+    """Whether all cells of a row are the names of their columns."""
+    return [str(cell).strip().lower() for cell in cells] == [name for name in names if name]
+
+
+def repeated_header(name: str, location: str, cells: Iterable[Any]) -> TableError:
+    """Return the error for a row that repeats the header."""
+    shown = ",".join(map(str, [*cells][:4]))
+    return TableError(
+        f"{name}: {location} repeats the header ({shown}); remove such rows, or give the files "
+        "that were put together one by one."
+    )
+
+
+# -------------------------------------------------------------------- tables
+
+
+def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Part:
+    """Name the columns of a table as ours."""
+    sources = _sources(table, form, choices, notes)
+    used = {name for source in sources.values() for name in _names(source)} & table.columns.keys()
+    table.refuse_twice(used)
+    loaded = table.load(sorted(used))
+    rows = len(next(iter(loaded.values())))
+    _refuse_halves(table, loaded.values())
+    blank = Column.fill(None, rows)
+
+    def column(source: Source) -> Column:
+        if isinstance(source, str):
+            return loaded[source]
+        if len(source.names) == 1:
+            return loaded[source.names[0]].map(source.say, source.say(None))
+        return joined([loaded.get(name, blank) for name in source.names], source.say)
+
+    columns = {own: column(source) for own, source in sources.items()}
+    names = {own: _names(source)[0] for own, source in sources.items()}
+    if "annotator" not in columns:
+        columns["annotator"] = Column.fill(nobody(choices, notes), rows)
+    elif choices.annotator is not None:
+        notes.append(
+            f"annotator '{choices.annotator}' is not used: the column '{names['annotator']}' names "
+            "who judged"
+        )
+    notes += [form.says[name] for name in names.values() if name in form.says]
+    part = Part(
+        table.name,
+        form,
+        choices,
+        columns,
+        table.place,
+        notes,
+        sided=form.sided(table) and "ranking" not in columns,
+        table=table,
+        names={own: choices.columns.get(own, name) for own, name in names.items()},
+        direct=isinstance(sources.get("outcome"), str),
+        whole=table.whole,
+    )
+    if {name.strip().lower() for name in table.header} in (
+        {"annotator", "winner", "loser"},
+        {"annotator", "left", "right", "outcome"},
+    ) and choices.spelling is None:
+        part.whole = None
+    if "winner" in columns:
+        part.short, part.sided = True, False
+        columns["left"], columns["right"] = columns.pop("winner"), columns.pop("loser")
+        columns["outcome"] = Column.fill("left", rows)
+    elif "sided" in columns and columns["sided"].has(UNSIDED.__eq__).any():
+        part.sided = False
+    _number_columns(part, table)
+    _say_unused(table, choices, notes)
+    return part
+
+
+def _number_columns(part: Part, table: Table) -> None:
+    """Read weights and seconds as numbers."""
+    for own in ("weight", "seconds"):
+        if own in part.columns:
+            plain, said = plain_numbers(part.columns[own], part.names[own], table)
+            part.columns[own], part.numbers[own] = plain, numbers(plain)
+            part.notes += said
+
+
+def _refuse_halves(table: Table, columns: Iterable[Column]) -> None:
+    """Refuse halves of characters, which are no text that can be written again."""
+    try:
+        for column in columns:
+            "".join(column.texts).encode()
+    except UnicodeEncodeError:
+        raise TableError(
+            f"the {table.name} hold text that is not valid Unicode (half of a character); clean it."
+        ) from None
+
+
+def _names(source: Source) -> tuple[str, ...]:
+    return (source,) if isinstance(source, str) else source.names
+
+
+def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict[str, Source]:
+    """Choose what each column of ours is: the first of several that is there."""
+    have = table.columns.keys()
+    known: dict[str, Any] = {"weight": "weight", **form.columns}
+    if form.info.name == TABLE.name:
+        known |= {name: name for name in ("criterion", *words.EXTRA) if name in have} | plain_pair(
+            have
+        )
+        known |= guessed(table, known, choices)
+        _refuse_missing(table, known, choices)
+    for own in choices.columns:
+        if own not in known and own not in (*words.EXTRA, "weight", "criterion"):
+            raise OptionError(
+                f"{table.name}: {form.info.name} has no '{own}' (it has "
+                f"{', '.join(known)}); leave it out or read the file with --format table."
+            )
+        known[own] = own
+    known |= _parting(table, form, choices, notes)
+    chosen = {}
+    for own, sources in known.items():
+        several = isinstance(sources, tuple) and not isinstance(sources, Made)
+        for source in sources if several else (sources,):
+            if have & {*_names(source)}:
+                chosen[own] = source
+                break
+    return chosen
+
+
+def _parting(
+    table: Table, form: Format, choices: Choices, notes: Notes
+) -> dict[str, Source | tuple[Source, ...]]:
+    """Choose what the context and the categories are, or refuse what is not there."""
+    parting: dict[str, Source | tuple[Source, ...]] = {}
+    for own, name in choices.wished.items():
+        said = name.strip().lower()
+        column = column_of(own, name, table.columns, form.contexts)
+        # Of our own columns it is what the format makes of them.
+        parting[own] = form.columns.get(column, column) if column in words.OWN else column
+        if parting[own] == column and column not in table.columns and not choices.origin:
+            raise no_such_column(table.name, own, name, table.header)
+        if own == "context" and column != said:
+            notes.append(f"the context ({name}) is the column '{column}'")
+    return parting
+
+
+def plain_pair(have: Iterable[str]) -> dict[str, str]:
+    """Choose the columns of the items: sides with an outcome before winner and loser.
+
+    Examples
+    --------
+    >>> plain_pair(["item_a", "item_b", "label"])
+    {'left': 'item_a', 'right': 'item_b', 'outcome': 'label'}
+    """
+    have = {*have}
+    sides = next((pair for pair in words.LEFT_RIGHT if words.paired(have & {*pair}, have)), None)
+    beaten = next((pair for pair in words.WINNER_LOSER if {*pair} <= have), None)
+    if sides is not None and (beaten is None or have & ({*words.OUTCOME} - {*beaten})):
+        outcome = next((name for name in words.OUTCOME if name in have), None)
+        decided = {} if outcome is None else {"outcome": outcome}
+        return dict(zip(("left", "right"), sides, strict=True)) | decided
+    return {} if beaten is None else dict(zip(("winner", "loser"), beaten, strict=True))
+
+
+def _refuse_missing(table: Table, known: Mapping[str, Any], choices: Choices) -> None:
+    """Refuse a table without items or outcomes, as what it may be."""
+    if "winner" in known or "outcome" in known:
+        return
+    refuse_other_tables(table, choices)
+    needed = ("winner", "loser")
+    if "left" in known or table.columns.keys() & {"left", "right", "outcome"}:
+        needed = ("outcome",) if "left" in known else ("left", "right", "outcome")
+    missing = [name for name in needed if name not in table.columns]
+    raise TableError(
+        f"{table.name}: column{'s' * (len(missing) > 1)} {some(missing)} missing (found: "
+        f"{listed(table.header)}); {_FORMS}"
+    )
+
+
+def _say_unused(table: Table, choices: Choices, notes: Notes) -> None:
+    """Say of columns that tell how often a judgment was made, or its status: none is used."""
+    asked = {other.strip().lower() for other in choices.columns.values()}
+    status = next((name for name in sorted(table.columns) if name.endswith("status")), "")
+    rejected = next((v for v in table.first(status) if v.lower() == "rejected"), None)
+    if rejected is not None:
+        notes.append(
+            f"rows that are '{rejected}' in the column '{status}' are read like the others"
+        )
+    times = next((name for name in words.TIMES if name in table.columns.keys() - asked), "")
+    if "weight" not in table.columns and any(number(value) > 1.0 for value in table.first(times)):
+        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from aggcal._core.tables import Columns
+import numpy as np
+
+from aggcal._core.tables import Columns, as_text
 from aggcal.errors import FileError, TableError
+from aggcal.io.columns import numbers
 from aggcal.io.comparisons import misfit
-from aggcal.io.per_item import fetch, ids, numbers
-from aggcal.io.saving import Manifest, digests, fits, load, settled
-from aggcal.io.tables.opening import opened
+from aggcal.io.saving import Manifest, digests, fits, load, scratch_folder, settled
+from aggcal.io.tables import listed, opened
 from aggcal.registry import SCALES
 
 _SCALES = tuple(
@@ -192,27 +194,27 @@ def _summary(path: Path) -> dict[str, Any]:
 def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ...]) -> Columns:
     words = _WORDS.get(key, ())
     key = "item" if key == "category" else key
-    aliases = {"item": key}
-    with opened(path, ("item", *known, *words), what=key, shapes={}, aliases=aliases) as source:
-        missing = [c for c in ("item", *needed) if c not in source.columns]
-        if missing:
+    with scratch_folder() as scratch:
+        table = opened(path, scratch, names={key, *known, *words}, what=key)
+        if missing := [c for c in (key, *needed) if c not in table.columns]:
             raise TableError(
-                f"{path}: column '{aliases.get(missing[0], missing[0])}' missing (found: "
-                f"{source.columns_found}); run aggcal again."
+                f"{path}: column '{missing[0]}' missing (found: {listed(table.header)}); run "
+                "aggcal again."
             )
-        present = [c for c in known if c in source.columns]
-        for column in present:
-            wrong = f'"{column}" IS NOT NULL AND try_cast("{column}" AS DOUBLE) IS NULL'
-            if source.one("count(*)", wrong):
-                location, value = source.first(wrong, f'"{column}"')
+        wanted = [c for c in (key, *known, *words) if c in table.columns]
+        table.refuse_twice(wanted)
+        columns = table.load(wanted)
+        kept: Columns = {}
+        for name, column in columns.items():
+            if name not in known:
+                kept[name] = as_text(cell or "" for cell in column.cells())
+                continue
+            kept[name] = numbers(column)
+            wrong = np.isnan(kept[name]) & column.has(lambda text: text.lower() != "nan")
+            if wrong.any():
+                row = int(np.argmax(wrong))
                 raise TableError(
-                    f"{path}: {location}: '{value}' in column '{column}' is not a number; run "
-                    "aggcal again."
+                    f"{path}: {table.place(row)}: '{column.at(row)}' in column '{name}' is not a "
+                    "number; run aggcal again."
                 )
-        named = [c for c in words if c in source.columns]
-        table = fetch(source, present)
-        found: Columns = {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}
-        for column in named:
-            word = f"SELECT coalesce(\"{column}\"::VARCHAR, '') AS word FROM raw ORDER BY rowid"
-            found[column] = ids(source.connection.execute(word).fetchnumpy()["word"])
-        return found
+        return kept

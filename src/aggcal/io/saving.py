@@ -32,7 +32,7 @@ from typing import IO, Any, TypeAlias
 from aggcal._core.interrupts import shielded
 from aggcal.errors import OutputError
 from aggcal.io.cells import to_json
-from aggcal.io.tables.workbook import split_sheet
+from aggcal.io.files import split_sheet
 
 Writer: TypeAlias = Callable[[IO[str]], object]
 

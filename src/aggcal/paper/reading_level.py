@@ -15,7 +15,7 @@ from aggcal.calibration import calibrate
 from aggcal.calibration.atc import project
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.io.scores import read_item_columns
+from aggcal.io.items import read_item_columns
 from aggcal.metrics import compare
 from aggcal.paper import recipe
 from aggcal.paper.optimum import penalised_optimum, read_pairs

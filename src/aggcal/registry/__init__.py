@@ -359,80 +359,76 @@ class FormatInfo:
 
     name: str
     home: str
-    """``package.module:NAME`` of an `aggcal.io.formats.Format`."""
+    """``package.module:NAME`` of an `aggcal.io.formats.Format`; blank for those of aggcal."""
     summary: str
     """What such files are and which columns identify them, for ``aggcal formats``."""
     general: bool = False
     """Whether files of other tools may look like it too: it is then tried after all others."""
 
 
-def _format(name: str, home: str, summary: str, *, general: bool = False) -> FormatInfo:
-    return FormatInfo(name, f"aggcal.io.formats.{home}", summary, general)
+def _format(name: str, summary: str, *, general: bool = False) -> FormatInfo:
+    return FormatInfo(name, "", summary, general)
 
 
-PREFLIB = _format(
-    "preflib", "preflib:FORMAT", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers"
-)
-CROWD_KIT = _format("crowd-kit", "crowd_kit:FORMAT", "crowd-kit: worker, left, right, label")
+PREFLIB = _format("preflib", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers")
+CROWD_KIT = _format("crowd-kit", "crowd-kit: worker, left, right, label")
 RANKINGS = _format(
     "rankings",
-    "rankings:RANKINGS",
     "rankings: annotator, r1, r2, ...; annotator, ranking ('a > b = c'); or annotator, item, rank",
     general=True,
 )
 RATINGS = _format(
     "ratings",
-    "ratings:FORMAT",
     "ratings: annotator, item, rating (higher is better)",
     general=True,
 )
 TABLE = _format(
     "table",
-    "plain:FORMAT",
     "a table: annotator, winner, loser or annotator, left, right, outcome, or common synonyms",
     general=True,
 )
-# fmt: off
-LABEL_STUDIO = _format("label-studio", "label_studio:FORMAT",
-                       "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV")
-ARGILLA = _format("argilla", "argilla:FORMAT",
-                  "Argilla v2 rankings and pairs: nested, flattened, server form")
+LABEL_STUDIO = _format("label-studio", "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV")
+ARGILLA = _format("argilla", "Argilla v2 rankings and pairs: nested, flattened, server form")
 _OWN_FORMATS = (
     # From the most particular to the most general: the first that knows a file reads it.
     PREFLIB,
-    LABEL_STUDIO, ARGILLA,
-    _format("vote-log", "vote_log:FORMAT", "the raw vote log of a FastChat server"),
-    _format("mt-bench", "mt_bench:FORMAT",
-            "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),
-    _format("mt-bench-single", "mt_bench:SINGLE",
-            "MT-Bench scores of single answers: question_id, model, judge, score, turn"),
-    _format("alpaca-eval", "alpaca_eval:FORMAT",
-            "AlpacaEval annotations: generator_1, generator_2, preference"),
-    _format("arena", "arena:FORMAT",
-            "FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner"),
-    _format("arena-hard", "arena_hard:FORMAT", "Arena-Hard's judgments: model, judge, games"),
+    LABEL_STUDIO,
+    ARGILLA,
+    _format("vote-log", "the raw vote log of a FastChat server"),
+    _format("mt-bench", "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),
+    _format(
+        "mt-bench-single",
+        "MT-Bench scores of single answers: question_id, model, judge, score, turn",
+    ),
+    _format("alpaca-eval", "AlpacaEval annotations: generator_1, generator_2, preference"),
+    _format(
+        "arena", "FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner"
+    ),
+    _format("arena-hard", "Arena-Hard's judgments: model, judge, games"),
     CROWD_KIT,
-    _format("gavel", "gavel:FORMAT", "Gavel's decisions: Annotator ID, Winner ID, Loser ID"),
-    _format("all-our-ideas", "all_our_ideas:VOTES",
-            "All Our Ideas' votes: Session ID, Winner ID, Loser ID"),
-    _format("all-our-ideas-non-votes", "all_our_ideas:NON_VOTES",
-            "All Our Ideas' non-votes: Record Type, Session ID"),
-    _format("no-more-marking", "no_more_marking:FORMAT",
-            "No More Marking's decisions: judgeId, chosen, notChosen"),
-    _format("preference-pairs", "preference_pairs:FORMAT", "preference pairs: chosen, rejected"),
-    _format("openreview", "openreview:FORMAT", "OpenReview's reviews: forum, content.rating"),
-    _format("hotcrp", "hotcrp:FORMAT", "HotCRP's review table: pid, review, email, field, data"),
-    _format("evalica", "evalica:FORMAT", "evalica: left, right, winner (left, right or tie)"),
-    _format("best-worst", "rankings:BEST_WORST",
-            "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "
-            "items)", general=True),
+    _format("gavel", "Gavel's decisions: Annotator ID, Winner ID, Loser ID"),
+    _format("all-our-ideas", "All Our Ideas' votes: Session ID, Winner ID, Loser ID"),
+    _format("all-our-ideas-non-votes", "All Our Ideas' non-votes: Record Type, Session ID"),
+    _format("no-more-marking", "No More Marking's decisions: judgeId, chosen, notChosen"),
+    _format("preference-pairs", "preference pairs: chosen, rejected"),
+    _format("openreview", "OpenReview's reviews: forum, content.rating"),
+    _format("hotcrp", "HotCRP's review table: pid, review, email, field, data"),
+    _format("evalica", "evalica: left, right, winner (left, right or tie)"),
+    _format(
+        "best-worst",
+        "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "
+        "items)",
+        general=True,
+    ),
     RANKINGS,
     RATINGS,
-    _format("choix", "choix:FORMAT",
-            "choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings", general=True),
+    _format(
+        "choix",
+        "choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings",
+        general=True,
+    ),
     TABLE,
 )
-# fmt: on
 
 LOCAL: Literal["local"] = "local"
 DASK: Literal["dask"] = "dask"

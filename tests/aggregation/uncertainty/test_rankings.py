@@ -10,7 +10,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.data.acts import RankingWeight, pair_weight
-from aggcal.io.formats._orders import Opinion, pairs_of_order
+from aggcal.io.formats.base import Row
+from aggcal.io.formats.orders import Orders
 from aggcal.registry.literals import UncertaintyName
 
 _TRUTH = np.array([0.9, 0.5, 0.1, -0.2, -0.4, -0.9])
@@ -70,18 +71,15 @@ def test_the_weight_is_a_ratio_of_informations(k: int) -> None:
 
 
 def test_best_and_worst_of_four_is_two_choices() -> None:
-    rows = list(
-        pairs_of_order(
-            [["a"], ["b", "c"], ["d"]], Opinion("u", "row 1", "1"), "information", tied=False
-        )
-    )
+    like = Row("u", None, None, "", "row 1")
+    rows = list(Orders("information").apart([["a"], ["b", "c"], ["d"]], like, tied=False))
     assert len(rows) == 5
     assert rows[0].weight == pytest.approx(2.0 * ((1 - 1 / 4) + (1 - 1 / 3)) / 5)
 
 
 def test_long_rankings_stay_connected_and_small() -> None:
     order = [[f"i{k}"] for k in range(1000)]
-    rows = list(pairs_of_order(order, Opinion("u", "row 1", "1"), "information"))
+    rows = list(Orders("information").apart(order, Row("u", None, None, "", "row 1")))
     assert len(rows) == 1000 * 100
     partners = {item: 0 for tier in order for item in tier}
     for row in rows:

@@ -40,6 +40,7 @@ def library() -> ctypes.CDLL | None:
     _declare_codes(kernels)
     _declare_isotonic(kernels)
     _declare_reading(kernels)
+    _declare_columns(kernels)
     _declare_checks(kernels)
     _declare_written(kernels)
     _declare_updates(kernels)
@@ -163,6 +164,24 @@ def _declare_reading(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array, whole]
     kernels.aggcal_merge.restype = count
     kernels.aggcal_merge.argtypes = [count, *([array] * 13)]
+
+
+def _declare_columns(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that number cells."""
+    count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
+    if not hasattr(kernels, "aggcal_lines"):
+        return
+    kernels.aggcal_columns_new.restype, kernels.aggcal_columns_new.argtypes = array, [count]
+    kernels.aggcal_columns_free.restype = None
+    kernels.aggcal_columns_free.argtypes = [array, count]
+    kernels.aggcal_column_texts.restype = count
+    kernels.aggcal_column_texts.argtypes = [array, count, array, array]
+    kernels.aggcal_lines.restype = count
+    kernels.aggcal_lines.argtypes = [
+        ctypes.c_char_p, count, whole, ctypes.c_char, count, array, array, count, *([array] * 4)
+    ]  # fmt: skip
+    kernels.aggcal_look_among.restype = count
+    kernels.aggcal_look_among.argtypes = [count, array, count, array, array]
 
 
 def at(*arrays: np.ndarray | None) -> list[int | None]:

@@ -12,7 +12,7 @@ from aggcal._core.arrays import TextArray
 from aggcal._core.tables import as_text
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
-from aggcal.io.scores import read_items
+from aggcal.io.items import read_items
 
 
 def offered(scores: Scores | None, further: TextArray) -> TextArray:

@@ -1,12 +1,8 @@
-"""The formats that people's tools export, each in a file of its own.
+"""The formats that people's tools export, each declared: how to know it, and what of it is ours.
 
-A format knows its files by a first look (`_sample`) and says how their columns or records become
-judgments (`_base`). Files that begin with an underscore help the others: `_labels` and `_synonyms`
-know what people call things, `_steps` how much better, `_parting` what a context is; `_orders`
-takes rankings apart, `_sides` and `_stream` read.
-
-To add one, copy ``gavel.py`` (a table), ``vote_log.py`` (records) or ``preflib.py`` (text), and add
-an entry to `aggcal.registry`.
+A table is the names of its columns (`tables`); what is nested is taken apart into rows (`arena`,
+`label_studio`, `argilla`, `preflib`, `rankings`, `ratings`, `reviews`). To add one, write a
+`Format` and register it in `aggcal.registry`.
 """
 
 from __future__ import annotations
@@ -14,37 +10,35 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from aggcal.errors import OptionError, did_you_mean
-from aggcal.io.formats._asking import ask_for_ratings
-from aggcal.io.formats._base import (
-    Choices,
-    Format,
-    Notes,
-    RecordFormat,
-    Row,
-    TableFormat,
-    TextFormat,
-)
-from aggcal.io.formats._guessing import ask_for_columns
-from aggcal.io.formats._layouts import refuse_places_for_items
-from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats.rankings import refuse_unclear_ranks
-from aggcal.io.tables.cells import is_own_table
-from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
+from aggcal.errors import OptionError, TableError, did_you_mean
+from aggcal.io.choices import Choices
+from aggcal.io.formats.arena import ARENA
+from aggcal.io.formats.argilla import ARGILLA
+from aggcal.io.formats.base import Format, Made, Notes, Records, Row, has
+from aggcal.io.formats.label_studio import LABEL_STUDIO
+from aggcal.io.formats.preflib import PREFLIB
+from aggcal.io.formats.rankings import RANKINGS, refuse_unclear_ranks
+from aggcal.io.formats.ratings import RATINGS
+from aggcal.io.formats.reviews import REVIEWS
+from aggcal.io.formats.tables import TABLES
+from aggcal.io.tables import Table, listed
+from aggcal.registry import FORMATS, FormatInfo
 from aggcal.registry.names import load
 
-# fmt: off
-__all__ = [
-    "Choices", "Format", "Notes", "Record", "RecordFormat", "Row", "Sample", "TableFormat",
-    "TextFormat", "formats", "recognised",
-]
-# fmt: on
+__all__ = ["Choices", "Format", "Made", "Notes", "Records", "Row", "formats", "has", "recognised"]
+
+_HEAD = 1_000
+"""Lines by which a text is told."""
+OWN = {
+    **PREFLIB, **LABEL_STUDIO, **ARGILLA, **ARENA, **TABLES, **REVIEWS, **RANKINGS, **RATINGS,
+}  # fmt: skip
+"""Those that come with aggcal."""
 
 
 @cache
 def _loaded(info: FormatInfo) -> Format:
-    found: Format = replace(load(info.home), info=info)
-    return found
+    form = OWN[info.name] if info.name in FORMATS.own else load(info.home)
+    return replace(form, info=info)
 
 
 def formats() -> list[Format]:
@@ -52,47 +46,44 @@ def formats() -> list[Format]:
 
     Examples
     --------
-    >>> [known.info.name for known in formats()][-1]
+    >>> [form.info.name for form in formats()][-1]
     'table'
     """
-    own = FORMATS.own.values()
-    return [
-        *(_loaded(info) for info in own if not info.general),
-        *(_loaded(info) for info in FORMATS.others.values()),
-        *(_loaded(info) for info in own if info.general),
-    ]
+    own = [*FORMATS.own.values()]
+    every = [info for info in own if not info.general]
+    every += [*FORMATS.others.values(), *(info for info in own if info.general)]
+    return [_loaded(info) for info in every]
 
 
-def recognised(sample: Sample, name: str | None = None) -> Format:
-    """Return the format of a file: the one named, or the first that knows it.
-
-    Examples
-    --------
-    >>> from aggcal.io.formats._sample import of_records
-    >>> sample = of_records("f", [{"worker": "w", "left": "a", "right": "b", "label": "a"}])
-    >>> recognised(sample).info.name
-    'crowd-kit'
-    """
+def recognised(table: Table, name: str | None = None) -> Format:
+    """Return the format of a table: the one named, or the first that knows it."""
     if name is None:
-        if is_own_table(sample.columns):
-            # Nobody else's: other packages, which take long to be looked for, are not asked.
-            found = _loaded(TABLE)
-        else:
-            refuse_places_for_items(sample)
-            found = next(known for known in formats() if known.is_mine(sample))
-        if found.info == RANKINGS:
-            refuse_unclear_ranks(sample)
-        if found.info == RANKINGS and _loaded(RATINGS).is_mine(sample):
-            raise OptionError(
-                f"{sample.name}: holds ranks and ratings; say which to use with --format "
-                f"{RANKINGS.name} or --format {RATINGS.name}."
-            )
-        if found.info == TABLE:
-            ask_for_columns(sample)
-            ask_for_ratings(sample)
-        return found
+        form = next(form for form in formats() if is_of(form, table))
+        if form.info.name == "rankings":
+            refuse_unclear_ranks(table)
+            if is_of(OWN["ratings"], table):
+                raise OptionError(
+                    f"{table.name}: holds ranks and ratings; say which to use with "
+                    "--format rankings or --format ratings."
+                )
+        return form
     if name not in FORMATS:
         known = sorted(FORMATS)
-        hint = did_you_mean(name, known)
-        raise OptionError(f"there is no format '{name}'{hint}; there are {', '.join(known)}.")
-    return _loaded(FORMATS[name])
+        raise OptionError(
+            f"there is no format '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}."
+        )
+    form = _loaded(FORMATS[name])
+    if not is_of(form, table) and not form.may_be(table):
+        found = listed(sorted(table.columns)) or "no columns"
+        raise TableError(
+            f"{table.name}: does not look like {form.info.summary} (found: {found}); "
+            "leave --format out or choose another."
+        )
+    return form
+
+
+def is_of(form: Format, table: Table) -> bool:
+    """Whether a table, or a text, looks like a format."""
+    if table.is_text:
+        return form.is_text is not None and form.is_text("\n".join(table.rows[:_HEAD]))
+    return form.is_mine(table)

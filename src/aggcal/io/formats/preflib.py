@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from aggcal.errors import OptionError, TableError
-from aggcal.io.formats._base import Choices, Notes, Row, TextFormat
-from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
-from aggcal.io.formats._sample import Sample
+from aggcal.io.choices import Choices
+from aggcal.io.formats.base import Format, Notes, Records, Row
+from aggcal.io.formats.orders import Orders
 
 KINDS = ("soc", "soi", "toc", "toi")
 """Strict or with ties, complete or incomplete: the kinds of data that hold orders."""
-
-_NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)", re.IGNORECASE)
-_KIND = re.compile(r"#\s*DATA TYPE\s*:\s*(\w+)", re.IGNORECASE)
 _PREFLIB = re.compile(r"^#\s*(NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.MULTILINE | re.IGNORECASE)
-_VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*(\d+)", re.IGNORECASE)
+_HEADER = re.compile(
+    r"#\s*(?:(?P<type>DATA TYPE)|(?P<voters>NUMBER VOTERS)|ALTERNATIVE NAME\s+(?P<number>\d+))"
+    r"\s*:\s*(?P<is>.*)",
+    re.IGNORECASE,
+)
 _MOST_ROWS = 2_000_000
 _MOST_VOTERS = 1e9
 """Of one order: more is more than a weight may be."""
@@ -29,76 +30,63 @@ _Order: TypeAlias = tuple[str, int, list[list[int]]]
 """Where an order stands, how many voters gave it, and its tiers."""
 
 
-def _is_mine(sample: Sample) -> bool:
-    text = sample.text.lstrip("\ufeff \t\r\n")
-    if text.startswith("#"):
-        return bool(_PREFLIB.search(text))
-    lines = text.splitlines()
+def _is_preflib(head: str) -> bool:
+    start = head.lstrip("\ufeff \t\r\n")
+    if start.startswith("#"):
+        return bool(_PREFLIB.search(start))
+    lines = start.splitlines()
     return len(lines) > 1 and lines[0].strip().isdigit() and bool(re.match(r"\s*1\s*,", lines[1]))
 
 
-def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> Iterator[Row]:
-    names, orders, claimed = _parsed(lines)
-    repeated = {label for label, n in Counter(names.values()).items() if n > 1}
-    labels = {k: f"{v} ({k})" if v in repeated else v for k, v in names.items()}
-    _refuse_unnamed(names, orders)
-    voters = sum(number for _, number, _ in orders)
-    if claimed is not None and claimed != voters:
+def _rows(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
+    names, parsed, claimed = _parsed(records)
+    twice = Counter(names.values())
+    labels = {k: f"{v} ({k})" if twice[v] > 1 else v for k, v in names.items()}
+    voters = sum(number for _, number, _ in parsed)
+    if claimed not in (None, voters):
         notes.append(f"the header gives {claimed:,} voters, the orders are those of {voters:,}")
-    sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
+    sizes = ((sum(map(len, tiers)), number) for _, number, tiers in parsed)
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
-    pairs = voter = 0
-    for location, number, tiers in orders:
+    orders, voter = Orders(choices.ranking_weight), 0
+    for location, number, tiers in parsed:
         named = [[labels.get(k, str(k)) for k in tier] for tier in tiers]
-        copies, each = (1, float(number)) if as_weights else (number, 1.0)
-        for _ in range(copies):
+        for _ in range(1 if as_weights else number):
             voter += 1
-            who = f"voter {voter}" if not as_weights else f"order {voter} ({number} voters)"
-            opinion = Opinion(choices.made_up(who), location, f"order {voter}", voters=each)
-            for row in pairs_of_order(named, opinion, choices.ranking_weight):
-                pairs += row.outcome != "skip"
-                yield row
-    notes.append(stated(voters, pairs, "ranking", choices.ranking_weight))
-    notes.append(
-        "voters are anonymous: "
-        + (
-            "each order is one annotator, weighted by its voters"
-            if as_weights
-            else "each is one annotator"
-        )
-    )
+            who = f"order {voter} ({number} voters)" if as_weights else f"voter {voter}"
+            like = Row(choices.made_up(who), None, None, "", location, ranking=f"order {voter}")
+            weight = float(number) if as_weights else 1.0
+            yield from orders.apart(named, like._replace(weight=weight))
+    orders.number = voters
+    each = "each is one annotator"
+    if as_weights:
+        each = "each order is one annotator, weighted by its voters"
+    notes += [*orders.notes, f"voters are anonymous: {each}"]
 
 
-def _parsed(
-    lines: Iterator[tuple[int, str]],
-) -> tuple[dict[int, str], list[_Order], int | None]:
+def _parsed(lines: Records) -> tuple[dict[int, str], list[_Order], int | None]:
     """Return the names of the alternatives, the orders, and the voters that the header tells."""
     names: dict[int, str] = {}
     claimed: int | None = None
     orders: list[_Order] = []
-    old: list[int] = []
+    most: int | None = None  # alternatives of an old header
+    counts = False  # whether the next line of an old header holds its counts
     ranks = 0
-    for n, raw in lines:
-        line = raw.strip("\ufeff \t\r\n")
-        location = f"line {n}"
-        if not line:
-            continue
+    for location, raw in lines:
+        line = str(raw).strip("\ufeff \t\r\n")
         if line.startswith("#"):
-            _header(line, location, names)
-            if (found := _VOTERS.match(line)) is not None:
-                claimed = _number(found[1], location)
-        elif not old and not orders and line.isdigit():
-            old.append(_number(line, location))
-        elif old and len(names) < old[0]:
+            voters = _header(line, location, names)
+            claimed = claimed if voters is None else voters
+        elif line and most is None and not orders and line.isdigit():
+            most, counts = _number(line, location), True
+        elif line and most is not None and len(names) < most:
             number, comma, label = line.partition(",")
             if not comma:
                 raise TableError(f"{location}: is not 'number,name of an alternative'.")
             names[_number(number, location)] = label.strip() or number.strip()
-        elif old and len(old) == 1:
-            old.append(n)  # the voters, the sum of their orders, and the unique orders
-            claimed = _number(line.split(",")[0], location)
-        else:
-            orders.append(_order(line, location))
+        elif line and counts:
+            counts, claimed = False, _number(line.split(",")[0], location)
+        elif line:
+            orders.append(_order(line, location, names))
             ranks += sum(map(len, orders[-1][2]))
             if ranks > _MOST_RANKS:
                 raise TableError(
@@ -108,52 +96,52 @@ def _parsed(
     return names, orders, claimed
 
 
-def _refuse_unnamed(names: dict[int, str], orders: list[_Order]) -> None:
-    for location, _, tiers in orders:
-        unnamed = next((k for tier in tiers for k in tier if names and k not in names), None)
-        if unnamed is not None:
-            raise TableError(
-                f"{location}: ranks the alternative {unnamed}, which the header does not name; "
-                "correct the line."
-            )
-
-
-def _header(line: str, location: str, names: dict[int, str]) -> None:
-    kind, found = _KIND.match(line), _NAME.match(line)
-    if kind and kind[1].lower() not in KINDS:
+def _header(line: str, location: str, names: dict[int, str]) -> int | None:
+    """Read a line of the new header; return the voters if it tells them."""
+    header = _HEADER.match(line)
+    if header is None:
+        return None
+    said = header["is"].strip()
+    if header["type"] and said.lower() not in KINDS:
         raise TableError(
-            f"{location}: is PrefLib data of the type '{kind[1]}'; those with orders can be read: "
+            f"{location}: is PrefLib data of the type '{said}'; those with orders can be read: "
             f"{', '.join(KINDS)}."
         )
-    if found:
-        names[_number(found[1], location)] = found[2].strip() or found[1]
+    if header["number"]:
+        names[_number(header["number"], location)] = said or header["number"]
+    voters = re.match(r"\d+", said) if header["voters"] else None
+    return None if voters is None else _number(voters[0], location)
 
 
-def _order(line: str, location: str) -> _Order:
-    number, _, order = line.partition(":") if ":" in line else line.partition(",")
+def _order(line: str, location: str, names: dict[int, str]) -> _Order:
+    number, _, order = line.partition(":" if ":" in line else ",")
     voters = _number(number, location)
     if voters > _MOST_VOTERS:
         raise TableError(f"{location}: gives {voters} voters; correct the line.")
-    tiers: list[list[int]] = []
+    tiers = []
     for part in re.findall(r"\{[^{}]*\}|[^,{}]+|[{}]", order):
-        if part.startswith("{") and part.endswith("}") and len(part) > 1:
-            tier = [_number(k, location) for k in part[1:-1].split(",") if k.strip()]
-            tiers += [tier] if tier else []
-        elif part.strip():
-            tiers.append([_number(part, location)])
+        inside = part[1:-1].split(",") if re.fullmatch(r"\{.*\}", part) else [part]
+        tiers.append([_number(k, location) for k in inside if k.strip()])
+    tiers = [tier for tier in tiers if tier]
     if not tiers or voters == 0:
         raise TableError(f"{location}: is not 'count: order', such as '3: 1,2,{{3,4}}'.")
+    unnamed = next((k for tier in tiers for k in tier if names and k not in names), None)
+    if unnamed is not None:
+        raise TableError(
+            f"{location}: ranks the alternative {unnamed}, which the header does not name; "
+            "correct the line."
+        )
     return location, voters, tiers
 
 
 def _number(text: str, location: str) -> int:
-    stripped = text.strip()
-    if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 15:  # noqa: PLR2004
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 15:  # noqa: PLR2004
         raise TableError(
-            f"{location}: '{stripped[:30]}' is not a whole number; PrefLib orders look like "
+            f"{location}: '{digits[:30]}' is not a whole number; PrefLib orders look like "
             "'3: 1,2,{3,4}'."
         )
-    return int(stripped)
+    return int(digits)
 
 
 def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> Iterator[str]:
@@ -195,4 +183,4 @@ def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> 
         yield f"{voters}: {','.join(written)}"
 
 
-FORMAT = TextFormat(_is_mine, _rows)
+PREFLIB = {"preflib": Format(rows=_rows, is_text=_is_preflib)}

@@ -1,29 +1,31 @@
-"""Tables of rankings: one ranking a row, one rank a row, or best-worst choices."""
+"""Rankings: one in a row, one rank a row, best-worst choices, and choix's lists of numbers."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from aggcal.errors import OptionError, TableError, some
-from aggcal.io.formats._base import (
-    Choices,
+from aggcal.io.choices import Choices
+from aggcal.io.formats.base import (
+    Format,
     Notes,
-    RecordFormat,
+    Records,
     Row,
-    mapping_of,
+    cell_text,
+    first_of,
+    nobody,
+    note,
     number_of,
-    text_of,
+    under_our_names,
 )
-from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
-from aggcal.io.formats._parting import marked, of_both
-from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, ITEM, OUTCOME, first_of, renamed
-from aggcal.registry import RANKINGS as INFO
-from aggcal.registry import RATINGS
+from aggcal.io.formats.marks import marked, of_both
+from aggcal.io.formats.orders import Orders
+from aggcal.io.formats.scale import rating_of
+from aggcal.io.tables import LOOKED_AT, Table
+from aggcal.io.words import ANNOTATOR, GROUP, ITEM, OUTCOME, SHOWN
 
 _PLACE = re.compile(
     r"(?:(?:r|rank|place|location|position|pref|preference|choice)[ _-]?(\d+)"
@@ -33,12 +35,9 @@ _WORDS = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
 )  # fmt: skip
 _IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|rank)$")
-_ROW = re.compile(r".*\[(.+)\]$")
+IN_BRACKETS = re.compile(r".*\[(.+)\]$")
 """A column of a grid in a form: the question, and in brackets the row."""
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
-_Long: TypeAlias = dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]]
-"""Rankings that are collected row by row: whose each is, and its items by their rank."""
-_LISTS = ("items", "options", "choices", "set", "alternatives")
 _OF_PLACES = re.compile(r"(?:.*\[)?(?:rank|place|location|position|pref|preference)[ _-]?\d+\]?$")
 """Columns that may hold which item has a place, and just as well which place an item has."""
 _A_PLACE = re.compile(r"\d+|[a-zA-Z]")
@@ -55,108 +54,71 @@ def _place(name: str) -> int | None:
     >>> _place("rank the posters [2nd choice]")
     2
     """
-    row = _ROW.match(name)
+    row = IN_BRACKETS.match(name)
     name = name if row is None else row[1].strip()
-    if (found := _PLACE.match(name)) is not None:
+    if found := _PLACE.match(name):
         return int(found[1] or found[2])
-    if (worded := _IN_WORDS.match(name)) is not None:
-        return _WORDS.index(worded[1]) + 1
-    return None
+    return _WORDS.index(found[1]) + 1 if (found := _IN_WORDS.match(name)) else None
 
 
-def _is_wide(sample: Sample) -> bool:
-    if any(name in sample.columns for name in ITEM):
-        return False  # numbers of each item, from one annotator a column: ratings
-    locations = sum(_place(c) is not None for c in sample.columns)
-    decided = any(name in sample.columns for name in OUTCOME)
-    # Two choices and which of them it was are a pair, not a ranking of two.
-    return locations > (2 if decided else 1)
+def _are_rankings(table: Table) -> bool:
+    have = table.columns.keys()
+    if {"left", "right"} <= have or {"winner", "loser"} <= have:
+        return False
+    # Numbers of each item are ratings; two choices and which of them it was are a pair.
+    places = 0 if have & {*ITEM} else sum(_place(name) is not None for name in have)
+    wide = places > (2 if have & {*OUTCOME} else 1)
+    return ("ranking" in have and "item" not in have) or wide or {"item", "rank"} <= have
 
 
-def refuse_unclear_ranks(sample: Sample) -> None:
+def refuse_unclear_ranks(table: Table) -> None:
     """Refuse columns of places with numbers that may be items, or in turn the places of items.
 
     In our own layouts, ``ranking`` and ``r1, r2, ...``, they are items.
-
-    Examples
-    --------
-    >>> from aggcal.io.formats._sample import of_records
-    >>> row = {"annotator": "ann", "rank1": 2, "rank2": 3, "rank3": 1}
-    >>> refuse_unclear_ranks(of_records("f.csv", [row]))
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: f.csv: 'rank1' may hold the item that is first or the rank of an...
     """
-    names = sorted(filter(_OF_PLACES.match, sample.columns), key=lambda name: _place(name) or 0)
-    if not names or "ranking" in sample.columns:
+    names = sorted(filter(_OF_PLACES.match, table.columns), key=lambda name: _place(name) or 0)
+    if not names or "ranking" in table.columns:
         return
-    for cells in zip(*map(sample.values, names), strict=False):
-        order = [number_of(cell) for cell in cells]
-        if set(order) not in ({*range(len(order))}, {*range(1, len(order) + 1)}):
+    for cells in zip(*map(table.first, names), strict=False):
+        order = {*map(number_of, cells)}
+        if order not in ({*range(len(cells))}, {*range(1, len(cells) + 1)}):
             return
     second = "write a row for each item, under annotator,item,rank"
-    if sample.columns & {*ANNOTATOR} and not any(map(_OPTION.match, sample.columns)):
-        second = f"add --format {RATINGS.name} --order lowest"
+    if table.columns.keys() & {*ANNOTATOR} and not any(map(_OPTION.match, table.columns)):
+        second = "add --format ratings --order lowest"
     raise OptionError(
-        f"{sample.name}: '{names[0]}' may hold the item that is first or the rank of an item; for "
-        f"the first, add --format {INFO.name}; for the second, {second}."
+        f"{table.name}: '{names[0]}' may hold the item that is first or the rank of an item; for "
+        f"the first, add --format rankings; for the second, {second}."
     )
 
 
-def _is_pair(sample: Sample) -> bool:
-    return sample.has("left", "right") or sample.has("winner", "loser")
+def _like(cells: Mapping[str, Any], who: str, location: str, ranking: str, choices: Choices) -> Row:
+    """Return what all pairs of a ranking have in common."""
+    weight = weight_of(cells, location)
+    context, by = marked(cells, choices)
+    return Row(
+        who,
+        None,
+        None,
+        "",
+        location,
+        1.0 if weight is None else weight,
+        cell_text(cells.get("criterion")),
+        ranking=ranking,
+        context=context,
+        by=by,
+    )
 
 
-def _is_mine(sample: Sample) -> bool:
-    if _is_pair(sample):
-        return False
-    in_one = "ranking" in sample.columns and "item" not in sample.columns
-    return in_one or _is_wide(sample) or sample.has("item", "rank")
-
-
-def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    rankings = pairs = 0
-    numbers = True
-    for opinion, tiers in _orders(records, choices, notes):
-        rankings += 1
-        numbers = numbers and all(item.isdecimal() for tier in tiers for item in tier)
-        for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
-            pairs += row.outcome != "skip"
-            yield row
-    notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
-    if numbers and rankings:
-        notes.append("the numbers in rankings are taken for items, the best first")
-
-
-def _orders(
-    records: Iterator[Record], choices: Choices, notes: Notes
-) -> Iterator[tuple[Opinion, Tiers]]:
-    long: _Long = {}
-    for number, record in enumerate(records, 1):
-        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
-        if "item" in cells and "rank" in cells:
-            _collect(cells, record.location, long, choices, notes)
-            continue
-        who = _who(cells, f"ranking {number}", choices, notes, (*ANNOTATOR, "name", "your name"))
-        opinion = _opinion(cells, who, record.location, f"ranking {number}", choices)
-        yield opinion, _tiers(cells, record.location)
-    for opinion, ranks in long.values():
-        yield opinion, [ranks[rank] for rank in sorted(ranks)]
-
-
-def _opinion(
-    cells: Mapping[str, Any], who: str, location: str, ranking: str, choices: Choices
-) -> Opinion:
-    weight = 1.0
-    if cells.get("weight") not in (None, ""):
-        given = number_of(cells["weight"])
-        if given is None or given < 0.0:
-            raise TableError(
-                f"{location}: the weight '{cells['weight']}' is not a number of 0 or more; "
-                "correct it."
-            )
-        weight = given
-    criterion, (context, by) = text_of(cells.get("criterion")), marked(cells, choices)
-    return Opinion(who, location, ranking, criterion, None, weight, context, by)
+def weight_of(cells: Mapping[str, Any], location: str) -> float | None:
+    """Return the weight of a row, if it has one, or refuse it."""
+    given = cells.get("weight")
+    weight = rating_of(given)
+    if given not in (None, "") and (weight is None or weight < 0.0):
+        raise TableError(
+            f"{location}: the weight '{given}' is not a number of 0 or more; correct it."
+        )
+    return weight
 
 
 def _who(
@@ -166,63 +128,68 @@ def _who(
     notes: Notes,
     names: tuple[str, ...] = ANNOTATOR,
 ) -> str:
-    named = text_of(first_of(cells, names))
+    named = cell_text(first_of(cells, names)) or choices.annotator
     if named is not None:
         return named
-    if choices.annotator is not None:
-        return choices.annotator
-    said = "the file names no annotators: each ranking is taken as one annotator's"
-    if said not in notes:
-        notes.append(said)
+    note(notes, "the file names no annotators: each ranking is taken as one annotator's")
     return choices.made_up(otherwise)
+
+
+def _rankings(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
+    orders = Orders(choices.ranking_weight)
+    long: dict[tuple[str | None, ...], tuple[Row, dict[float, list[str]]]] = {}
+    numbers = True
+    for k, (location, record) in enumerate(records, 1):
+        cells = under_our_names(record, location, choices)
+        if "item" in cells and "rank" in cells:
+            _collect(cells, location, long, choices, notes)
+            continue
+        who = _who(cells, f"ranking {k}", choices, notes, (*ANNOTATOR, "name", "your name"))
+        tiers = _tiers(cells, location)
+        numbers = numbers and all(item.isdecimal() for tier in tiers for item in tier)
+        yield from orders.apart(tiers, _like(cells, who, location, f"ranking {k}", choices))
+    for like, ranks in long.values():
+        numbers = numbers and all(item.isdecimal() for tier in ranks.values() for item in tier)
+        yield from orders.apart([ranks[rank] for rank in sorted(ranks)], like)
+    notes += orders.notes
+    if numbers and orders.number:
+        notes.append("the numbers in rankings are taken for items, the best first")
 
 
 def _collect(
     cells: Mapping[str, Any],
     location: str,
-    long: _Long,
+    long: dict[tuple[str | None, ...], tuple[Row, dict[float, list[str]]]],
     choices: Choices,
     notes: Notes,
 ) -> None:
-    group = text_of(first_of(cells, GROUP)) or ""
+    """Add one rank to the ranking that it is of."""
+    group = cell_text(first_of(cells, GROUP)) or ""
     who = _who(cells, f"ranking {group}", choices, notes)
-    item, rank = text_of(cells["item"]), _rank(cells["rank"])
+    ordinal = re.fullmatch(r"\s*(\d+)\s*(?:st|nd|rd|th|\.)\s*", str(cells["rank"]), re.IGNORECASE)
+    item, rank = cell_text(cells["item"]), number_of(ordinal[1] if ordinal else cells["rank"])
     if item is None or rank is None:
         raise TableError(
             f"{location}: has no item or a rank that is not a number; correct the row."
         )
-    this = _opinion(cells, who, location, f"ranking {len(long) + 1}", choices)
-    key = (who, group, this.criterion or "", this.context or "")
-    opinion, ranks = long.setdefault(key, (this, {}))
-    if this.voters != opinion.voters:
+    like = _like(cells, who, location, f"ranking {len(long) + 1}", choices)
+    key = (who, group, like.criterion, like.context)
+    before, ranks = long.setdefault(key, (like, {}))
+    if before.weight != like.weight:
         raise TableError(
-            f"{location}: has another weight than {opinion.location} of the same ranking; a "
+            f"{location}: has another weight than {before.location} of the same ranking; a "
             "ranking has one weight."
         )
-    if this.by != opinion.by:
-        # A ranking across categories is of none of them.
-        long[key] = replace(opinion, by=of_both(opinion.by, this.by)), ranks
+    long[key] = before._replace(by=of_both(before.by, like.by)), ranks
     ranks.setdefault(rank, []).append(item)
-
-
-def _rank(value: Any) -> float | None:
-    """Return a rank, which may be an ordinal.
-
-    Examples
-    --------
-    >>> _rank("2nd"), _rank("3."), _rank(1), _rank("best")
-    (2.0, 3.0, 1.0, None)
-    """
-    ordinal = re.fullmatch(r"\s*(\d+)\s*(?:st|nd|rd|th|\.)\s*", str(value), re.IGNORECASE)
-    return number_of(value if ordinal is None else ordinal[1])
 
 
 def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     if cells.get("ranking") not in (None, ""):
-        tiers = _one_cell(cells["ranking"], location)
+        tiers = _in_one_cell(cells["ranking"], location)
     else:
-        locations = sorted((place, name) for name in cells if (place := _place(name)) is not None)
-        items = [text_of(cells[name]) for _, name in locations]
+        places = sorted((place, name) for name in cells if (place := _place(name)) is not None)
+        items = [cell_text(cells[name]) for _, name in places]
         tiers = [[item] for item in items if item is not None]
     ranked, shown = {item for tier in tiers for item in tier}, _shown(cells, location)
     if len(shown) > 1 and not ranked & {*shown} and all(map(_A_PLACE.fullmatch, ranked)):
@@ -233,15 +200,15 @@ def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     return tiers
 
 
-def _one_cell(value: Any, location: str) -> list[list[str]]:
+def _in_one_cell(value: Any, location: str) -> list[list[str]]:
     """Read 'a > b = c', 'a,b,{c,d}' or a JSON list, in which a list is a tie.
 
     Examples
     --------
-    >>> _one_cell("a > b = c", ""), _one_cell("a,{b,c}", ""), _one_cell('["a", ["b", "c"]]', "")
-    ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a'], ['b', 'c']])
-    >>> _one_cell("a = b", "")
-    [['a', 'b']]
+    >>> _in_one_cell("a > b = c", ""), _in_one_cell("a,{b,c}", ""), _in_one_cell("a = b", "")
+    ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a', 'b']])
+    >>> _in_one_cell('["a", ["b", "c"]]', "")
+    [['a'], ['b', 'c']]
     """
     if isinstance(value, str) and value.strip().startswith("["):
         try:
@@ -255,56 +222,81 @@ def _one_cell(value: Any, location: str) -> list[list[str]]:
     else:
         parts = re.findall(r"\{[^{}]*\}|[^,;|{}]+", str(value))
         tiers = [re.split(r"[,;|]", part.strip("{}")) for part in parts if part.strip()]
-    named = [[i for i in map(text_of, tier) if i is not None] for tier in tiers]
+    named = [[item for item in map(cell_text, tier) if item is not None] for tier in tiers]
     return [tier for tier in named if tier]
 
 
-def _is_best_worst(sample: Sample) -> bool:
-    options = any(c in sample.columns for c in _LISTS)
-    return sample.has("best", "worst") and (
-        options or sum(bool(_OPTION.match(c)) for c in sample.columns) > 2  # noqa: PLR2004
-    )
+def _shown(cells: Mapping[str, Any], location: str) -> list[str]:
+    """Return the items of a row: a list in one cell, or one in each of several."""
+    listed = next((name for name in SHOWN if cells.get(name) not in (None, "")), None)
+    if listed is not None:
+        return [item for tier in _in_one_cell(cells[listed], location) for item in tier]
+    options = (cell_text(cells[name]) for name in sorted(filter(_OPTION.match, cells)))
+    return [item for item in options if item is not None]
 
 
-def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    choices_made = pairs = 0
-    for number, record in enumerate(records, 1):
-        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
-        who = _who(cells, f"choice {number}", choices, notes)
-        best, worst = text_of(cells.get("best")), text_of(cells.get("worst"))
-        shown = _shown(cells, record.location)
-        for name, item in (("best", best), ("worst", worst)):
+def _is_best_worst(table: Table) -> bool:
+    have = table.columns.keys()
+    options = sum(map(bool, map(_OPTION.match, have)))
+    return {"best", "worst"} <= have and (bool(have & {*SHOWN}) or options > 2)  # noqa: PLR2004
+
+
+def _best_worst(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
+    orders = Orders(choices.ranking_weight, "best-worst choice")
+    for k, (location, record) in enumerate(records, 1):
+        cells = under_our_names(record, location, choices)
+        who, shown = _who(cells, f"choice {k}", choices, notes), _shown(cells, location)
+        ends = [cell_text(cells.get(name)) for name in ("best", "worst")]
+        for name, item in zip(("best", "worst"), ends, strict=True):
             if item is not None and item not in shown:
                 raise TableError(
-                    f"{record.location}: the {name}, '{item}', is not among the items shown "
+                    f"{location}: the {name}, '{item}', is not among the items shown "
                     f"({', '.join(shown[:5])}); correct the row."
                 )
-        rest = [item for item in shown if item not in (best, worst)]
-        tiers = [tier for tier in ([best], rest, [worst]) if tier and tier != [None]]
-        choices_made += 1
-        opinion = _opinion(cells, who, record.location, f"choice {number}", choices)
-        named = [[str(item) for item in tier] for tier in tiers]
-        for row in pairs_of_order(named, opinion, choices.ranking_weight, tied=False):
-            pairs += row.outcome != "skip"
-            yield row
-    notes.append(stated(choices_made, pairs, "best-worst choice", choices.ranking_weight))
+        best, worst = ([] if item is None else [item] for item in ends)
+        rest = [item for item in shown if item not in ends]
+        tiers = [tier for tier in (best, rest, worst) if tier]
+        like = _like(cells, who, location, f"choice {k}", choices)
+        yield from orders.apart(tiers, like, tied=False)
+    notes += orders.notes
 
 
-def _shown(cells: Mapping[str, Any], location: str) -> list[str]:
-    for name in _LISTS:
-        if cells.get(name) not in (None, ""):
-            return [item for tier in _one_cell(cells[name], location) for item in tier]
-    options = sorted(name for name in cells if _OPTION.match(name))
-    return [item for item in (text_of(cells[name]) for name in options) if item is not None]
+def _is_choix(table: Table) -> bool:
+    def fits(entry: Any) -> bool:
+        if not isinstance(entry, list) or len(entry) < 2:  # noqa: PLR2004
+            return False
+        flat = [entry[0], *entry[-1]] if isinstance(entry[-1], list) else entry
+        return all(type(item) is int for item in flat)
+
+    entries = table.rows[:LOOKED_AT] if not table.header else ()
+    return bool(entries) and all(map(fits, entries))
 
 
-RANKINGS = RecordFormat(
-    _is_mine,
-    _rows,
-    renames=True,
-)
-BEST_WORST = RecordFormat(
-    _is_best_worst,
-    _best_worst,
-    renames=True,
-)
+def _choix(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
+    orders = Orders(choices.ranking_weight)
+    for k, (location, entry) in enumerate(records, 1):
+        if not isinstance(entry, list | tuple) or len(entry) < 2:  # noqa: PLR2004
+            raise TableError(f"{location}: is not (winner, loser), (winner, losers) or a ranking.")
+        top = isinstance(entry[1], list | tuple)
+        tiers = [entry[:1], entry[1]] if top else [[item] for item in entry]
+        if any(isinstance(i, list | tuple) or cell_text(i) is None for t in tiers for i in t):
+            raise TableError(f"{location}: has an entry that is no item.")
+        named = [[str(cell_text(item)) for item in tier] for tier in tiers]
+        like = Row(None, None, None, "left", location)
+        if len(entry) == 2 and not top:  # noqa: PLR2004
+            who = nobody(choices, notes)
+            yield like._replace(annotator=who, left=named[0][0], right=named[1][0])
+        else:
+            # Each stands for itself: whoever gave it, a bootstrap draws it whole.
+            like = like._replace(annotator=choices.made_up(f"ranking {k}"), ranking=f"ranking {k}")
+            yield from orders.apart(named, like, tied=not top)
+    notes += orders.notes
+    if orders.number:
+        note(notes, "the file names no annotators: each ranking is taken as one annotator's")
+
+
+RANKINGS = {
+    "best-worst": Format(_is_best_worst, rows=_best_worst, renames=True),
+    "rankings": Format(_are_rankings, rows=_rankings, renames=True),
+    "choix": Format(_is_choix, rows=_choix, sided=lambda _: False),
+}

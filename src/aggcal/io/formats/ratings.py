@@ -1,155 +1,302 @@
-"""Tables of ratings: each annotator's are compared among themselves, so no scale is shared."""
+"""Ratings: each annotator's are compared among themselves, so that no scale is shared.
+
+A table has a row a rating, a column an annotator, or a column an item.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, count
-from aggcal.io.formats._base import (
-    Choices,
+from aggcal.errors import TableError, count, some
+from aggcal.io.choices import Choices
+from aggcal.io.formats.base import (
+    Format,
     Notes,
-    RecordFormat,
+    Records,
     Row,
+    cell_text,
+    first_of,
     nobody,
     number_of,
-    text_of,
+    under_our_names,
 )
-from aggcal.io.formats._orders import Opinion, pairs_of_ratings, stated
-from aggcal.io.formats._parting import MARK, of_both
-from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats._scale import HIGHEST, LOWEST, Scale, rating_of
-from aggcal.io.formats._sheets import HEADER, SEVERAL, is_rater, one_by_one
-from aggcal.io.formats._synonyms import (
-    ANNOTATOR,
-    GROUP,
-    ITEM,
-    RATING,
-    first_of,
-    paired,
-)
+from aggcal.io.formats.marks import Mark, marked, of_both
+from aggcal.io.formats.orders import Orders
+from aggcal.io.formats.rankings import IN_BRACKETS, weight_of
+from aggcal.io.formats.scale import Scale, rating_of
+from aggcal.io.tables import LOOKED_AT, Table
+from aggcal.io.words import ANNOTATOR, GROUP, ITEM, NUMBERLESS, RANKS, RATING, SUMMARIES, paired
 
+_RATER = re.compile(
+    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r)[ _-]?#?(?:\d+|[a-z])$"
+)
+"""How columns are called that hold the ratings of one annotator each."""
+_SEVERAL = ("scores",)
+"""What EasyChair calls a column with all scores of a review."""
 _OVERALL = re.compile(r"overall evaluation\W*([+-]?\d+)", re.IGNORECASE)
 """The score that counts in a cell of EasyChair's that holds all of them."""
+_NO_RATINGS = {
+    *SUMMARIES, "sd", "stdev", "std", "variance", "count", "min", "max", "range",
+    "progress", "duration (in seconds)", "finished", "locationlatitude", "locationlongitude",
+    "userlanguage", "timestamp", "age", *RANKS, "startdate", "enddate", "recordeddate",
+    "start date", "end date", "date", "time", "start time", "completion time", "date submitted",
+    "date started", "date last action", "last page", "seed", "total time", "year", "id",
+    "collector id", "total points", "quiz feedback",
+}  # fmt: skip
+"""Columns of numbers that nobody rates with; among them what tools for surveys add."""
+_BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
+"""What columns of numbers beside ratings are called."""
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
+"""A number before its decimal comma is read."""
+_ROUNDED = 0.051
+"""How far a mean may be from what it says: people show one decimal."""
 
 
-def _is_mine(sample: Sample) -> bool:
-    if paired(sample.columns):
-        return False  # a pair that has a score is no rating
-    itemised = any(name in sample.columns for name in ITEM)
-    rated = any(name in sample.columns for name in (*RATING, *SEVERAL))
-    named = any(name in sample.columns for name in ANNOTATOR)
-    wide = not rated and sum(map(is_rater, sample.columns)) > 1
-    return itemised and ((rated and named) or wide)
+class Rating(NamedTuple):
+    """One rating: where it stands, the cells of its row, and the name of its column."""
+
+    location: str
+    cells: dict[str, Any]
+    mark: Mark
+    header: str = ""
 
 
-def _may_be(sample: Sample) -> bool:
+def _are_ratings(table: Table) -> bool:
+    have = table.columns.keys()
+    rated = have & {*RATING, *_SEVERAL}
+    wide = not rated and sum(map(is_rater, have)) > 1
+    itemised = bool(have & {*ITEM}) and not paired(have)  # a pair that has a score is no rating
+    return itemised and (wide or bool(rated and have & {*ANNOTATOR}))
+
+
+def _may_be(table: Table) -> bool:
     """Whether a sheet can be meant that has a column for each annotator, or for each item."""
-    rows = any(name in sample.columns for name in (*ITEM, *ANNOTATOR))
-    return not paired(sample.columns) and rows and len(sample.columns) > 2  # noqa: PLR2004
+    have = table.columns.keys()
+    return not paired(have) and bool(have & {*ITEM, *ANNOTATOR}) and len(have) > 2  # noqa: PLR2004
+
+
+def is_rater(column: str) -> bool:
+    """Whether a column is called as annotators are, by number or address.
+
+    Examples
+    --------
+    >>> is_rater("reviewer 2"), is_rater("ann@x.org"), is_rater("clarity")
+    (True, True, False)
+    """
+    return bool(_RATER.match(column)) or "@" in column
+
+
+def rated_columns(rows: Sequence[Mapping[str, Any]], order: tuple[str, ...] = ()) -> list[str]:
+    """Return the columns whose cells are ratings or blank, mostly: one may be mistyped.
+
+    Examples
+    --------
+    >>> rated_columns([{"paper": "p1", "anna": 3, "bob": "", "title": "On x"}])
+    ['anna']
+    """
+    scale = Scale(order)
+
+    def rated(name: str) -> bool:
+        # LimeSurvey writes the code of a question before it.
+        if name.partition(". ")[2] in _NO_RATINGS or _BESIDE.search(name):
+            return False
+        cells = [row[name] for row in rows if row.get(name) not in (None, "")]
+        known = sum(scale.knows(one) or bool(_WITH_COMMA.match(str(one))) for one in cells)
+        return 2 * known > len(cells)
+
+    names = {name for row in rows for name in row} - {*ITEM, *ANNOTATOR, *_NO_RATINGS, ""}
+    return sorted(filter(rated, names))
+
+
+def _one_by_one(records: Records, choices: Choices, notes: Notes) -> Iterator[Rating]:
+    """Go through ratings one by one: a sheet with a column for each annotator has many in a row."""
+    first = list(islice(records, LOOKED_AT))
+    columns, transposed = _columns(first, choices, notes)
+    above: list[list[float | None]] = []
+    for location, record in chain(first, records):
+        cells = under_our_names(record, location, choices)
+        mark = marked(cells, choices)
+        if not columns:
+            header = next((n for n in RATING if cells.get(n) not in (None, "")), "")
+            yield Rating(location, cells, mark, choices.columns.get("rating", header))
+            continue
+        row, item = [rating_of(cells.get(name)) for name in columns], first_of(cells, ITEM)
+        summary = (cell_text(item) or "").strip(" :").lower() in SUMMARIES
+        if not transposed and summary and is_summary(row, above):
+            notes.append(f"'{item}' adds up the rows above and is left out")
+            continue
+        above.append(row)
+        own = {"item": item, "annotator": first_of(cells, ANNOTATOR)}
+        for name, spelt in columns.items():
+            this = {"item" if transposed else "annotator": spelt, "rating": cells.get(name)}
+            yield Rating(location, own | this, mark, name)
+
+
+def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | None]]) -> bool:
+    """Whether numbers are the means, the medians or the sums of those above them.
+
+    Examples
+    --------
+    >>> is_summary([2.5, 6.0], [[2.0, 5.0], [3.0, 7.0]]), is_summary([2.0], [[2.0], [3.0]])
+    (True, False)
+    """
+    columns = ([n for n in column if n is not None] for column in zip(*above, strict=True))
+    pairs = [(n, c) for n, c in zip(row, columns, strict=False) if n is not None and c]
+    return bool(pairs) and any(
+        all(abs(number - total(column)) < _ROUNDED for number, column in pairs)
+        for total in (np.mean, np.median, np.sum)
+    )
+
+
+def _columns(
+    first: Iterable[tuple[str, Any]], choices: Choices, notes: Notes
+) -> tuple[Mapping[str, str], bool]:
+    """Return the columns that hold many ratings each, how they are spelt, and if they are items.
+
+    They are annotators where rows are items, and items where rows are annotators.
+    """
+    spelt = {str(n).strip().lower(): str(n).strip() for _, row in first for n in row}
+    rows = [under_our_names(row, location, choices) for location, row in first]
+    have = {name for row in rows for name in row}
+    if have & {*RATING, *_SEVERAL}:
+        return {}, False
+    transposed = not have & {*ITEM}
+    named = [] if transposed else [name for name in spelt if is_rater(name)]
+    if len(named) < 2:  # noqa: PLR2004
+        asked = {other.strip().lower() for other in choices.columns.values()}
+        rated = {*rated_columns(rows, choices.order)} - asked
+        named = [name for name in spelt if name in rated]
+        used = (*named, *ITEM, *ANNOTATOR, *asked, "")
+        unused = [spelt[name] for name in spelt if name not in used]
+        if unused:
+            notes.append(f"columns without ratings are not used: {some(unused)}")
+    if not named:
+        raise TableError(
+            "no column holds ratings; if they are labels, name all of them, the best first, as in "
+            "--order 'A,B,C'."
+        )
+    # Of a grid in a form, items are what stands in brackets.
+    grid = [IN_BRACKETS.match(spelt[name]) for name in named] if transposed else []
+    inside = [row[1].strip() for row in grid if row is not None]
+    names = inside if len({*inside}) == len(named) else [spelt[name] for name in named]
+    what = "holds the ratings of one item" if transposed else "is one annotator's"
+    notes.append(f"each of {len(names)} columns {what}: {some(names)}")
+    return dict(zip(named, names, strict=True)), transposed
 
 
 def _respelt(
-    records: Iterator[Record], spelling: Spelling | None, notes: Notes
-) -> Iterator[Record]:
+    ratings: Iterator[Rating], spelling: Spelling | None, notes: Notes
+) -> Iterator[Rating]:
     """Spell ids as the user wants before ratings are compared: two spellings are one annotator."""
     if spelling is None:
-        yield from records
+        yield from ratings
         return
     kinds: dict[Kind, tuple[str, ...]] = {"annotator": ANNOTATOR, "item": ITEM}
-    every = list(records)
+    every = list(ratings)
     for kind, names in kinds.items():
-        labels = (text_of(first_of(record.value, names)) for record in every)
-        changed = spelling.learn(kind, Counter(label for label in labels if label is not None))
+        labels = Counter(cell_text(first_of(each.cells, names)) for each in every)
+        changed = spelling.learn(kind, {k: n for k, n in labels.items() if k is not None})
         notes += [merged_note(kind, changed)] if changed else []
-    for record in every:
-        found = {kind: text_of(first_of(record.value, names)) for kind, names in kinds.items()}
-        now = {kind: spelling.of(kind, label) for kind, label in found.items() if label is not None}
-        yield Record(record.location, record.value | now)
+    for each in every:
+        said = {kind: cell_text(first_of(each.cells, names)) for kind, names in kinds.items()}
+        now = {kind: spelling.of(kind, label) for kind, label in said.items() if label is not None}
+        yield each._replace(cells={**each.cells, **now})
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Series:
     """What one annotator gave, with where it begins, and what each rating weighs."""
 
-    location: str
+    like: Row
     ratings: dict[str, list[float]] = field(default_factory=dict)
     weights: dict[str, list[float]] = field(default_factory=dict)
-    context: str | None = None
     by: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     """The categories of each item."""
 
 
-def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    series: dict[tuple[str, ...], _Series] = {}
-    blank = []
-    confident = False
+def _rows(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
+    yield from compared(_one_by_one(records, choices, notes), choices, notes)
+
+
+def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Iterator[Row]:
+    """Compare the ratings of each annotator, and say what became of them."""
+    series: dict[tuple[str | None, ...], _Series] = {}
     scale, versions = Scale(choices.order), _Versions()
-    scale.learn(choices.columns.get("rating"))
-    for record in _respelt(one_by_one(records, choices, notes), choices.spelling, notes):
-        cells = record.value
+    confident, named = False, True
+    for location, cells, mark, header in _respelt(ratings, choices.spelling, notes):
         confident |= "confidence" in cells
-        who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
-        item, value = text_of(first_of(cells, ITEM)), _rating(cells, record.location)
+        who = cell_text(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
+        item, value = cell_text(first_of(cells, ITEM)), _value(cells, location)
         if item is None:
-            raise TableError(f"{record.location}: has no item; fill it in or remove the row.")
-        if value in (None, ""):
-            blank.append(Row(who, item, None, "", record.location, reason="no rating"))
+            raise TableError(f"{location}: has no item; fill it in or remove the row.")
+        if value in (None, "") or str(value).strip().lower() in NUMBERLESS:
+            yield Row(who, item, None, "", location, reason="no rating")
             continue
-        scale.learn(cells.get(HEADER))
-        rating = scale.height(value, record.location)
-        context, by = cells[MARK]
-        key = (who, text_of(cells.get("criterion")) or "", text_of(first_of(cells, GROUP)) or "")
-        key += () if context is None else (context,)  # only what shares it is compared
-        found = series.setdefault(key, _Series(record.location, context=context))
-        found.by[item] = of_both(found.by.get(item, by), by)
-        if versions.replaces((*key, item), cells, found.ratings.setdefault(item, []), rating):
+        named = named and header.lower() in RATING
+        scale.learn(header)
+        height, (context, by) = scale.height(value, location), mark
+        # Only what shares the context is compared.
+        key = who, cell_text(cells.get("criterion")), cell_text(first_of(cells, GROUP)), context
+        like = Row(who, None, None, "", location, criterion=key[1], context=context)
+        one = series.setdefault(key, _Series(like))
+        one.by[item] = of_both(one.by.get(item, by), by)
+        given = one.ratings.setdefault(item, [])
+        if versions.replaces((*key, item), cells, given, height):
             continue
-        found.ratings[item].append(rating)
-        if cells.get("weight") not in (None, ""):
-            found.weights.setdefault(item, []).append(_weight(cells["weight"], record.location))
-    scale.refuse_unclear()
+        given.append(height)
+        weight = weight_of(cells, location)
+        if weight is not None:
+            one.weights.setdefault(item, []).append(weight)
+    said: Notes = []
+    sign = scale.sign(said, named=named)
     if versions.replaced:
         notes.append(f"{count(versions.replaced, 'earlier version')} of reviews left out")
-    yield from blank
-    yield from _compared(series, choices, notes)
+    yield from _pairs(series.values(), sign, choices, notes)
+    within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
+    notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    notes += said
     if confident and "weight" not in choices.columns:
         notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
 
 
-def _rating(cells: Mapping[str, Any], location: str) -> Any:
+def _value(cells: Mapping[str, Any], location: str) -> Any:
     """Return the rating of a row; of EasyChair's scores in one cell, the overall evaluation."""
-    value = first_of(cells, RATING)
-    several = first_of(cells, SEVERAL)
+    value, several = first_of(cells, RATING), first_of(cells, _SEVERAL)
     if value is not None or several is None:
         return value
-    found = _OVERALL.search(str(several))
-    if found is None and number_of(several) is None:
+    overall = _OVERALL.search(str(several))
+    if overall is None and number_of(several) is None:
         raise TableError(
             f"{location}: the cell '{several}' holds several scores; write the one that counts "
             "into a column 'rating'."
         )
-    return several if found is None else found[1]
+    return several if overall is None else overall[1]
 
 
 class _Versions:
     """Reviews that were written again: EasyChair exports all versions, and the last one counts."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, ...], tuple[float, int]] = {}
+        self._last: dict[tuple[str | None, ...], tuple[float, int]] = {}
         self.replaced = 0
 
     def replaces(
-        self, key: tuple[str, ...], cells: Mapping[str, Any], ratings: list[float], rating: float
+        self,
+        key: tuple[str | None, ...],
+        cells: Mapping[str, Any],
+        ratings: list[float],
+        rating: float,
     ) -> bool:
         """Whether a rating is another version of one that is there; it then takes its place."""
-        version, number = number_of(cells.get("version")), text_of(cells.get("number"))
+        version, number = number_of(cells.get("version")), cell_text(cells.get("number"))
         if version is None or number is None:
             return False
         last, at = self._last.get((*key, number), (None, len(ratings)))
@@ -161,49 +308,22 @@ class _Versions:
         return last is not None
 
 
-def _weight(value: Any, location: str) -> float:
-    weight = rating_of(value)
-    if weight is None or weight < 0.0:
-        raise TableError(
-            f"{location}: the weight '{value}' is not a number of 0 or more; correct it."
-        )
-    return weight
-
-
-def _compared(
-    series: Mapping[tuple[str, ...], _Series], choices: Choices, notes: Notes
-) -> Iterator[Row]:
-    """Compare the ratings of each series, and say what became of them."""
-    every = [w for one in series.values() for ws in one.weights.values() for w in ws]
+def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Notes) -> Iterator[Row]:
+    """Take the series apart; a pair weighs as much as both of its ratings."""
+    every = [w for one in series for weights in one.weights.values() for w in weights]
     usual = float(np.mean(every)) if every else 0.0
-    pairs = repeated = 0
-    for number, ((who, criterion, *_), one) in enumerate(series.items(), 1):
-        repeated += sum(len(values) > 1 for values in one.ratings.values())
-        means = np.array([np.mean(values) for values in one.ratings.values()])
-        name = f"ratings {number}"
-        opinion = Opinion(who, one.location, name, criterion or None, context=one.context)
-        factor = (
-            {
-                item: float(np.sqrt(np.mean(one.weights[item]) / usual))
-                if item in one.weights
-                else 1.0
-                for item in one.ratings
-            }
-            if usual
-            else {}
-        )
-        for row in pairs_of_ratings(
-            list(one.ratings), means, choices.tie_within, opinion, choices.ranking_weight
-        ):
-            pairs += row.outcome != "skip"
-            both = factor.get(row.left or "", 1.0) * factor.get(row.right or "", 1.0)
-            by = of_both(one.by[row.left or ""], one.by[row.right or row.left or ""])
-            yield row._replace(weight=row.weight * both, by=by)
-    within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
-    notes.append(stated(len(series), pairs, "rating series", choices.ranking_weight))
-    notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
-    if choices.order in ((), (LOWEST,), (HIGHEST,)):
-        notes.append(f"the {(*choices.order, HIGHEST)[0]} rating is taken for the best")
+    orders, repeated = Orders(choices.ranking_weight, "rating series"), 0
+    for one in series:
+        repeated += sum(len(ratings) > 1 for ratings in one.ratings.values())
+        means = sign * np.array([np.mean(ratings) for ratings in one.ratings.values()])
+        weighed = one.weights.items() if usual else ()
+        factor = {item: float(np.sqrt(np.mean(weights) / usual)) for item, weights in weighed}
+        like = one.like._replace(ranking=f"ratings {orders.number + 1}")
+        for row in orders.compared(list(one.ratings), means, like, within=choices.tie_within):
+            pair = str(row.left), str(row.right or row.left)
+            weight = row.weight * factor.get(pair[0], 1.0) * factor.get(pair[1], 1.0)
+            yield row._replace(weight=weight, by=of_both(one.by[pair[0]], one.by[pair[1]]))
+    notes += orders.notes
     if every:
         notes.append(
             "a pair of ratings weighs as much as both (the root of their product), 1 at the mean "
@@ -213,10 +333,5 @@ def _compared(
         notes.append(f"{count(repeated, 'item')} rated more than once by an annotator: the mean")
 
 
-FORMAT = RecordFormat(
-    _is_mine,
-    _rows,
-    renames=True,
-    options=("tie_within", "order"),
-    may_be=_may_be,
-)
+RATED = ("tie_within", "order")
+RATINGS = {"ratings": Format(_are_ratings, rows=_rows, renames=True, options=RATED, may_be=_may_be)}

@@ -1,0 +1,381 @@
+"""Tables in other words than ours: read where they have one reading, else refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+from aggcal.errors import OptionError, TableError, some
+from aggcal.io.choices import Choices
+from aggcal.io.formats.ratings import rated_columns
+from aggcal.io.tables import Table, listed
+from aggcal.io.words import (
+    ANNOTATOR,
+    GROUP,
+    ITEM,
+    LEFT_RIGHT,
+    NAMES,
+    OUTCOME,
+    PER_ITEM,
+    RANKS,
+    RATING,
+    SHOWN,
+    WINNER_LOSER,
+    is_label,
+    names_table,
+    paired,
+)
+
+# fmt: off
+_SIDES = (
+    ("left", "right"), ("a", "b"), ("1", "2"), ("first", "second"), ("one", "two"), ("x", "y"),
+    ("links", "rechts"), ("gauche", "droite"), ("izquierda", "derecha"), ("linker", "rechter"),
+)
+"""Words by which the names of two columns differ that hold what was shown side by side."""
+_BEATEN = (
+    *WINNER_LOSER, ("won", "lost"), ("winning", "losing"), ("wins", "loses"),
+    ("chosen", "unchosen"), ("best", "worst"), ("selected", "rejected"),
+    ("gewinner", "verlierer"), ("gagnant", "perdant"), ("ganador", "perdedor"),
+    ("vincitore", "perdente"),
+)
+"""Words by which the names of two columns differ, of which one holds what was put above."""
+_THIRD = {"1": "3", "a": "c", "first": "third", "one": "three", "x": "z"}
+_NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no"}
+"""What holds no item, but says of one of the answers whether it was given."""
+_DECIDED_ITEM = (
+    "chosen", "choice", "winner", "best", "label", "answer", "preferred", "selected",
+)
+# fmt: on
+_PEOPLE = re.compile(
+    r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
+    r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüfer|lehrer|gutachter|^name$"
+    r"|^your name$|jury|juror|response ?id|^who$|^wer$|^by$"
+)
+"""What columns are called that name people."""
+_LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
+"""What columns are called, beside their sides, that hold items."""
+_DECIDED = re.compile(
+    r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
+    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r"
+)
+"""What columns are called that say which of two won."""
+_NEVER = re.compile(
+    r"\b(?:rt|time|date|timestamp|duration|seconds|ms|trial|index|order|age|score|rating|confidence"
+    r"|position|rank|width|height|length|count|number|progress)\b"
+)
+"""What columns are called that hold neither items nor people."""
+_KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
+_VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
+_FORM = "annotator,left,right,outcome"
+
+
+def says_side(name: str) -> str | None:
+    """Return which side the name of a column says was preferred where it holds "true".
+
+    Examples
+    --------
+    >>> says_side("prefers_a"), says_side("Right is better"), says_side("prefers a to b")
+    ('left', 'right', None)
+    """
+    words = {*_words(name)}
+    sides = {side for pair in _SIDES for side, one in zip(("left", "right"), pair, strict=True)
+             if one in words}  # fmt: skip
+    return sides.pop() if len(sides) == 1 and _DECIDED.search(name.lower()) else None
+
+
+def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[str, str]:
+    """Return what columns of ours are called in other words, where there is one reading.
+
+    No number, time or trial is taken for an item or an annotator; two candidates are none.
+    """
+    have = table.columns.keys()
+    if not {"left", "right", "outcome", "winner", "loser"} & choices.columns.keys():
+        _refuse_choices_among_more(table)
+    if not have & _KNOWN:
+        _refuse_headers(table)
+    found: dict[str, str] = {}
+    sides = (known["left"], known["right"]) if "left" in known else None
+    if "winner" not in known and not (have & {*ITEM} and have & {*RATING, "rank"}):
+        beaten = None if sides else _two_that_differ(table, _BEATEN)
+        sides = sides or (None if beaten else _two_that_differ(table, _SIDES))
+        outcome = known.get("outcome") or (_outcome(table, sides) if sides else None)
+        if beaten is not None:
+            found = dict(zip(("winner", "loser"), beaten, strict=True))
+        elif sides is not None and outcome is not None:
+            found = {"left": sides[0], "right": sides[1], "outcome": str(outcome)}
+            found = {own: name for own, name in found.items() if known.get(own) != name}
+    complete = {"winner", "outcome"} & {*known, *found}
+    if complete and not have & {*ANNOTATOR} and choices.annotator is None:
+        used = {*found.values(), *map(str, known.values())}
+        who = [name for name in sorted(have - used) if _names_people(name)]
+        if len(who) > 1:
+            raise OptionError(
+                f"{table.name}: {some(who)} may name who judged; say which, as in --column "
+                f"{_quoted(f'annotator={who[0]}')}, or --judged-by NAME for none of them."
+            )
+        found |= {"annotator": who[0]} if who else {}
+    found = {own: name for own, name in found.items() if own not in choices.columns}
+    if found and choices.strict:
+        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
+        nobody = "" if have & {*ANNOTATOR} or "annotator" in found else " --judged-by NAME"
+        raise OptionError(
+            f"{table.name}: names its columns in other words (found: {listed(sorted(have))}); "
+            f"if this is right, read it with {said}{nobody}."
+        )
+    return found
+
+
+def _names_people(name: str) -> bool:
+    return bool(_PEOPLE.search(name)) and not _NEVER.search(" ".join(_words(name)))
+
+
+def _quoted(text: str) -> str:
+    """Quote what a shell would take apart."""
+    return text if re.fullmatch(r"[\w=.-]*[\w=]", text) else f"'{text}'"
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+|\d+", name.lower())
+
+
+def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the only two columns of items whose names differ in such a pair of words."""
+
+    def differ(one: str, two: str) -> bool:
+        first, second = _words(one), _words(two)
+        apart = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
+        return len(first) == len(second) and len(apart) == 1 and apart[0] in words
+
+    pairs = [
+        (one, two)
+        for one, two in permutations(sorted(table.columns), 2)
+        if differ(one, two)
+        and not _goes_on(one, table)
+        and not _NEVER.search(" ".join(_words(one)))
+        and {*map(str.lower, table.first(one))} - _NO_ITEM
+    ]
+    likely = [pair for pair in pairs if _LIKELY.search(pair[0])] or pairs
+    return likely[0] if len(likely) == 1 else None
+
+
+def _goes_on(name: str, table: Table) -> bool:
+    """Whether there is a third column of the series: then it is a list, and no pair."""
+    words, every = _words(name), [*map(_words, table.columns)]
+    thirds = ([*words[:k], _THIRD.get(w), *words[k + 1 :]] for k, w in enumerate(words))
+    return any(third in every for third in thirds)
+
+
+def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
+    """Return the only column that says in every row which of the two was chosen."""
+    rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
+
+    def says(name: str) -> bool:
+        numbers = {"0", "1", "2"} if _DECIDED.search(name) else set()
+        numbers = {"0", "1", "true", "false"} if says_side(name) else numbers
+        cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
+        chosen = sum(
+            value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
+        )
+        return bool(cells) and 2 * chosen > len(cells)
+
+    others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
+    found = [name for name in others if not _PEOPLE.search(name) and says(name)]
+    decided = [name for name in found if _DECIDED.search(name)] or found
+    return decided[0] if len(decided) == 1 else None
+
+
+# -------------------------------------------------------------------- what has no reading, or two
+
+
+def refuse_places_for_items(table: Table) -> None:
+    """Refuse winners and losers that are places where items of other columns were shown."""
+    have = table.columns.keys()
+    beaten = next((pair for pair in WINNER_LOSER if {*pair} <= have), None)
+    sides = next((pair for pair in LEFT_RIGHT if {*pair} <= have), None)
+    if beaten is None or sides is None or have & ({*OUTCOME} - {*beaten}):
+        return
+    named = sorted({value for name in beaten for value in table.first(name)})
+    places = all(is_label(value) or value in ("0", "1", "2") for value in named)
+    if named and places and not {*named} & {v for name in sides for v in table.first(name)}:
+        raise OptionError(
+            f"{table.name}: '{beaten[0]}' and '{beaten[1]}' say where an item was shown "
+            f"({some(named)}), and the items are in '{sides[0]}' and '{sides[1]}'; read it with "
+            f"--format table --column 'left={sides[0]}' --column 'right={sides[1]}' "
+            f"--column 'outcome={beaten[0]}'."
+        )
+
+
+def _refuse_choices_among_more(table: Table) -> None:
+    """Refuse the choice of one among items of one column, or of three and more columns."""
+    have = table.columns.keys()
+    decided = next((name for name in _DECIDED_ITEM if name in have), None)
+    if decided is None:
+        return
+    each = f"write a row for each item that '{decided}' beat, under annotator,winner,loser"
+    for one, two in LEFT_RIGHT:
+        third = one[:-1] + {"a": "c", "1": "3"}.get(one[-1], "")
+        if {one, two} <= have and third != one[:-1] and table.first(third):
+            raise TableError(
+                f"{table.name}: shows more than two items in a row ('{one}', '{two}', '{third}'); "
+                f"{each}."
+            )
+    for name in (*SHOWN, "responses", "candidates"):
+        if any(value.startswith("[") for value in table.first(name)):
+            raise TableError(
+                f"{table.name}: holds all items of a row in '{name}', and '{decided}' may name "
+                f"one or count from 0 or from 1; {each}."
+            )
+
+
+def refuse_other_tables(table: Table, choices: Choices) -> None:
+    """Refuse a table that has no pairs as what it is, or may be: one without a header, ratings."""
+    have = table.columns.keys()
+    below = str((table.head or [{}])[0].get("") or "")
+    if below:
+        raise TableError(
+            f"{table.name}: its header is in two rows, and columns have no name in the first "
+            f"('{below}' is in the second); write all names into the first row and remove the "
+            "second."
+        )
+    answers = _answers(table)
+    if len(answers) > 1:
+        raise TableError(
+            f"{table.name}: has several columns of answers ({some(answers)}); write a row for each "
+            f"answer, under the columns {_FORM}."
+        )
+    for name in sorted(have):
+        values = table.first(name)
+        if values and all(map(_VERSUS.search, values)):
+            raise TableError(
+                f"{table.name}: column '{name}' holds both items ('{values[0]}'); split it into "
+                "two columns, left and right."
+            )
+    who = choices.annotator is not None or bool(have & {*ANNOTATOR})
+    if have & {*ITEM} and have & {*RATING, "rank"} and not who:
+        raise TableError(
+            f"{table.name}: has a number for each item and no annotator (found: "
+            f"{listed(table.header)}); if they are the model's scores they come second, after the "
+            "judgments; if they are ratings, say who gave them with --column annotator=NAME."
+        )
+    if not paired(have) and not have & {"winner", "loser", "left", "right", "outcome"}:
+        _ask_for_ratings(table, who=who)
+
+
+def _refuse_headers(table: Table) -> None:
+    """Refuse a table without a header, or with one in two rows."""
+    have = table.columns.keys()
+    if len(have) == 1 and names_table({*next(iter(have)).split()}, NAMES):
+        raise TableError(
+            f"{table.name}: its columns are parted by spaces; save it with commas or tabs between "
+            "them."
+        )
+    first = {name: [*map(str.lower, table.first(name))] for name in have}
+    data = any(name in cells for name, cells in first.items())
+    labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
+    if (data or labels) and table.delimiter is not None:
+        raise TableError(
+            f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
+            f"columns; add a first line such as {_FORM} or annotator,winner,loser."
+        )
+
+
+def _answers(table: Table) -> list[str]:
+    """Return columns that hold answers: sides, marks of the side chosen, votes for pairs."""
+    marks = {"true", "false", "0", "1", "x"}
+    others = sorted(table.columns.keys() - {*ANNOTATOR, *ITEM, ""})
+    sides = {name for pair in LEFT_RIGHT for name in pair}
+
+    def answered(name: str) -> bool:
+        cells = [*map(str.lower, table.first(name))]
+        marked = {*cells} <= marks and bool(_DECIDED.search(name))
+        asked = _VERSUS.search(name) or (
+            re.search(r"\S\s+or\s+\S", name) and all(cell in name for cell in cells)
+        )
+        return bool(cells) and bool(asked or marked or all(map(is_label, cells)))
+
+    return [name for name in others if name not in sides and answered(name)]
+
+
+def _ask_for_ratings(table: Table, *, who: bool) -> None:
+    """Refuse what may be ratings or ranks but does not say so, with how to read it."""
+    have = table.columns.keys()
+    item = next((name for name in (*ITEM, *GROUP, *PER_ITEM) if name in have), None)
+    rest = sorted(have - {*ANNOTATOR, *RANKS, ""})
+    rank = next((name for name in RANKS if name in have), None)
+    if rank is not None and who:
+        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
+        raise OptionError(
+            f"{table.name}: holds ranks in the column '{rank}'; say which columns are meant with "
+            f"{named}--column 'rank={rank}'."
+        )
+    numbers = rated_columns(table.head)
+    rated = next((name for name in RATING if name in have), None)
+    if rated is not None and who:
+        raise OptionError(
+            f"{table.name}: holds ratings ('{rated}') and names no items; say which column names "
+            f"what was rated with --column item=NAME (there are {some(_without(rest, rated), 10)})."
+        )
+    if who and item in ITEM:
+        shown = numbers or _without(rest, item)
+        if shown:
+            labels = (
+                ""
+                if numbers
+                else (
+                    ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
+                )
+            )
+            raise OptionError(
+                f"{table.name}: names annotators and items but no rating; say which column it is "
+                f"({some(shown)}), as in --column 'rating={shown[0]}'{labels}."
+            )
+    if len(numbers) < 2 and not who:  # noqa: PLR2004
+        return
+    if not numbers:
+        alike = _alike(table, rest)
+        if alike:
+            raise OptionError(
+                f"{table.name}: has a row for each annotator and the same labels in {some(alike)}; "
+                "if these columns are the items and the labels their ratings or ranks, say "
+                "--format ratings and name all labels, the best first, as in --order 'A,B,C'."
+            )
+        return
+    if who:
+        what = (
+            f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
+            "the items and the numbers their ratings, say --format ratings, or --format ratings "
+            "--order lowest if 1 is the best"
+        )
+    else:
+        left = _without(rest, *numbers)
+        if item in ITEM:
+            said = "--format ratings"
+        elif len(left) == 1:
+            said = f"--format ratings --column 'item={left[0]}'; if each is an item, with "
+            said += f"--format ratings --column 'annotator={left[0]}'"
+        else:
+            return
+        what = (
+            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
+            f"rating, say so with {said}; if they are scores, they come second, after the judgments"
+        )
+    raise OptionError(f"{table.name}: {what}.")
+
+
+def _without(names: Iterable[str], *others: str | None) -> list[str]:
+    return [name for name in names if name not in others]
+
+
+def _alike(table: Table, names: Iterable[str]) -> list[str]:
+    """Return columns that hold the same few labels, as a scale in words has."""
+    labels = {name: {*table.first(name)} for name in names}
+    shared = {
+        label
+        for name, own in labels.items()
+        for label in own
+        if any(label in others for other, others in labels.items() if other != name)
+    }
+    few = 1 < len(shared) <= 11 and not any(map(is_label, shared))  # noqa: PLR2004
+    return [name for name, own in labels.items() if few and own & shared]

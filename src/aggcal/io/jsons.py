@@ -1,0 +1,74 @@
+"""JSON: lines of it, one array, or one object, as a table of records."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from aggcal.errors import FileError
+from aggcal.io.files import in_words, unpacked
+from aggcal.io.tables import Table
+
+_PIECE = 1 << 20
+"""Characters at a time: fewer take longer, more take more memory."""
+
+
+def of_json(path: Path, name: str, notes: list[str]) -> Table:
+    """Read the records of a file."""
+    every = list(values(path, name))
+    if not every:
+        raise FileError(f"{name}: holds no records; export it again.")
+    rows = [value for _, value in every]
+    header = dict.fromkeys(str(k) for row in rows if isinstance(row, Mapping) for k in row)
+    return Table(name, [*header], rows, places=lambda row: every[row][0], notes=notes, path=path)
+
+
+def values(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Go through the values of a file, with their places, and not all at once."""
+    with in_words(name), unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+        decoder, held = json.JSONDecoder(), text.read(_PIECE)
+        array = held.lstrip().startswith("[") and not _stands_alone(held)
+        between = " \t\r\n," + "]" * array
+        line, number, position = 1, 0, 0
+        if array:
+            position = held.index("[") + 1
+            line += held.count("\n", 0, position)
+        while True:
+            while position < len(held) and held[position] in between:
+                line += held[position] == "\n"
+                position += 1
+            try:
+                value, end = decoder.raw_decode(held, position)
+            except json.JSONDecodeError:
+                more = text.read(max(_PIECE, len(held) - position))
+                if not more and position == len(held):
+                    return
+                if not more:
+                    where = f"record {number + 1}" if array else f"line {line}"
+                    raise FileError(
+                        f"{name}: {where} is not valid JSON, perhaps cut off; export the file "
+                        "again."
+                    ) from None
+                held, position = held[position:] + more, 0
+                continue
+            except (RecursionError, ValueError) as error:
+                raise FileError(
+                    f"{name}: holds a value that cannot be read ({error}); check the file."
+                ) from None
+            number += 1
+            yield (f"record {number}" if array else f"line {line}"), value
+            line += held.count("\n", position, end)
+            position = end
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether the first line is a whole JSON value with others in the lines after it."""
+    first, _, rest = text.lstrip().partition("\n")
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return bool(rest.strip())

@@ -1,0 +1,448 @@
+"""Numbers in place of ids, equal rows merged, and acts weighed: judgments of the rows of files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import as_text
+from aggcal.data.acts import Acts, Columns, RankingWeight
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import Categories
+from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.io import words
+from aggcal.io.choices import Choices
+from aggcal.io.columns import Column, folded, number, stacked
+from aggcal.io.naming import Part
+from aggcal.io.outcomes import NOT_ANSWERED
+from aggcal.io.refusals import is_graded, refuse_between
+
+SEVERAL = "several formats"
+"""The format of judgments from files of different ones."""
+_REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", "zero weight")
+"""Why rows are not fitted, in the order in which it is asked."""
+
+
+def natural(text: str) -> tuple[bool, int, str]:
+    """Return by what ids are sorted: numbers as numbers, then text.
+
+    Examples
+    --------
+    >>> sorted(["b", "10", "9"], key=natural)
+    ['9', '10', 'b']
+    """
+    whole = re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII)
+    return whole is None, int(text) if whole else 0, text
+
+
+@dataclass
+class _Rows:
+    """The rows of all files, one below the other."""
+
+    parts: Sequence[Part]
+    columns: dict[str, Column]
+    numbers: dict[str, FloatArray]
+    starts: list[int]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> _Rows:
+        def blank(part: Part) -> Column:
+            return Column.fill(None, len(part))
+
+        def numbers_of(part: Part, name: str) -> np.ndarray:
+            return part.numbers.get(name, np.full(len(part), 1.0 if name == "weight" else np.nan))
+
+        names = dict.fromkeys(name for part in parts for name in part.columns)
+        numeric = dict.fromkeys(name for part in parts for name in part.numbers)
+        columns = {n: stacked([p.columns.get(n) or blank(p) for p in parts]) for n in names}
+        numbers = {n: np.concatenate([numbers_of(p, n) for p in parts]) for n in numeric}
+        return cls(parts, columns, numbers, np.cumsum([0, *map(len, parts)]).tolist())
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def place(self, row: int) -> str:
+        """Return where a row stands, in words that a list of unfitted rows has."""
+        k = int(np.searchsorted(self.starts, row, "right")) - 1
+        part, own = self.parts[k], row - self.starts[k]
+        lined = part.table is not None and part.table.delimiter is not None
+        where = f"row {own + 1}" if lined else part.place(own)
+        return f"{part.label}: {where}" if part.label else where
+
+
+def numbered(
+    parts: Sequence[Part],
+    choices: Choices,
+    name: str,
+    *,
+    notes: Sequence[str] = (),
+    criterion: str | None = None,
+    some: bool = False,
+    acts: RankingWeight = "pair",
+    surely: bool = False,
+) -> Judgments:
+    """Unite the rows of all parts, give ids their numbers, and merge equal rows.
+
+    Parameters
+    ----------
+    parts
+        What was read, under our own names.
+    choices
+        What the user said.
+    name
+        What all of them are called.
+    notes
+        What is to be said of them.
+    criterion
+        The only criterion whose judgments are fitted.
+    some
+        Whether others hold the rest of the rows: there may be nothing that can be fitted.
+    acts
+        What pairs of a ranking or screen weigh that stand in a table as pairs; ``"pair"`` looks for
+        none.
+    surely
+        See `Acts.recognised`.
+    """
+    rows = _Rows.of(parts)
+    columns, graded = rows.columns, is_graded(rows.columns["outcome"])
+    if graded and len(parts) > 1:
+        for part in parts:
+            refuse_between(part)
+    strength, grade, why = _meanings(columns["outcome"])
+    items = sorted({*columns["left"].texts, *columns["right"].texts}, key=natural)
+    left, right = columns["left"].within(items), columns["right"].within(items)
+    why[(why == 0) & (left == right)] = _REASONS.index("self-pair")
+    if "weight" in rows.numbers:
+        why[(why == 0) & (rows.numbers["weight"] == 0.0)] = _REASONS.index("zero weight")
+    criteria = _criteria(columns, criterion, name, some=some)
+    if criterion is not None:
+        why[~columns["criterion"].has(criterion.__eq__)] = _REASONS.index("other criterion")
+    fit: Any = slice(None) if not why.any() else np.flatnonzero(why == 0)
+    unfitted = _unfitted(rows, why)
+    annotators = sorted(columns["annotator"].texts, key=natural)
+    item_ids, left, right = _used(items, left[fit], right[fit])
+    annotator_ids, annotator = _used(annotators, columns["annotator"].within(annotators)[fit])
+    if len(item_ids) < 2 and not some:  # noqa: PLR2004
+        aside = ", ".join(f"{n:,} {reason}" for reason, n in unfitted.counts.items()) or "none"
+        raise TooLittleDataError(
+            f"{name}: fewer than two items have a judgment that can be fitted "
+            f"({count(len(rows), 'row')} read; set aside: {aside}); add judgments between "
+            "different items."
+        )
+    values, outcome = np.unique(strength[fit], return_inverse=True)
+    keys = [annotator, left, right, outcome]
+    sizes = [len(annotator_ids), len(item_ids), len(item_ids), len(values)]
+    further: dict[str, tuple[TextArray, np.ndarray]] = {}
+    if graded:
+        keys, sizes = [*keys, grade[fit].astype(np.int64) + 3], [*sizes, 7]
+    for own in choices.wished:
+        column = columns.get(own) or Column.fill(None, len(rows))
+        every = sorted(column.texts, key=natural)
+        further[own] = ids, code = _used(every, column.within(every)[fit])
+        keys, sizes = [*keys, code + 1], [*sizes, len(ids) + 1]
+    merged = _Merged.of(keys, sizes, rows.numbers.get("weight"), _screens(rows), fit)
+    at = merged.first
+    weight = merged.number.astype(float) if merged.weight is None else merged.weight
+    one, path = parts[0], parts[0].path if len(parts) == 1 else None
+    formats = {part.form.info.name for part in parts}
+    judgments = Judgments(
+        item_ids,
+        annotator_ids,
+        *(key[at].astype(np.int32) for key in keys[:3]),
+        constant_if_one(values[outcome[at]]),
+        constant_if_one(weight),
+        constant_if_one(merged.number),
+        unfitted=unfitted,
+        criteria=criteria,
+        source=Path(name).name if path is not None else name,
+        backend=one.backend if len(parts) == 1 else None,
+        seconds=_seconds(rows.numbers.get("seconds"), fit, annotator, len(annotator_ids)),
+        sided=all(part.sided for part in parts),
+        format=one.form.info.name if len(formats) == 1 else SEVERAL,
+        spelling=choices.spelling,
+        notes=(*notes, *_without(rows, choices, further)),
+        duplicates=_duplicates(rows, merged, fit),
+        grade=grade[fit][at] if graded else None,
+        screen=merged.screen,
+        screen_weight=merged.screen_weight,
+        **_row_columns(choices, further, at),
+    )
+    if acts == "pair":
+        return judgments
+    coded = [code + 1 for _, code in further.values()]
+    return _with_acts(judgments, rows, (keys, coded), fit, acts, surely=surely)
+
+
+def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
+    """Return the strength of the left, its grade, and why a row is not fitted, of all rows."""
+    steps = [words.GRADES.get(text) for text in outcome.texts]
+    strength = [
+        number(text) if step is None else (np.sign(step) + 1.0) / 2.0
+        for text, step in zip(outcome.texts, steps, strict=True)
+    ]
+    grades = [
+        step if step is not None else 0 if np.isnan(value) else int(np.sign(value - 0.5))
+        for step, value in zip(steps, strength, strict=True)
+    ]
+    why = [_REASONS.index(text) if text in _REASONS else 0 for text in outcome.texts]
+    return (
+        outcome.look_up(strength, np.nan, float),
+        outcome.look_up(grades, 0, np.int8),
+        outcome.look_up(why, _REASONS.index(NOT_ANSWERED), np.int8),
+    )
+
+
+def _used(ids: Sequence[str], *codes: np.ndarray) -> tuple[Any, ...]:
+    """Leave out ids that no row has; return those that are left, and the rows' new codes."""
+    used = np.zeros(len(ids) + 1, bool)
+    for code in codes:
+        used[code] = True
+    used[-1] = False
+    place = np.append(np.cumsum(used[:-1], dtype=np.int32) - 1, -1).astype(np.int32)
+    kept = as_text(text for text, there in zip(ids, used.tolist(), strict=False) if there)
+    return kept, *(place[code] for code in codes)
+
+
+def constant_if_one(values: np.ndarray) -> np.ndarray:
+    """Return values; those that are all 1 take no memory."""
+    one = values.dtype.type(1)
+    return np.broadcast_to(one, values.shape) if (values == one).all() else values
+
+
+@dataclass
+class _Merged:
+    """Rows in the order of their keys, equal ones as one."""
+
+    order: IntArray
+    first: IntArray
+    """Which row is the first of each run of equal ones, in the order of the file."""
+    number: IntArray
+    """How many rows each run has."""
+    weight: FloatArray | None
+    screen: IntArray | None
+    screen_weight: FloatArray | None
+
+    @classmethod
+    def of(
+        cls,
+        keys: Sequence[np.ndarray],
+        sizes: Sequence[int],
+        weight: FloatArray | None,
+        screen: IntArray | None,
+        fit: Any,
+    ) -> _Merged:
+        key, _ = folded(keys, sizes)
+        weight, screen = (None if each is None else each[fit] for each in (weight, screen))
+        # An ordered sum, so that the same weights add up to the same bits whatever their order.
+        within = [each for each in (weight, screen) if each is not None]
+        order = np.lexsort((*within, key)) if within else np.argsort(key, kind="stable")
+        key = key[order]
+        new = np.ones(len(key), bool)
+        np.not_equal(key[1:], key[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
+        numbers = np.diff(np.append(starts, len(key)))
+        total = unequal = None
+        if weight is not None and len(starts):
+            total = np.add.reduceat(weight[order], starts)
+            low, high = (how.reduceat(weight[order], starts) for how in (np.minimum, np.maximum))
+            unequal = weight[order] if screen is not None and (low != high).any() else None
+        kept = None
+        if screen is not None:
+            kept = np.unique(screen[order], return_inverse=True)[1].astype(np.int64)
+        return cls(order, order[starts], numbers, total, kept, unequal)
+
+
+def _screens(rows: _Rows) -> IntArray | None:
+    """Return which ranking or screen each row is of; a row without one is alone on its own."""
+    if not {"ranking", "screen"} & rows.columns.keys():
+        return None
+    found, begin = [], 0
+    for part in rows.parts:
+        column = part.columns.get("ranking", part.columns.get("screen"))
+        who = part.columns["annotator"]
+        column = column if column is not None else Column.fill(None, len(part))
+        texts = [sorted(each.texts) for each in (who, column)]
+        alone = len(texts[1]) + np.arange(len(part))  # what is called alike in two files differs
+        codes = [who.within(texts[0]), np.where(column.blank, alone, column.within(texts[1]))]
+        key, _ = folded(codes, [len(texts[0]) + 1, len(texts[1]) + len(part) + 1])
+        screen = np.unique(key, return_inverse=True)[1] + begin
+        begin = int(screen.max(initial=begin)) + 1
+        found.append(screen)
+    return np.concatenate(found)
+
+
+def _criteria(
+    columns: Mapping[str, Column], criterion: str | None, name: str, *, some: bool
+) -> tuple[str, ...]:
+    """Return the criteria that are read, or refuse the one chosen."""
+    if "criterion" not in columns:
+        if criterion is not None:
+            raise OptionError(
+                f"{name}: there is no column 'criterion' to choose '{criterion}' from; "
+                "leave the option out."
+            )
+        return ()
+    every = tuple(sorted(columns["criterion"].compact().texts))
+    if criterion is None:
+        return every
+    if criterion not in every and not some:
+        raise OptionError(
+            f"{name}: no judgment has the criterion '{criterion}'; "
+            f"there are {', '.join(every) or 'none'}."
+        )
+    return (criterion,) if criterion in every else ()
+
+
+def _unfitted(rows: _Rows, why: np.ndarray) -> Unfitted:
+    """Return the rows that are not fitted, equal ones as one."""
+    aside = np.flatnonzero(why)
+    if not len(aside):
+        return Unfitted.none()
+    reasons = [_REASONS[code] for code in why[aside].tolist()]
+    blank = Column.fill(None, len(rows))
+    names = ("annotator", "left", "right", "reason")
+    cells = [rows.columns.get(name, blank).rows(aside).cells() for name in names]
+    found: dict[tuple[str, ...], list[int]] = {}
+    for row, *said in zip(aside.tolist(), reasons, *cells, strict=True):
+        found.setdefault(tuple(text or "" for text in said), []).append(row)
+    every = sorted(found)
+    reason, who, left, right, detail = (as_text(column) for column in zip(*every, strict=True))
+    number = np.array([len(found[each]) for each in every], dtype=np.int64)
+    place = as_text(rows.place(found[each][0]) for each in every)
+    return Unfitted(who, left, right, reason, number, place, detail)
+
+
+def _seconds(
+    seconds: FloatArray | None, fit: Any, annotator: np.ndarray, annotators: int
+) -> FloatArray | None:
+    """Return the median time that each annotator took for a judgment, where it is known."""
+    if seconds is None:
+        return None
+    taken, found = seconds[fit], np.full(annotators, np.nan)
+    known = np.flatnonzero(np.isfinite(taken) & (taken >= 0.0))
+    order = known[np.argsort(annotator[known], kind="stable")]
+    for mine in np.split(order, np.flatnonzero(np.diff(annotator[order])) + 1):
+        if len(mine):
+            found[annotator[mine[0]]] = np.median(taken[mine])
+    return None if np.isnan(found).all() else found
+
+
+def without_note(number: int, name: str, *, context: bool, taken_apart: bool = False) -> str:
+    """Say how many judgments have no context, or no category of a name.
+
+    Examples
+    --------
+    >>> print(without_note(2, "prompt", context=True))
+    2 judgments have no context ('prompt' is blank there)
+    """
+    verb, what = "has" if number == 1 else "have", "context" if context else "category"
+    why = "is blank there" + (", or differs between the two items" if taken_apart else "")
+    return f"{count(number, 'judgment')} {verb} no {what} ('{name}' {why})"
+
+
+def is_without(note: str) -> bool:
+    """Whether a note says how many judgments have no context or category.
+
+    Examples
+    --------
+    >>> is_without(without_note(1, "topic", context=False))
+    True
+    """
+    return re.match(r"[\d,]+ judgments? (has|have) no (context|category) \('", note) is not None
+
+
+def _without(
+    rows: _Rows, choices: Choices, further: Mapping[str, tuple[TextArray, np.ndarray]]
+) -> list[str]:
+    apart = "ranking" in rows.columns
+    lost = {own: int((code < 0).sum()) for own, (_, code) in further.items()}
+    return [
+        without_note(
+            lost[own], name, context=own == "context", taken_apart=apart and own != "context"
+        )
+        for own, name in choices.wished.items()
+        if lost[own]
+    ]
+
+
+def _row_columns(
+    choices: Choices, further: Mapping[str, tuple[TextArray, np.ndarray]], at: IntArray
+) -> dict[str, Any]:
+    """Return the context and the categories of merged rows, as arguments of judgments."""
+    made = {own: (ids, code[at].astype(np.int32)) for own, (ids, code) in further.items()}
+    categories = tuple(Categories(name, *made[f"by_{k}"]) for k, name in enumerate(choices.by, 1))
+    if choices.context is None:
+        return {"categories": categories}
+    ids, code = made["context"]
+    named = {"context": code, "context_ids": ids, "context_name": choices.context}
+    return {"categories": categories, **named}
+
+
+def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
+    """Count the rows that repeat another one in every column of their file.
+
+    None where there is no column but those by which equal rows are merged: all of them do then.
+    """
+    if all(part.whole is None for part in rows.parts):
+        return None
+    again = np.repeat(merged.number > 1, merged.number)
+    run = np.repeat(np.arange(len(merged.number)), merged.number)[again]
+    at = np.arange(len(rows))[fit][merged.order[again]]
+    found: dict[Any, Counter[str]] = {}
+    for k, part in enumerate(rows.parts):
+        mine = (at >= rows.starts[k]) & (at < rows.starts[k + 1])
+        if part.whole is not None and mine.any():
+            own = at[mine] - rows.starts[k]
+            kind = None if part.table is None else tuple(sorted(part.table.columns))
+            for r, row, what in zip(run[mine].tolist(), own.tolist(), part.whole(own), strict=True):
+                # One record may hold several judgments: only those of others are its duplicates.
+                where = f"{k} {row if part.table is not None else part.place(row)}"
+                found.setdefault((r, kind, what), Counter())[where] += 1
+    return sum(each.total() - max(each.values()) for each in found.values())
+
+
+def _with_acts(
+    judgments: Judgments,
+    rows: _Rows,
+    codes: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+    fit: Any,
+    kind: RankingWeight,
+    *,
+    surely: bool,
+) -> Judgments:
+    """Weigh the pairs of rankings and screens that a table names, or that are recognised."""
+    weight = rows.numbers.get("weight")
+    if judgments.screen is not None:
+        acts, columns = Acts.named(judgments)
+        ranked = len(rows.parts) == 1 and "ranking" in rows.columns
+        if weight is not None or not acts.several.any() or not (ranked or acts.depend(columns)):
+            return judgments
+        return acts.weighing(judgments, np.arange(judgments.n_judgments), None, kind)
+    keys, coded = codes
+    whose, left, right = keys[:3]
+    strength = _meanings(rows.columns["outcome"])[0][fit]
+    if coded:  # what is of two contexts or categories is not one ranking
+        parted = [whose, *coded]
+        key, _ = folded(parted, [int(each.max(initial=0)) + 1 for each in parted])
+        whose = np.unique(key, return_inverse=True)[1]
+    kept = np.arange(len(rows))[fit]
+
+    def first(most: int) -> Columns:
+        n = int(np.searchsorted(kept, most))
+        codes = (each[:n].astype(np.int32) for each in (whose, left, right))
+        return Columns(*codes, strength[:n])
+
+    found = Acts.recognised(len(rows), first, surely=surely)
+    if found is None:
+        return judgments
+    order = np.lexsort([*reversed(keys)])
+    each = None if weight is None else weight[fit]
+    return found.weighing(judgments, order, each, kind)

@@ -1,0 +1,362 @@
+"""What outcomes mean: a side, a step, a strength or the id of the winner, as ours; or a refusal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
+from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataError, count, some
+from aggcal.io import words
+from aggcal.io.choices import on_scale
+from aggcal.io.columns import Column, number, numbers, plain_numbers
+from aggcal.io.guessing import says_side
+from aggcal.io.naming import Part
+from aggcal.io.refusals import refuse_rows
+from aggcal.io.tables import such
+
+NOT_ANSWERED = "not answered"
+"""Why a row with a blank outcome is not fitted."""
+STRENGTHS = (
+    "numbers that say who won are taken as the strength of the left: 1 means that the left item "
+    "won, 0 the right"
+)
+_TURNED = (
+    "numbers between 0 and 1 are taken as the strength of the right, since 1 means that the right "
+    "item won"
+)
+
+
+def meant(part: Part) -> None:
+    """Say what the outcomes of a part mean, in place; refuse rows that cannot be read."""
+    columns, choices = part.columns, part.choices
+    if not len(part):
+        what = "has a header but no row; add judgments"
+        if part.table is None:
+            said = "".join(f" ({note})" for note in part.notes)
+            what = f"holds no judgment that {part.form.info.name} could have{said}; add judgments"
+        raise TooLittleDataError(f"{part.name}: {what}.")
+    if choices.spelling is not None:
+        _respell(part)
+    if part.short:
+        if choices.outcomes and not choices.origin:
+            raise OptionError(
+                f"{part.name}: has winners and losers, so there is no outcome to map; "
+                "leave the outcomes out."
+            )
+        # One who names neither item gave no answer; what names nobody and nothing is a fault.
+        none = columns["left"].blank & columns["right"].blank & ~columns["annotator"].blank
+        columns["outcome"] = Column(["left", NOT_ANSWERED], none.astype(np.int32))
+    else:
+        asked = _asked(part)
+        if part.direct:
+            columns["outcome"] = _plain(part)
+        part.said = tuple(columns["outcome"].texts)
+        _refuse_off_scale(part, asked)
+        columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
+        final = dict.fromkeys(words.NOTHING, NOT_ANSWERED)
+        final |= {means: means for means in words.MEANINGS} | asked
+        columns["outcome"] = columns["outcome"].map(
+            lambda text: final.get(text.lower(), text), NOT_ANSWERED
+        )
+    refuse_rows(part, NOT_ANSWERED)
+
+
+def _asked(part: Part) -> dict[str, str]:
+    """Return what outcomes mean by the user's word."""
+    scale = part.choices.strength_scale if "strength_scale" in part.form.options else None
+    said = {**on_scale(scale), **part.choices.outcomes}
+    return {str(k).strip().lower(): str(v).strip().lower() for k, v in said.items()}
+
+
+def unused_labels(part: Part) -> list[str]:
+    """Tell of outcome labels that were mapped though no row has them: they may be misspelt."""
+    if part.short:
+        return []
+    there = {text.lower() for text in part.said}
+    asked = (str(label).strip().lower() for label in part.choices.outcomes)
+    return [
+        f"no row has the outcome '{label}' that was mapped"
+        for label in asked
+        if label not in {*words.OUTCOMES, "0", "1", *there}
+        and words.spelt(label) not in words.BOTH_BAD
+    ]
+
+
+# -------------------------------------------------------------------- spelling
+
+
+def _respell(part: Part) -> None:
+    """Bring ids under one spelling, and outcomes that name an item."""
+    columns, spelling = part.columns, part.choices.spelling
+    assert spelling is not None  # noqa: S101  # asked by the caller
+    kinds: dict[Kind, tuple[str, ...]] = {"item": ("left", "right"), "annotator": ("annotator",)}
+    for kind, names in kinds.items():
+        times: dict[str, int] = {}
+        for name in names:
+            column = columns[name]
+            for text, n in zip(column.texts, column.times().tolist(), strict=True):
+                times[text] = times.get(text, 0) + n
+        changed = spelling.learn(kind, times)
+        before = _of_one_item(columns)
+        for name in names:
+            columns[name] = columns[name].map(lambda text: changed.get(text, text))  # noqa: B023
+        part.notes += [merged_note(kind, changed)] if changed else []
+        merged = _of_one_item(columns) - before
+        if merged:
+            verb, are = ("compares", "is") if merged == 1 else ("compare", "are")
+            part.notes.append(
+                f"{count(merged, 'judgment')} {verb} two spellings of one item and {are} set aside"
+            )
+    items = {*columns["left"].texts, *columns["right"].texts}
+    _refuse_both(spelling, items & {*columns["annotator"].texts})
+    columns["outcome"] = columns["outcome"].map(
+        lambda text: now if (now := spelling.of("item", text)) in items else text
+    )
+
+
+def _refuse_both(spelling: Spelling, ids: set[str]) -> None:
+    """Refuse an alias that may mean an item or an annotator."""
+    items, people = (spelling.aliases.get(kind, {}) for kind in KINDS)
+    doubtful = sorted({*items.values()} & ids) if items.keys() & people.keys() else []
+    if doubtful:
+        raise OptionError(
+            f"the alias of {some(doubtful)} may mean an item or an annotator; add a column 'kind' "
+            "to the aliases that says item or annotator."
+        )
+
+
+def _of_one_item(columns: Mapping[str, Column]) -> int:
+    """Count the rows that compare an item with itself."""
+    return int(_same(columns["left"], columns["right"]).sum())
+
+
+def _same(one: Column, other: Column) -> np.ndarray:
+    """Return in which rows two columns hold the same text."""
+    codes = one.within(other.texts)
+    return np.asarray((codes >= 0) & (codes == other.codes))
+
+
+# -------------------------------------------------------------------- meaning
+
+
+def _plain(part: Part) -> Column:
+    """Write numbers in the usual way, unless they are ids that look like numbers."""
+    outcome = part.columns["outcome"]
+    numeric = any(re.search(r"\d", text) and np.isnan(number(text)) for text in outcome.texts)
+    named = any(_same(outcome, part.columns[side]).any() for side in ("left", "right"))
+    if part.table is None or named or not numeric:
+        return outcome
+    plain, said = plain_numbers(outcome, part.names["outcome"], part.table)
+    part.notes += said
+    return plain
+
+
+def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
+    """Refuse numbers that are not on the scale that was stated, and a scale that has none."""
+    scale = on_scale(part.choices.strength_scale)
+    if not scale or "strength_scale" not in part.form.options:
+        return
+    outcome, ends = part.columns["outcome"], [text for text in scale if text.lstrip("-").isdigit()]
+    if not part.choices.origin and not outcome.has(lambda text: text.lower() in scale).any():
+        raise OptionError(
+            f"{part.name}: no outcome is a number from {ends[0]} to {ends[-1]}; leave "
+            "--strength-scale out, or name the column that holds the numbers with "
+            "--column outcome=NAME."
+        )
+    off = outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked)
+    if off.any():
+        row, where, n = part.first(off)
+        raise OutcomeError(
+            f"{part.name}: {where} has the outcome {outcome.at(row)}, which is not on the scale "
+            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct --strength-scale, or say what the "
+            f"number means with --outcome '{outcome.at(row)}=MEANING'."
+        )
+
+
+def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, str]]:
+    """Give labels our own names; return also what each of them means."""
+    outcome = part.columns["outcome"]
+    labels = {
+        text: _meaning(text, asked)
+        for text in outcome.texts
+        if text.lower() not in asked and words.is_label(text)
+    }
+    part.steps = _graded(labels, asked, part.name)
+    labels |= part.steps
+    others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
+    values = {text: number(text) for text in others if not np.isnan(number(text))}
+    numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
+    if numbered:
+        labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}
+    part.notes += _taken(outcome, labels, part.form.labels)
+    return outcome.map(lambda text: labels.get(text, text)), labels
+
+
+def _meaning(text: str, asked: Mapping[str, str]) -> str:
+    """Return what a label means; all spellings of "both bad" mean what the user says of one."""
+    small = words.spelt(text)
+    if small in words.BOTH_BAD:
+        said = (means for label, means in asked.items() if words.spelt(label) in words.BOTH_BAD)
+        return next(said, "tie")
+    return text.lower() if text.lower() in words.MEANINGS else words.LABELS.get(small, "")
+
+
+def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return what labels with a step mean among each other: left, left+, left++ and so on.
+
+    Without a "slightly", better is the first step and much better the second. With one, that is
+    the first, and each other that occurs comes one step after it.
+    """
+    told = {text: words.step(text) for text in labels if text.lower() not in words.MEANINGS}
+    steps = {text: step for text, step in told.items() if step is not None}
+    plain = [t for t, m in labels.items() if t not in steps and m.rstrip("+") in words.OPPOSITE]
+    plain += [means for means in asked.values() if means.rstrip("+") in words.OPPOSITE]
+    levels = {level for _, level in steps.values()} | ({2} if plain else set())
+    own = next((text for text in plain if text.endswith("+")), None)
+    if 1 in levels and own is not None:
+        first = next(text for text, (_, level) in steps.items() if level == 1).lower()
+        raise OutcomeError(
+            f"{name}: outcomes such as '{first}' beside '{own}' are ambiguous: which is the "
+            f"stronger? Say what each label means with --outcome '{first}=MEANING'."
+        )
+    order = sorted(levels) if 1 in levels else [2, 3, 4]
+    if len(order) > 3:  # noqa: PLR2004
+        raise OutcomeError(
+            f"{name}: its outcomes tell four steps of 'better' apart "
+            f"({', '.join(sorted(map(str.lower, steps)))}), and there may be three; say what each "
+            "label means with --outcome LABEL=MEANING."
+        )
+    return {text: side + "+" * order.index(level) for text, (side, level) in steps.items()}
+
+
+def _taken(outcome: Column, labels: Mapping[str, str], usual: tuple[str, ...]) -> list[str]:
+    """Say how labels were taken that are not our own, nor the format's."""
+    times = dict(zip(outcome.texts, outcome.times().tolist(), strict=True))
+    sides = {
+        text.lower(): means
+        for text, means in sorted(labels.items())
+        if means != "tie"
+        and text.lower() not in (*words.MEANINGS, *usual)
+        and words.spelt(text) not in words.BOTH_BAD
+    }
+    listed = [f"{k} as {m}" if number(k) > 0 else f"'{k}' as {m}" for k, m in sides.items()]
+    notes = [f"outcomes taken: {', '.join(listed)}"] if listed else []
+    for name, spellings in (("both bad", words.BOTH_BAD), (words.NEITHER, (words.NEITHER,))):
+        n = sum(times[t] for t, m in labels.items() if m == "tie" and words.spelt(t) in spellings)
+        if n:
+            verb = "is counted as a tie" if n == 1 else "are counted as ties"
+            label = words.spelt(name)
+            notes.append(f"{n:,} '{name}' {verb}; --outcome {label}=skip leaves them out")
+    return notes
+
+
+def _sided(part: Part, asked: Mapping[str, str]) -> Column:
+    """Say which side outcomes are for that name it by a label, a number, or the item that won.
+
+    A column is read in one of these ways throughout. Where two would do and differ, as where items
+    are called like sides or like strengths, it is refused: a guess would turn judgments round
+    unseen.
+    """
+    outcome, left, right = (part.columns[name] for name in ("outcome", "left", "right"))
+    notes, part.notes = part.notes, []
+    by_label, labels = _labelled(part, asked)
+    said, part.notes = part.notes, notes
+    own = part.names["outcome"] == "outcome" and part.choices.columns.get("outcome") is None
+    strength = numbers(outcome)
+    between = (strength >= 0.0) & (strength <= 1.0)
+    open_ = ~outcome.blank & outcome.has(lambda text: text.lower() not in asked)
+    known = outcome.has(lambda text: text in labels)
+    ours = own and all(text.lower() in words.MEANINGS for text in labels)
+    is_left, is_right = _same(outcome, left), _same(outcome, right)
+    item = is_left | is_right
+    if not (open_ & item).any() or (ours and not (open_ & ~known & ~between).any()):
+        part.notes += said
+        return _directed(part, by_label, labels, asked)
+    sides = {text: _strength_of(means) for text, means in labels.items()}
+    side = outcome.look_up([sides.get(t, np.nan) for t in outcome.texts], np.nan, float)
+    side = np.where(np.isnan(side) & between, strength, side)
+    neutral = outcome.has(lambda text: labels.get(text) in words.NO_SIDE)
+    decided = open_ & (item | ~neutral)
+    by_item, by_side = not (decided & ~item).any(), not (decided & np.isnan(side)).any()
+    differ = decided & item & ~np.isnan(side) & (side != np.where(is_left, 1.0, 0.0))
+    if by_item and by_side and differ.any():
+        row, where, _ = part.first(differ)
+        raise TableError(
+            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which may name a side or "
+            "an item, and the other rows do not show which; write left, right or tie in every row."
+        )
+    if by_side and not by_item:
+        part.notes += said
+        return _directed(part, by_label, labels, asked)
+    stray = decided & ~item & ~np.isnan(side)
+    if stray.any():
+        # What is neither item must not pass for a side or a strength where others name items.
+        row, where, n = part.first(stray)
+        raise OutcomeError(
+            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which is neither of its "
+            f"two items though other rows name the item that won ({count(n, 'such row')}); "
+            "correct it, or write left, right or tie in every row."
+        )
+    kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
+    codes = np.where(kept.blank, -1, kept.codes + 2)
+    codes = np.where(open_ & is_left, 0, np.where(open_ & is_right, 1, codes))
+    return Column(["left", "right", *kept.texts], codes.astype(np.int32)).compact()
+
+
+def _strength_of(means: str) -> float:
+    return {"left": 1.0, "righ": 0.0}.get(means[:4], 0.5)
+
+
+def _directed(
+    part: Part, by_label: Column, labels: Mapping[str, str], asked: Mapping[str, str]
+) -> Column:
+    """Take numbers from 0 to 1 for strengths, in the one direction they have, or refuse them.
+
+    In our own columns they are strengths of the left; elsewhere 1 often is the right item.
+    """
+    outcome = part.columns["outcome"]
+    open_ = [t for t in outcome.texts if t.lower() not in asked and t not in labels]
+    values = {text: number(text) for text in open_ if not np.isnan(number(text))}
+    side, truth = says_side(part.names["outcome"]), {"true": 1.0, "false": 0.0}
+    if side is not None and {*map(str.lower, open_)} & truth.keys():
+        values |= {text: truth[text.lower()] for text in open_ if text.lower() in truth}
+    if not values or not all(0.0 <= value <= 1.0 for value in values.values()):
+        return by_label
+    stated = {number(label): means[:4] for label, means in asked.items()}
+    straight = stated.get(1.0) == "left" or stated.get(0.0) == "righ"
+    turned = stated.get(1.0) == "righ" or stated.get(0.0) == "left"
+    ours = [part.names[own] for own in ("left", "right", "outcome")] == ["left", "right", "outcome"]
+    ours = ours and not {"left", "right", "outcome"} & part.choices.columns.keys()
+    if side is not None and straight == turned:
+        straight, turned = side == "left", side == "right"
+    elif not ours:
+        ends = [text for text, value in values.items() if value in (0.0, 1.0)]
+        halves = {*values.values()} <= {0.0, 0.5, 1.0}
+        if ends or (not halves and straight == turned):
+            _refuse_direction(part, ends)
+    if not turned:
+        # A side that is named in the same column tells as much.
+        told = {"left", "right"} & {*labels.values()} or (side is None and straight)
+        part.notes += [] if told else [STRENGTHS]
+    else:
+        part.notes.append(_TURNED)
+        values = {text: 1.0 - value for text, value in values.items()}
+    return by_label.map(lambda text: repr(values[text]) if text in values else text)
+
+
+def _refuse_direction(part: Part, ends: list[str]) -> None:
+    """Refuse numbers of which nobody knows which side they are for, with both readings."""
+    left, right = part.names["left"], part.names["right"]
+    labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
+
+    def options(*sides: str) -> str:
+        return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
+
+    raise OutcomeError(
+        f"{part.name}: column '{part.names['outcome']}' says by numbers from 0 to 1 which item "
+        f"won, and 1 may stand for '{left}' or for '{right}'; say {options('right', 'left')} if "
+        f"it stands for '{left}', or {options('left', 'right')} if for '{right}'."
+    )

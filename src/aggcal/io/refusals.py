@@ -1,0 +1,174 @@
+"""Rows of judgments that cannot be read: each is refused with its place, its cause and a remedy."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from aggcal.data.alike import key, visible
+from aggcal.errors import OutcomeError, TableError, WeightError
+from aggcal.io import words
+from aggcal.io.columns import Column, number
+from aggcal.io.naming import Part, repeated_header
+from aggcal.io.tables import such
+
+_LISTED = 5  # labels that an error lists
+_LIGHTEST, _HEAVIEST = 1e-9, 1e9  # weights outside would drown, or drown the others
+_WIDEST = 1e12
+"""The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
+them to spare. Within these limits 100 random studies were fitted without a failure (those that did
+not converge say so); from 1e14 on, curvatures that cannot be inverted were met."""
+_ABBREVIATED = re.compile(r"[0-9]([.,][0-9]+)?E\+(1[1-9]|[2-9][0-9])")
+"""How spreadsheets write a number of 12 digits and more into a CSV file."""
+_DAMAGE = (
+    (
+        lambda text: text.lower() in words.SPREADSHEET_ERRORS,
+        "is an error of a spreadsheet",
+        "correct the formula that makes the id and export the table again",
+    ),
+    (
+        _ABBREVIATED.fullmatch,
+        "is a long number that a spreadsheet has abbreviated",
+        "format the column as text in the spreadsheet and export it again",
+    ),
+)
+
+
+def refuse_rows(part: Part, not_answered: str) -> None:
+    """Refuse rows without ids, with damaged ones, and with outcomes that mean nothing."""
+    columns = part.columns
+    shown = {"left": "winner", "right": "loser"} if part.short else {}
+    aside = columns["outcome"].has(lambda text: text in ("skip", "failed"))
+    # What names nobody and nothing is no question, but a note that got into the table.
+    named = ~(columns["annotator"].blank & columns["left"].blank & columns["right"].blank)
+    unanswered = columns["outcome"].has(not_answered.__eq__) & named
+    if part.choices.blank == "error" and unanswered.any():
+        _, where, n = part.first(unanswered)
+        raise OutcomeError(
+            f"{part.name}: {where} has no outcome ({such(n)}); write left, right, tie, skip, "
+            "failed or a number from 0 to 1, or leave --blank error out to count them as not "
+            "answered."
+        )
+    for own in ("annotator", "left", "right"):
+        # Of a judgment that was never given it need not be known what was shown.
+        lost = columns[own].blank & ~aside & ~unanswered
+        if lost.any():
+            _, where, n = part.first(lost)
+            rest = "" if n == 1 else f" ({such(n)})"
+            raise TableError(
+                f"{part.name}: {where} has no value in column '{shown.get(own, own)}'{rest}; "
+                "fill it in or remove the row."
+            )
+    for own in ("annotator", "left", "right"):
+        refuse_damaged(part.name, columns[own], shown.get(own, own), part)
+    _refuse_outcomes(part, not_answered)
+    if "weight" in part.numbers:
+        refuse_weights(part)
+
+
+def refuse_damaged(name: str, column: Column, shown: str, part: Part) -> None:
+    """Refuse what a spreadsheet does to ids."""
+    for test, what, remedy in _DAMAGE:
+        if any(map(test, column.texts)):
+            row, where, n = part.first(column.has(test))
+            raise TableError(
+                f"{name}: {where}: '{column.at(row)}' in column '{shown}' {what} ({such(n)}); "
+                f"{remedy}."
+            )
+
+
+def _refuse_outcomes(part: Part, not_answered: str) -> None:
+    outcome = part.columns["outcome"]
+    known = {*words.MEANINGS, not_answered}
+    odd = {text for text in outcome.texts if text not in known and np.isnan(number(text))}
+    bad = outcome.has(odd.__contains__)
+    if bad.any():
+        _refuse_labels(part, bad, odd)
+    bad = outcome.has(lambda text: text not in known and not 0.0 <= number(text) <= 1.0)
+    if bad.any():
+        row, where, n = part.first(bad)
+        raise OutcomeError(
+            f"{part.name}: {where} has the outcome {outcome.at(row)}, which is outside 0 to 1 "
+            f"({such(n)}); rescale the outcomes so that 1 is a clear left and 0 a clear right, "
+            "state the ends of their scale with --strength-scale LEFT:RIGHT if they are steps, or "
+            f"say what each number means with --outcome '{outcome.at(row)}=MEANING', where MEANING "
+            f"is {', '.join(words.MEANINGS)}."
+        )
+    if is_graded(outcome):
+        refuse_between(part)
+
+
+def is_graded(outcome: Column) -> bool:
+    """Whether outcomes say how much better an item is."""
+    return any(text.endswith("+") and text in words.GRADES for text in outcome.texts)
+
+
+def refuse_between(part: Part) -> None:
+    """Refuse numbers between left and right beside steps: they are no step of that scale."""
+    outcome = part.columns["outcome"]
+    bad = outcome.has(lambda text: 0.0 < number(text) < 1.0 and number(text) != 0.5)  # noqa: PLR2004
+    if bad.any():
+        row, where, n = part.first(bad)
+        raise OutcomeError(
+            f"{part.name}: {where} has the outcome {outcome.at(row)}, though others are steps "
+            f"such as left+ ({such(n)}); say which step each number means with "
+            f"--outcome '{outcome.at(row)}=MEANING', where MEANING is {', '.join(words.GRADES)}."
+        )
+
+
+def _refuse_labels(part: Part, bad: np.ndarray, odd: set[str]) -> None:
+    """Say which outcomes are neither labels nor numbers."""
+    outcome, (row, where, n) = part.columns["outcome"], part.first(bad)
+    value, items = str(outcome.at(row)), [str(part.columns[s].at(row)) for s in ("left", "right")]
+    if value.lower() in words.OUTCOME and tuple(map(str.lower, items)) in words.LEFT_RIGHT:
+        raise repeated_header(part.name, where, [*items, value])
+    same = [item for item in items if key(item) == key(value)]
+    if same:
+        raise OutcomeError(
+            f"{part.name}: {where} has the outcome '{visible(value)}', which is the item "
+            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids, "
+            "or correct them."
+        )
+    times = zip(outcome.texts, outcome.times().tolist(), strict=True)
+    every = sorted(((-k, text) for text, k in times if text in odd and k))
+    listed = ", ".join(f"'{text}' ({-k:,}x)" for k, text in every[:_LISTED])
+    more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
+    # With an apostrophe in it, the hint would end in the middle of the label.
+    shown = "LABEL" if "'" in value else value
+    raise OutcomeError(
+        f"{part.name}: {where} has the unknown outcome '{value}' ({n:,} of {len(part):,} rows: "
+        f"{listed}{more}); say what each label means, one by one, with --outcome "
+        f"'{shown}=MEANING', where MEANING is {', '.join(words.MEANINGS)} or a number from 0 "
+        "(right) to 1 (left)."
+    )
+
+
+def refuse_weights(part: Part) -> None:
+    """Refuse weights that are none, or that differ too much to be added up."""
+    weight = part.numbers["weight"]
+    column = part.columns.get("weight")
+    blank = np.zeros(len(part), bool) if column is None else column.blank
+    finite = np.where(np.isfinite(weight), weight, 0.0)
+    rest = "give every row a weight of 0 or more, or drop the column"
+    for bad, what, remedy in (
+        (blank, "has no weight", rest),
+        (np.isnan(weight), "has a weight that is not a number", rest),
+        (np.isinf(weight), "has a weight that is not finite", rest),
+        (finite < 0.0, "has a negative weight", rest),
+        (
+            (finite > 0.0) & ((finite < _LIGHTEST) | (finite > _HEAVIEST)),
+            f"has a weight outside {_LIGHTEST:g} to {_HEAVIEST:g}",
+            "multiply all weights in the column 'weight' by the same number",
+        ),
+        (
+            (finite > 0.0) & (finite < finite.max(initial=0.0) / _WIDEST),
+            f"has a weight of less than 1/{_WIDEST:g} of the largest",
+            "write 0 in the column 'weight' where a judgment does not count",
+        ),
+    ):
+        if bad.any():
+            row, where, n = part.first(bad)
+            value = column.at(row) if column is not None else f"{weight[row]:g}"
+            shown = f" ('{value}')" if value else ""
+            raise WeightError(f"{part.name}: {where} {what}{shown} ({such(n)}); {remedy}.")

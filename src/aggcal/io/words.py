@@ -1,0 +1,254 @@
+"""What people call columns, outcomes and steps of "better": the one place for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+
+def _spaced(*names: str) -> tuple[str, ...]:
+    """Add to each name how a person types it: with spaces where programs have underscores."""
+    return tuple(dict.fromkeys(s for name in names for s in (name, name.replace("_", " "))))
+
+
+# fmt: off
+OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
+"""The columns of our own tables."""
+EXTRA = ("seconds", "ranking", "screen", "reason", "sided")
+"""Others of our own that few tables have."""
+
+ANNOTATOR = _spaced(
+    "annotator", "annotator_id", "worker", "worker_id", "workerid", "judge", "judge_id", "judgeid",
+    "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user", "reviewer_id",
+    "reviewer_name", "reviewername", "member name", "member #", "reviewer_email", "annotator_name",
+    "rater_name", "judge_name", "judgename", "participant_id", "prolific_pid", "prolific_id",
+    "respondent_id", "email address", "teacher", "marker", "examiner", "coder", "labeler",
+    "labeller", "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
+    "response_id",
+)
+"""Who judged, the surest name first."""
+
+_PAIRS = (
+    ("left", "right"), ("model_a", "model_b"), ("item_a", "item_b"), ("option_a", "option_b"),
+    ("item_1", "item_2"), ("item1", "item2"), ("option_1", "option_2"), ("option1", "option2"),
+    ("generator_1", "generator_2"), ("left choice id", "right choice id"), ("left_id", "right_id"),
+    ("choice_a", "choice_b"), ("choice_1", "choice_2"), ("choice1", "choice2"),
+    ("response_a", "response_b"), ("response_1", "response_2"), ("output_1", "output_2"),
+    ("text_a", "text_b"), ("text_1", "text_2"), ("text1", "text2"), ("a", "b"), ("x", "y"),
+)
+LEFT_RIGHT = tuple(zip(*(_spaced(*side) for side in zip(*_PAIRS, strict=True)), strict=True))
+"""What was shown side by side."""
+
+WINNER_LOSER = (
+    ("winner", "loser"), ("winner_id", "loser_id"), ("winner id", "loser id"),
+    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "rejected"),
+    ("preferred", "other"), ("better", "worse"),
+)
+"""What was put above what."""
+
+OUTCOME = (
+    "outcome", "winner", "label", "preference", "selected", "result", "choice", "vote", "answer",
+)
+ITEM = _spaced(
+    "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
+    "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
+)
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
+SUMMARIES = (
+    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
+    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+)
+"""The rows and columns in which a spreadsheet adds up the others."""
+RATING = (
+    "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
+    "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
+    "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
+    "recommendation",
+)
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
+SUMMARIES = (
+    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
+    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+)
+"""What people call the rows and columns in which a spreadsheet adds up the others."""
+GROUP = (
+    "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
+    "context", "list", "set",
+)
+"""What names one ranking of several rows."""
+SHOWN = ("items", "options", "choices", "set", "alternatives")
+"""What lists all items of a screen in one cell."""
+SECONDS = {
+    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
+    "response time (s)": 1.0, "response_time_ms": 1e-3,
+}
+"""How long a judgment took, and the unit in seconds."""
+TIMES = ("count", "counts", "n", "freq", "frequency", "times", "n_votes", "num_votes", "votes")
+"""How often a row was observed."""
+CONTEXTS = {
+    "prompt": ("prompt", "prompt_id", "instruction", "question", "question_id", "input", "query",
+               "instruction_id", "context"),
+    "task": ("task", "task_id", "question_id", "prompt_id"),
+    "session": ("session", "session_id", "session id", "evaluation_session_id", "conversation_id"),
+}
+"""Which columns a context may mean that no column is called by."""
+
+NAMES = frozenset((
+    *OWN, *EXTRA, *ANNOTATOR, *OUTCOME, *ITEM, *RATING, *GROUP, *SHOWN, *SECONDS,
+    "rank", "best", "worst", *(name for pair in (*LEFT_RIGHT, *WINNER_LOSER) for name in pair),
+))
+"""The columns by which the header of a table, its delimiter and a sheet are told."""
+MAY_BE_DATA = frozenset((
+    "left", "right", "text", "answer", "choice", "set", "list", "user", "label",
+))
+
+OUTCOMES = ("left", "right", "tie", "skip", "failed")
+GRADES = {
+    "left": 1, "left+": 2, "left++": 3, "tie": 0, "right": -1, "right+": -2, "right++": -3,
+}
+"""How many steps better the left item is."""
+MEANINGS = (*OUTCOMES, "left+", "right+", "left++", "right++")
+NO_SIDE = ("tie", "skip", "failed")
+NOTHING = ("na", "n/a", "null")
+"""Cells that R, databases and people leave blank with a word."""
+NUMBERLESS = (*NOTHING, "none", "nil")
+"""The same where a number belongs."""
+SPREADSHEET_ERRORS = (
+    "#n/a", "#ref!", "#name?", "#value!", "#div/0!", "#num!", "#null!", "#spill!",
+)
+
+_THINGS = (
+    "model", "item", "option", "choice", "response", "output", "text", "answer", "assistant",
+    "candidate", "system", "generator", "completion", "summary", "image", "sample",
+)
+_SIDES = (
+    ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
+    ("links", "rechts"), ("gauche", "droite"), ("←", "→"), ("arrowleft", "arrowright"),
+    ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
+    *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
+      for end, other in (("_a", "_b"), ("_1", "_2"), ("1", "2"))),
+    *LEFT_RIGHT,
+)
+BOTH_BAD = (
+    "both_bad", "bothbad", "tie_(bothbad)", "tie_(both_bad)", "bothbad_vote", "both_are_bad",
+)
+NEITHER = "neither"
+_TIES = (
+    "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
+    "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]", "about_the_same", "the_same",
+    "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
+    "unentschieden", "gleich", "gleich_gut", "beide", "égalité", "égal",
+    "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
+)
+
+
+def spelt(label: str) -> str:
+    """Return a label without its capitals, and with one sign for all that parts words.
+
+    Examples
+    --------
+    >>> spelt(" Model A"), spelt("both-bad")
+    ('model_a', 'both_bad')
+    """
+    return label.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+LABELS: dict[str, str] = {
+    **{spelt(left): "left" for left, _ in _SIDES}, **{spelt(right): "right" for _, right in _SIDES},
+    **dict.fromkeys((*_TIES, *BOTH_BAD, NEITHER), "tie"),
+    **dict.fromkeys(("skip", "skipped", "ignore"), "skip"),
+    **dict.fromkeys(("failed", "error"), "failed"),
+}
+"""What labels mean, as `spelt` writes them."""
+
+_LEVELS = {word: level for level, words in enumerate((
+    "slightly marginally somewhat a_bit a_little a_little_bit weakly barely",
+    "moderately",
+    "much significantly far clearly strongly considerably substantially a_lot greatly",
+    "very_much extremely overwhelmingly vastly very_strongly",
+), 1) for word in words.split()}
+"""How much better a word says that an item is: 2 is what "better" alone says."""
+# fmt: on
+_WORDS = "|".join(sorted(_LEVELS, key=len, reverse=True))
+_SENTENCES = (
+    r"(?P<side>[^<>=]+?)_?(?P<sign>>{1,3}|<{1,3})_?(?P<other>[^<>=]+)",
+    (
+        rf"(?:the_)?(?P<side>.+?)_(?:is_|was_)?(?:(?P<how>{_WORDS})_)?"
+        r"(?P<verdict>better|worse|preferred)(?:_than_(?:the_)?(?P<other>.+))?"
+    ),
+    rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+)",
+)
+_NAMED = {k: v for k, v in LABELS.items() if v in ("left", "right")} | {"1": "left", "2": "right"}
+_LONGEST_LABEL = 80
+OPPOSITE = {"left": "right", "right": "left"}
+
+
+def step(label: str) -> tuple[str, int] | None:
+    """Return which side a label calls better and by how much, from 1 to 4; None if it does not.
+
+    Examples
+    --------
+    >>> step("A is slightly better"), step("Response B is much better"), step("a>>b")
+    (('left', 1), ('right', 3), ('left', 3))
+    >>> step("strongly prefer B"), step("much better"), step("a>>a")
+    (('right', 3), None, None)
+    """
+    text = spelt(label).strip("[]().!_")
+    for sentence in _SENTENCES:
+        match = re.fullmatch(sentence, text)
+        if match is None:
+            continue
+        part = match.groupdict()
+        side, other = _NAMED.get(part["side"]), part.get("other")
+        if side is None or (other is not None and _NAMED.get(other) != OPPOSITE[side]):
+            return None
+        if sign := part.get("sign"):
+            return (side if sign[0] == ">" else OPPOSITE[side]), 1 + len(sign)
+        better = OPPOSITE[side] if part.get("verdict") == "worse" else side
+        return better, _LEVELS[part["how"] or "moderately"]
+    return None
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is an outcome label, also one that says how much better an item is.
+
+    Examples
+    --------
+    >>> is_label("Model A"), is_label("A is much better"), is_label("gpt-4")
+    (True, True, False)
+    """
+    if spelt(text) in LABELS or text.lower() in MEANINGS:
+        return True
+    return len(text) < _LONGEST_LABEL and step(text) is not None
+
+
+def paired(columns: Collection[str], every: Collection[str] = ()) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of ``every`` one.
+
+    Examples
+    --------
+    >>> paired({"a", "b"}), paired({"a", "b", "c"}), paired({"chosen", "rejected"})
+    (True, False, True)
+    """
+    third = {("a", "b"): "c", ("x", "y"): "z"}
+    return any(
+        one in columns and two in columns and third.get((one, two)) not in (every or columns)
+        for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
+    )
+
+
+def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:
+    """Whether cells name two known columns, beyond what may be an id or an outcome.
+
+    Examples
+    --------
+    >>> names_table({"item", "score"}, NAMES), names_table({"a", "b"}, NAMES)
+    (True, False)
+    """
+    return sum(len(name) > 1 for name in cells & names - MAY_BE_DATA) > 1
