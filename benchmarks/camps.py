@@ -162,12 +162,18 @@ def decided(
     if effects is None or effects.axis is None:
         raise TypeError("an axis was asked for")
     far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
+    # As `aggregate` does it with --bridge camps.
+    effects = aggcal.aggregate(judgments, terms=replace(terms, bridge="off"), warn=False).effects
+    if effects is None:
+        raise TypeError("a position was asked for")
     camps, cover = find_camps(effects.fit.problem.model.rows, effects.fit), Held()
     if len(camps.scores) and truth.camp.any():
-        # As `aggregate` does it with --bridge camps, without deciding a second time.
-        chosen = replace(effects.chosen, bridge=False)
         by_camp = fit_by_camp(
-            judgments, chosen, camps, effects.fit, lambda *model: fit(Problem(model[0]), model[1])
+            judgments,
+            effects.chosen,
+            camps,
+            effects.fit,
+            lambda *model: fit(Problem(model[0]), model[1]),
         )
         cover = held(by_camp.described(camps), judgments, truth)
     return study, camps, far, cover

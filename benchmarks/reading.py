@@ -89,9 +89,10 @@ def count_distinct(path: Path) -> dict[str, float]:
 
 def read(path: Path, *, framed: bool = False, general: bool = False) -> dict[str, float]:
     """Read the judgments."""
-    import aggcal.io.judgments
     import duckdb  # noqa: F401  # what is imported is not what is measured
     import narwhals  # noqa: F401
+
+    import aggcal.io.judgments
 
     data: Any = path
     if framed:

@@ -49,7 +49,7 @@ PRELOADED = (
     "aggcal.io.results",
     "aggcal.io.tasks",
     "aggcal.io.items",
-    "aggcal.io.writing.writable",
+    "aggcal.io.saving",
     "aggcal.report.report",
     "aggcal.simulation",
     "encodings.utf_8_sig",

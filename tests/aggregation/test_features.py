@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
 from typing import Any
 
@@ -263,19 +262,6 @@ def test_one_judgment_is_enough_for_every_baseline() -> None:
     for method in NAMES:
         found = aggcal.aggregate([("u", "a", "b")], method, features="identity", warn=False)
         assert found.items["item"].tolist() == ["a", "b"]
-
-
-def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *others: Any, **more: Any) -> Any:
-        if name.startswith("sklearn"):
-            raise ImportError(name)
-        return real(name, *others, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(OptionError, match=r"pip install 'aggcal\[baselines\]'"):
-        aggcal.aggregate([("u", "a", "b")], "rank-svm", features="identity")
 
 
 # ---------------------------------------------------------------------------- barcw

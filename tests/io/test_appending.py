@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,8 @@ from workbooks import write_xlsx
 
 import aggcal
 from aggcal.errors import OptionError, OutputError
+from aggcal.io import saving
 from aggcal.io.convert import convert_judgments
-from aggcal.io.writing import write as writing
-from aggcal.io.writing.scratch import hidden_file
 from conftest import Command
 
 LONG = "annotator,left,right,outcome\nu,a,b,left\nv,b,c,tie\n"
@@ -117,7 +117,7 @@ def test_a_failure_leaves_the_table_as_it_was(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing, "_written", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match="the disk is full"):
         convert_judgments([new], target, append=True)
     assert target.read_text() == LONG
@@ -127,11 +127,13 @@ def test_a_failure_leaves_the_table_as_it_was(
 def test_a_change_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, new = _place(tmp_path, target=LONG, new="annotator,winner,loser\nw,c,d\n")
 
-    def changed(parent: Path) -> tuple[Path, int]:
-        target.write_text(f"{LONG}z,a,c,left\n")
-        return hidden_file(parent)
+    made = saving._hidden_folder
 
-    monkeypatch.setattr(writing, "hidden_file", changed)
+    def changed(parent: Path) -> AbstractContextManager[Path]:
+        target.write_text(f"{LONG}z,a,c,left\n")
+        return made(parent)
+
+    monkeypatch.setattr(saving, "_hidden_folder", changed)
     with pytest.raises(OutputError, match="was changed in the meantime; nothing was added"):
         convert_judgments([new], target, append=True)
     assert target.read_text() == f"{LONG}z,a,c,left\n"

@@ -15,7 +15,7 @@ from workbooks import Rows, write_ods, write_xls, write_xlsx
 import aggcal
 from aggcal.errors import FileError, InputError, OptionError, TableError
 from aggcal.io.files import split_sheet
-from aggcal.io.writing.write import refuse_overwriting
+from aggcal.io.saving import refuse_overwriting
 
 HEADER: list[Any] = ["annotator", "left", "right", "outcome"]
 ROWS: list[list[Any]] = [

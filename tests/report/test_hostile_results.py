@@ -133,7 +133,7 @@ def test_absurd_json_is_refused(
     assert said.count("\n") == 1
 
 
-def test_a_journal_from_elsewhere_reaches_no_other_file(
+def test_a_plan_from_elsewhere_reaches_no_other_file(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "got"
@@ -141,11 +141,10 @@ def test_a_journal_from_elsewhere_reaches_no_other_file(
     summary["files"] = {"../mine.txt": "0" * 64}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     (folder / "link").symlink_to(tmp_path / "planted.txt")
-    for number, name in enumerate(("../planted.txt", "link", "/planted.txt")):
-        hidden = folder / f".aggcal-{number:016x}.new"
-        (hidden / "old").mkdir(parents=True)
-        (hidden / "old" / "0").write_text("bad")
-        steps = [{"name": name, "old": "0" * 64, "new": "1" * 64}]
-        (hidden / "journal.json").write_text(json.dumps(steps))
+    waiting = folder / ".aggcal-unfinished"
+    (waiting / "new").mkdir(parents=True)
+    (waiting / "new" / "link").write_text("bad")
+    names = ("../planted.txt", "link", "/planted.txt")
+    (waiting / "plan.json").write_text(json.dumps({name: [None, "1" * 64] for name in names}))
     rendered(folder, "md", capsys)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["got"]

@@ -5,11 +5,12 @@ items. Camps are looked for by a finite mixture: an annotator u of class k answe
 
     η = γ_u (θ_k,i − θ_k,j + …) + …,   θ_k = Σ_p a_kp x_p,   γ = ± ρ,   ρ ~ N(1, τ²),
 
-class and reliability integrated out, and what else moves an answer (sides, ties, contexts) fixed
-where a fit without classes has it. Four mixtures compete: one class; an axis, whose classes are in
-a row; two and three camps, each with what it adds to common scores. They are compared by held-out
-annotators: each is fitted without some and asked how probable all answers of those are. Only what
-annotators have in common helps there; tastes of one's own are no camp, however strong.
+class, reliability and what else annotators have (position, readiness to tie) integrated out, and
+effects of contexts and the like fixed where a fit without classes has them. Four mixtures compete:
+one class; an axis, whose classes are in a row; two and three camps, each with what it adds to
+common scores. They are compared by held-out annotators: each is fitted without some and asked how
+probable all answers of those are. Only what annotators have in common helps there; tastes of one's
+own are no camp, however strong.
 
 The mixture gives modes, which are too small where answers are nearly certain. So once it is clear
 who is in which camp, the whole model is fitted again with camps as categories of the rows.
@@ -20,28 +21,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import cubature
+from aggcal.aggregation.annotators import Normal, Posterior
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, State
+from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import (
-    POSITION,
-    READINESS,
     RELIABILITY,
-    Adjacent,
-    Advantage,
-    Law,
-    LawTerms,
 )
 from aggcal.aggregation.newton import definite_inverse
-from aggcal.aggregation.rows import AXIS, GAP, SCORES, TIE, Answers, Rows
+from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
 from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
 from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments
@@ -50,6 +47,8 @@ from aggcal.errors import count
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
+Of = Callable[[FloatArray, FloatArray], FloatArray]
+"""A function of advantages and readinesses, row by row."""
 LETTERS = "ABCDEFGH"
 """What camps are called, the largest first."""
 ONE, LINE, TWO, THREE = "one order", "an axis", "two camps", "three camps"
@@ -77,15 +76,21 @@ _LARGEST_AXIS = 1.5
 """Root mean square of an axis to begin with, in its prior sd: at 0 nothing pulls it away."""
 _STANCES = np.linspace(-2.4, 2.4, 7)
 """Where the classes of an axis are, in standard deviations: closer ones take longer."""
+_MIXING = {
+    ONE: np.ones((1, 1)),
+    LINE: np.stack([np.ones(len(_STANCES)), _STANCES], axis=1),
+    TWO: np.column_stack([np.ones(2), np.eye(2)]),
+    THREE: np.column_stack([np.ones(3), np.eye(3)]),
+}
+"""How classes are made of parts, a_kp: the first part is what all have in common."""
 _TAU, _LARGEST_TAU, _TAU_PRIOR = 0.5, 1.0, 10.0
 """Sd of the reliabilities beforehand, the largest one, beyond which half of the annotators would
 know nothing, and how many annotators the first counts as."""
 _FIRST_REVERSED, _MOST_REVERSED = 0.05, 0.15
 """Share of annotators who answer the other way round, to begin with and at most: more of them are a
 camp."""
-_NEWTON_STEPS = 12, 2
-"""Steps to the mode of a reliability at first, and in later iterations."""
-_CLOSE = 1e-3
+_CLOSE = 1e-4
+"""How near annotators' modes are looked for: nodes are only placed by them."""
 _MOST_PRODUCTS = 3e8
 """Products up to which the information that is missing is taken off."""
 _ITERATIONS, _TOLERANCE = 60, 5e-3
@@ -216,91 +221,16 @@ def fit_axis(model: Model, before: Fit, run: Run) -> Fit:
 
 def _leading_axis(fit: Fit) -> FloatArray:
     """Return the axis along which the annotators' scores, or gradients, differ most."""
-    from scipy.sparse.linalg import LinearOperator, svds
+    from scipy.sparse.linalg import svds
 
-    rows, tape, weights = fit.problem.model.rows, fit.curvature.tape, fit.posterior.weights
-    shape, root = (rows.n_annotators, rows.n_items), np.sqrt(rows.annotator_weights)
-    if min(shape) < 2:  # noqa: PLR2004  # there is no axis among one
+    rows, root = fit.problem.model.rows, np.sqrt(fit.problem.model.rows.annotator_weights)
+    if min(rows.n_annotators, rows.n_items) < 2:  # noqa: PLR2004  # there is no axis among one
         return np.ones(rows.n_items)
-    none = np.zeros(tape.size)
-
-    def along(scores: FloatArray) -> FloatArray:
-        x = none.copy()
-        x[: rows.n_items] = scores.ravel()
-        return tape.forms(weights, none, x)[1] / root
-
-    def back(annotators: FloatArray) -> FloatArray:
-        return tape.weighted(weights * (annotators.ravel() / root)[:, None])[: rows.n_items]
-
-    gradients = LinearOperator(shape, matvec=along, rmatvec=back, dtype=np.float64)
-    return np.asarray(svds(gradients, k=1, random_state=0)[2][0])
+    gradients = fit.curvature.tape.table(fit.posterior.weights / root[:, None])
+    return np.asarray(svds(gradients[:, : rows.n_items], k=1, random_state=0)[2][0])
 
 
 # ------------------------------------------------------------------------------- the mixture
-@dataclass(frozen=True, eq=False)
-class Observed:
-    """Answers, with all that moves them beside scores and reliabilities fixed."""
-
-    rows: Rows
-    offset: FloatArray
-    """What else is in each row's gap."""
-    position: FloatArray
-    """Preference of the row's annotator for the left side."""
-    readiness: FloatArray
-    law: Law
-
-    @classmethod
-    def by(cls, rows: Rows, fit: Fit) -> Observed:
-        """Return answers, all but scores and reliabilities where a fit has them."""
-        posterior, unknowns = fit.posterior, fit.state.unknowns
-        offset = rows.channels[GAP].gather(
-            np.where(np.arange(rows.size) < rows.n_items, 0.0, unknowns[: rows.size])
-        )
-        position, readiness = np.zeros(len(rows)), np.full(len(rows), -np.inf)
-        if POSITION in posterior.names:
-            position = rows.per_row(posterior.mean(posterior.of(POSITION)))
-        if READINESS in posterior.names:
-            readiness = rows.per_row(posterior.mean(posterior.of(READINESS)))
-            if TIE in rows.channels:
-                readiness = readiness + rows.channels[TIE].gather(unknowns)
-        family, grades = fit.problem.model.family, fit.state.grades
-        assert isinstance(family, Advantage)  # noqa: S101  # terms are those of an advantage
-        law = Adjacent(grades) if isinstance(family.law, Adjacent) else family.law
-        return cls(replace(rows, channels={}, keys={}), offset, position, readiness, law)
-
-    def of(self, kept: BoolArray) -> Observed:
-        """Return what some annotators answered."""
-        mine = np.repeat(kept, self.rows.sizes)
-        offset, position, readiness = self.offset, self.position, self.readiness
-        return Observed(self.rows.of(mine), offset[mine], position[mine], readiness[mine], self.law)
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """How the classes are made of parts."""
-
-    mixing: FloatArray
-    """a_kp, classes by parts; the first part is what all have in common."""
-    shares: FloatArray | None = None
-    """Shares of the classes where they are known."""
-
-    @classmethod
-    def one(cls) -> Shape:
-        """Return a single class."""
-        return cls(np.ones((1, 1)), np.ones(1))
-
-    @classmethod
-    def axis(cls) -> Shape:
-        """Return classes in a row, as many as the normal distribution has there."""
-        weights = np.exp(-0.5 * _STANCES**2)
-        return cls(np.stack([np.ones(len(_STANCES)), _STANCES], axis=1), weights / weights.sum())
-
-    @classmethod
-    def camps(cls, number: int) -> Shape:
-        """Return so many camps."""
-        return cls(np.concatenate([np.ones((number, 1)), np.eye(number)], axis=1))
-
-
 @dataclass(frozen=True, eq=False)
 class Values:
     """What is estimated."""
@@ -317,194 +247,144 @@ class Values:
 
 
 class Mixture:
-    """The likelihood of answers by annotators of several classes.
+    """Annotators of several classes: each class is the model of a fit with scores of its own."""
 
-    Rows are repeated for each class: classes by rows, and by annotators.
-    """
-
-    def __init__(self, observed: Observed, shape: Shape) -> None:
-        self.observed, self.shape, rows = observed, shape, observed.rows
-        self.k, self.m, self.n = len(shape.mixing), rows.n_annotators, rows.n_items
-        self.modes = np.ones((2, self.k, self.m)) * np.array([1.0, 0.0])[:, None, None]
-        self.fresh = True
-        self.answers = Answers(*(np.tile(part, self.k) for part in rows.answers))
-        self.position = np.tile(observed.position, self.k)
-        self.readiness = np.tile(observed.readiness, self.k)
-
-    def gaps(self, values: Values) -> FloatArray:
-        """Return the gap of each row as each class sees it."""
-        scores, rows = self.shape.mixing @ values.parts, self.observed.rows
-        return np.asarray(scores[:, rows.left] - scores[:, rows.right] + self.observed.offset)
-
-    def terms(self, gaps: FloatArray, gamma: FloatArray) -> LawTerms:
-        """Return the loss of rows, and its derivatives in η."""
-        eta = (gamma[:, self.observed.rows.owner] * gaps).ravel() + self.position
-        terms = self.observed.law.terms(eta, self.readiness, self.answers)
-        return LawTerms(*(each.reshape(gaps.shape) for each in terms))
+    def __init__(self, rows: Rows, fit: Fit, kind: str) -> None:
+        self.rows, self.state, self.kind, self.mixing = rows, fit.state, kind, _MIXING[kind]
+        model = replace(fit.problem.model, rows=rows)
+        self.problems = [Problem(model) for _ in self.mixing]
 
     def evaluate(self, values: Values) -> Expectation:
-        """Integrate the reliabilities out."""
-        rows, gaps, precision = self.observed.rows, self.gaps(values), values.tau**-2.0
-        logs, nodes, terms = [], [], []
-        for half, (sign, share) in enumerate(
-            [(1.0, 1.0 - values.reversed_share), (-1.0, values.reversed_share)]
-        ):
-            mode, curvature = self._mode(gaps, sign, precision, half)
-            width = 1.0 / np.sqrt(curvature)
-            for (off,), weight in zip(*cubature(1), strict=True):
-                strength = mode + width * off
-                each = self.terms(gaps, sign * strength)
-                value = rows.by_annotator(each.loss) + 0.5 * precision * (strength - 1.0) ** 2
-                value -= log(share * weight) + 0.5 * off * off + np.log(width / values.tau)
-                # Reversed with a negative strength would be two wrongs that make a right.
-                logs.append(-value if half == 0 else np.where(mode > 0.0, -value, -np.inf))
-                nodes.append(sign * strength)
-                terms.append(each)
-        self.fresh = False
-        return Expectation(self, values, gaps, np.stack(logs), np.stack(nodes), terms)
-
-    def _mode(
-        self, gaps: FloatArray, sign: float, precision: float, half: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the most probable strength of each annotator in each class, and its curvature."""
-        mode, rows = self.modes[half], self.observed.rows
-        for _ in range(_NEWTON_STEPS[0] if self.fresh else _NEWTON_STEPS[1]):
-            terms = self.terms(gaps, sign * mode)
-            score = rows.by_annotator(terms.score * gaps) * sign + precision * (mode - 1.0)
-            curvature = rows.by_annotator(terms.curvature * gaps**2) + precision
-            step = np.clip(score / curvature, -1.0, 1.0)
-            mode = mode - step
-            if np.abs(step).max() < _CLOSE:  # nodes are only placed by it
-                break
-        self.modes[half] = mode
-        return mode, np.asarray(curvature)
+        """Integrate the annotators' parameters out, in each class."""
+        old, n, points, evidence = self.state, self.rows.n_items, [], []
+        for problem, scores in zip(self.problems, self.mixing @ values.parts, strict=True):
+            state = replace(
+                old,
+                unknowns=np.concatenate([scores, old.unknowns[n:]]),
+                sds=old.sds | {RELIABILITY: values.tau},
+                reversed_share=values.reversed_share,
+                covariance=np.zeros(len(old.unknowns)),
+                multiplier=0.0,
+            )
+            points.append(problem.at(state, close=_CLOSE))
+            evidence.append(_log_evidence(problem, state, points[-1].posterior))
+        return Expectation(self, values, points, np.stack(evidence))
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The annotators, classes and reliabilities integrated out, at some values."""
+    """The annotators, classes and parameters integrated out, at some values."""
 
     mixture: Mixture
     values: Values
-    gaps: FloatArray
-    logs: FloatArray
-    """Log probability of each node: nodes by classes by annotators."""
-    nodes: FloatArray
-    terms: list[LawTerms]
-
-    @cached_property
-    def by_class(self) -> FloatArray:
-        """Log evidence of each annotator's answers in each class, classes by annotators."""
-        return _log_sum(self.logs)
+    points: list[Curvature]
+    """Of each class."""
+    by_class: FloatArray
+    """Log evidence of each annotator's answers in each class, classes by annotators."""
 
     @cached_property
     def evidence(self) -> FloatArray:
         """Log evidence of each annotator's answers."""
-        return _log_sum(self.by_class + self._log_shares)
-
-    @property
-    def _log_shares(self) -> FloatArray:
-        return np.asarray(np.log(np.maximum(self.values.shares, 1e-300))[:, None])
+        shares = np.maximum(self.values.shares, 1e-300)[:, None]
+        return np.asarray(logsumexp(self.by_class + np.log(shares), axis=0))
 
     @cached_property
     def classes(self) -> FloatArray:
         """Probability that each annotator is of each class, annotators by classes."""
-        return np.asarray(np.exp(self.by_class + self._log_shares - self.evidence).T)
+        shares = np.maximum(self.values.shares, 1e-300)[:, None]
+        return np.asarray((shares * np.exp(self.by_class - self.evidence)).T)
 
-    def probabilities(self, classes: FloatArray) -> FloatArray:
-        """Return the probability of each node: nodes by classes by annotators."""
-        return np.asarray(np.exp(self.logs - self.by_class) * classes.T)
+    def derivatives(self, classes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the gradient in the parts, and the observed and the complete information on them.
 
-    def gradient(self, probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient in θ, classes by items, and the complete information of each row."""
-        rows, n = self.mixture.observed.rows, self.mixture.n
-        score, curvature = np.zeros(self.gaps.shape), np.zeros(self.gaps.shape)
-        for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-            score -= (share * gamma)[:, rows.owner] * terms.score
-            curvature += (share * gamma**2)[:, rows.owner] * terms.curvature
-        gradient = [sums(rows.left, each, n) - sums(rows.right, each, n) for each in score]
-        return np.stack(gradient), curvature
-
-    def information(
-        self, curvature: FloatArray, probabilities: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the observed and the complete information on the parts, as matrices."""
-        mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
-        n, size = mixture.n, mixing.shape[1] * mixture.n
+        The missing information is that of Louis: Σ_u Cov g_u over nodes and classes, g what an
+        annotator pulls the parts by.
+        """
+        rows, mixing = self.mixture.rows, self.mixture.mixing
+        m, n, (k, parts) = rows.n_annotators, rows.n_items, mixing.shape
         pair = rows.left.astype(np.int64) * n + rows.right
-        blocks = np.empty((mixture.k, n, n))
-        for k, part in enumerate(curvature):
-            table = np.bincount(pair, part, n * n).reshape(n, n)
+        mean, total, square = np.zeros((m, parts, n)), *np.zeros((2, parts, n, parts, n))
+        observes = self.points[0].posterior.weights.size * k * n * n <= _MOST_PRODUCTS
+        for own, here, mix in zip(classes.T, self.points, mixing, strict=True):
+            weights, outer = own[:, None] * here.posterior.weights, np.outer(mix, mix)
+            flow = rows.per_row(own) * here.tape.curvature[GAP, GAP]
+            table = np.bincount(pair, flow, n * n).reshape(n, n)
             table = table + table.T
-            blocks[k] = np.diag(table.sum(axis=0)) - table
-        complete = np.einsum("kp,kij,kq->piqj", mixing, blocks, mixing).reshape(size, size)
-        if len(self.nodes) * mixture.k * mixture.m * n * n > _MOST_PRODUCTS:
-            return complete, complete
-        return complete - self._missing(probabilities), complete
-
-    def _missing(self, probabilities: FloatArray) -> FloatArray:
-        """Return Σ_u Cov g_u over nodes and classes, g what an annotator pulls the parts by."""
-        mixture, rows, mixing = self.mixture, self.mixture.observed.rows, self.mixture.shape.mixing
-        m, n, parts = mixture.m, mixture.n, mixing.shape[1]
-        total, mean = np.zeros((parts, n, parts, n)), np.zeros((m, parts, n))
-        for k in range(mixture.k):
-            square = np.zeros((n, n))
-            for share, gamma, terms in zip(probabilities, self.nodes, self.terms, strict=True):
-                score = _by_item(rows, -gamma[k][rows.owner] * terms.score[k])
-                square += (share[k][:, None] * score).T @ score
-                mean += (share[k][:, None] * score)[:, None, :] * mixing[k][None, :, None]
-            total += np.einsum("p,ij,q->piqj", mixing[k], square, mixing[k])
-        flat = mean.reshape(m, parts * n)
-        return np.asarray(total.reshape(parts * n, parts * n) - flat.T @ flat)
+            laplacian = np.diag(table.sum(axis=0)) - table
+            total += outer[:, None, :, None] * laplacian[:, None, :]
+            for chance, responses in zip(weights.T, here.tape.responses[GAP], strict=True):
+                pull = _by_item(rows, responses)
+                weighted = chance[:, None] * pull
+                mean += weighted[:, None, :] * mix[:, None]
+                if observes:
+                    square += outer[:, None, :, None] * (weighted.T @ pull)[:, None, :]
+        complete, flat = total.reshape(parts * n, parts * n), mean.reshape(m, parts * n)
+        missing = square.reshape(complete.shape) - flat.T @ flat if observes else 0.0
+        return flat.sum(axis=0), complete - missing, complete
 
 
-def _log_sum(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of exponentials, along the first axis."""
-    largest = logs.max(axis=0)
-    return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
+def _log_evidence(problem: Problem, state: State, posterior: Posterior) -> FloatArray:
+    """Return the log evidence of each annotator's answers.
+
+    It is what the prior, the answers and the rule give the most probable node, over the probability
+    of that node. The outer nodes are pairs about the mode, along the root of the curvature.
+    """
+    rows, family, names = problem.model.rows, problem.annotators.family, posterior.names
+    points, shares = problem.annotators.rule
+    every, each, p = np.arange(rows.n_annotators), len(points), len(names)
+    best = posterior.weights.argmax(axis=1)
+    half, point = np.divmod(best, each)
+    first = half * each + each - 2 * p
+    strengths = posterior.nodes.copy()
+    strengths[:, :, names.index(RELIABILITY)] = posterior.strengths
+    outer = np.stack([strengths[every, first + k] for k in range(2 * p)], axis=1)
+    root = 0.5 * (outer[:, ::2] - outer[:, 1::2]) / np.linalg.norm(points[-1])
+    sds = np.array([state.sds[name] for name in names])
+    prior = Normal(problem.prior_means(state), sds)
+    moved = {name: rows.channels[name].gather(state.unknowns) for name in family.channels}
+    theta = dict(zip(names, rows.per_row(posterior.nodes[every, best]).T, strict=True))
+    value = rows.by_annotator(family.terms(moved, theta, rows.answers).loss)
+    value += prior.terms(strengths[every, best])[0] - prior.log_constant
+    value -= np.linalg.slogdet(root)[1] + np.log(shares[point])
+    value -= 0.5 * np.square(points[point]).sum(axis=1)
+    value -= np.log(np.where(half, state.reversed_share, 1.0 - state.reversed_share))
+    return np.asarray(-value - np.log(posterior.weights[every, best]))
 
 
-def _by_item(rows: Rows, score: FloatArray) -> FloatArray:
+def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:
     """Add up what rows pull the gap by: annotators by items."""
     m, n = rows.n_annotators, rows.n_items
     left, right = rows.owner * n + rows.left, rows.owner * n + rows.right
-    return np.asarray(sums(left, score, m * n) - sums(right, score, m * n)).reshape(m, n)
+    return np.asarray(sums(left, pull, m * n) - sums(right, pull, m * n)).reshape(m, n)
 
 
-@dataclass(frozen=True, eq=False)
-class MixtureFit:
+class MixtureFit(NamedTuple):
     """A mixture fitted to some answers."""
 
-    shape: Shape
+    kind: str
     values: Values
     classes: FloatArray
     """Probability that each annotator is of each class, annotators by classes."""
     evidence: float
     """Logarithm of the probability of the answers, the parts integrated out."""
 
-    __repr__ = brief
-
     @property
     def scores(self) -> FloatArray:
         """θ_k, classes by items."""
-        return self.shape.mixing @ self.values.parts
+        return np.asarray(_MIXING[self.kind] @ self.values.parts)
 
 
-def fit_mixture(
-    observed: Observed, shape: Shape, start: Values, classes: FloatArray | None = None
-) -> MixtureFit:
+def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> MixtureFit:
     """Fit a mixture from a start: scores by Newton's steps, the rest by EM.
 
     Parameters
     ----------
-    observed, shape
-        The answers, and the classes.
-    start
-        Where to begin.
+    mixture, start
+        The classes, and where to begin.
     classes
         Probabilities of the classes that are kept at first, annotators by classes.
     """
-    mixture, values = Mixture(observed, shape), start
+    values = start
     for iteration in range(_ITERATIONS):
         here = mixture.evaluate(values)
         kept = classes if classes is not None and iteration < _FIXED_CLASSES else None
@@ -514,220 +394,102 @@ def fit_mixture(
         values = new
         if kept is None and move < _TOLERANCE:
             break
-    return MixtureFit(shape, values, here.classes, evidence)
+    return MixtureFit(mixture.kind, values, here.classes, evidence)
 
 
 def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
-    """Take a step; return where it leads, and the evidence before it."""
-    values, mixing, n = here.values, here.mixture.shape.mixing, here.mixture.n
-    probabilities = here.probabilities(classes)
-    gradient, curvature = here.gradient(probabilities)
+    """Take Newton's step in the parts and estimate the rest again; return the evidence before."""
+    values, mixture, mixing = here.values, here.mixture, here.mixture.mixing
+    (m, k), n = classes.shape, mixture.rows.n_items
+    gradient, observed, complete = here.derivatives(classes)
     sds = np.array([values.common_sd] + [values.apart_sd] * (mixing.shape[1] - 1))
     precision, x = np.repeat(sds**-2.0, n), values.parts.ravel()
-    observed, complete = here.information(curvature, probabilities)
     covariance = definite_inverse(observed + np.diag(precision), complete + np.diag(precision))
-    step = covariance @ ((mixing.T @ gradient).ravel() - precision * x)
+    step = covariance @ (gradient - precision * x)
     longest = float(np.abs(step).max()) / values.common_sd
     parts = (x + step * min(1.0, 1.0 / max(longest, 1e-300))).reshape(values.parts.shape)
     evidence = float(here.evidence.sum()) - 0.5 * dot(precision, x * x)
     evidence += 0.5 * float(np.log(precision).sum() + np.linalg.slogdet(covariance)[1])
-    new = replace(values, parts=parts)
-    return _estimated_again(here, new, np.diag(covariance), classes, probabilities), evidence
-
-
-def _estimated_again(
-    here: Expectation,
-    values: Values,
-    variances: FloatArray,
-    classes: FloatArray,
-    probabilities: FloatArray,
-) -> Values:
-    """Estimate shares and standard deviations again, and fix the scale."""
-    mixture, n = here.mixture, here.mixture.n
-    common = next_sd(values.common_sd, values.parts[0], variances[:n], n - 1, 1.0)
-    apart = values.apart_sd
-    if len(values.parts) > 1:
-        apart = effect_sd(apart, values.parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
-    shares = mixture.shape.shares
-    if shares is None:
-        shares = (classes.sum(axis=0) + 1.0) / (mixture.m + mixture.k)
-    half = len(here.nodes) // 2
-    strengths = np.concatenate([here.nodes[:half], -here.nodes[half:]])
+    common, apart, variances = values.common_sd, values.apart_sd, np.diag(covariance)
+    common = next_sd(common, parts[0], variances[:n], n - 1, 1.0)
+    if len(parts) > 1:
+        apart = effect_sd(apart, parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
+    posteriors, shares = [point.posterior for point in here.points], values.shares
+    turned = classes * np.stack([posterior.reversed for posterior in posteriors], axis=1)
+    if mixture.kind in _CAMPS:
+        shares = (classes.sum(axis=0) + 1.0) / (m + k)
+        # A camp whose members are mostly reversed has scores of the wrong sign.
+        for camp in np.flatnonzero(2.0 * turned.sum(axis=0) > classes.sum(axis=0)):
+            parts[1 + camp] = -parts[1 + camp] - 2.0 * parts[0]
+            mixture.problems[camp].annotators.restart()
     # The typical annotator has reliability 1: else scores and reliabilities drift apart.
-    scale = float(np.clip((probabilities * strengths).sum() / mixture.m, 0.5, 2.0))
-    square = float((probabilities * (strengths / scale - 1.0) ** 2).sum())
-    tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + mixture.m)))
-    mixture.modes /= scale
-    share = reversed_share(probabilities[half:].sum(axis=(0, 1)))
-    parts = scale * values.parts
-    if mixture.shape.shares is None:
-        parts = _upright(parts, probabilities, mixture)
-    sds = scale * common, scale * apart, min(tau, _LARGEST_TAU)
-    return Values(parts, shares, *sds, min(share, _MOST_REVERSED))
+    pairs = list(zip(classes.T, posteriors, strict=True))
+    first = sum(own @ posterior.mean(posterior.strengths) for own, posterior in pairs) / m
+    second = sum(own @ posterior.mean(posterior.strengths**2) for own, posterior in pairs) / m
+    scale = float(np.clip(first, 0.5, 2.0))
+    square = m * (second / scale**2 - 2.0 * first / scale + 1.0)
+    tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
+    for problem in mixture.problems:
+        problem.annotators.rescale(scale)
+    share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
+    new = Values(
+        scale * parts, shares, scale * common, scale * apart, min(tau, _LARGEST_TAU), share
+    )
+    return new, evidence
 
 
-def _upright(parts: FloatArray, probabilities: FloatArray, mixture: Mixture) -> FloatArray:
-    """Turn a camp round whose members are mostly reversed: its scores have the wrong sign."""
-    by_class, parts = probabilities.sum(axis=2), parts.copy()
-    half = len(by_class) // 2
-    for k in np.flatnonzero(by_class[half:].sum(axis=0) > by_class[:half].sum(axis=0)):
-        parts[1 + k] = -parts[1 + k] - 2.0 * parts[0]
-        mixture.modes[:, k] = [[1.0], [0.0]]
-        mixture.fresh = True
-    return parts
-
-
-def fit_one(observed: Observed, scores: FloatArray, sd: float) -> MixtureFit:
-    """Fit one order for all."""
-    return fit_mixture(observed, Shape.one(), Values(scores[None], np.ones(1), sd, 1.0))
-
-
-def fit_camps(observed: Observed, one: MixtureFit, number: int, *, seed: int = 0) -> MixtureFit:
-    """Fit so many camps: the most probable of several starts.
+def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureFit]:
+    """Fit one order, an axis, and two and three camps; of several starts the most probable.
 
     Parameters
     ----------
-    observed, one
-        The answers, and their fit by one order.
-    number
-        How many camps.
+    rows, fit
+        The answers, and a fit of one order.
     seed
         For the random starts.
     """
-    random, m = np.random.default_rng(seed), observed.rows.n_annotators
-    starts = [_clusters(_directions(observed, one, number - 1), number, random)]
-    starts += [np.eye(number)[random.permutation(m) % number] for _ in range(_RANDOM_STARTS)]
-    return _best_of(observed, one, starts)
+    from scipy.cluster.vq import kmeans2
 
+    begin = Values(fit.scores[None], np.ones(1), fit.state.sds[SCORES], 1.0)
+    alone = Mixture(rows, fit, ONE)
+    one = fit_mixture(alone, begin)
+    m, own_sd, tau = rows.n_annotators, one.values.common_sd, one.values.tau
+    apart_sd = _APART * own_sd
 
-def merged(observed: Observed, one: MixtureFit, two: MixtureFit, three: MixtureFit) -> MixtureFit:
-    """Return two camps, looked for once more where three are more probable.
+    def best(kind: str, starts: list[FloatArray]) -> MixtureFit:
+        """Fit camps from each start, probabilities of annotators by camps."""
+        number = _CAMPS[kind]
+        parts = np.concatenate([one.values.parts, np.zeros((number, rows.n_items))])
+        begin = Values(parts, np.full(number, 1.0 / number), own_sd, apart_sd, tau)
+        fits = [fit_mixture(Mixture(rows, fit, kind), begin, each) for each in starts]
+        return max(fits, key=lambda fit: fit.evidence)
 
-    All starts may have missed them, which three then find: they would be claimed instead of two.
-    """
-    if three.evidence <= two.evidence:
-        return two
-    alone = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
-    return max(two, _best_of(observed, one, alone), key=lambda fit: fit.evidence)
-
-
-def fit_line(observed: Observed, one: MixtureFit, two: MixtureFit) -> MixtureFit:
-    """Fit an axis, from one order and from two camps at its ends."""
-    shape, sd, (a, b) = Shape.axis(), one.values.common_sd, two.scores
+    # What the residuals of one order have in common.
+    here = alone.evaluate(one.values).points[0]
+    table = here.tape.table(here.posterior.weights).toarray()[:, : rows.n_items]
+    table /= np.sqrt(np.maximum(rows.annotator_weights, 1e-9))[:, None]
+    directions, camps = np.linalg.svd(table, full_matrices=False)[0], []
+    for kind, number in _CAMPS.items():
+        random, every = np.random.default_rng(seed), np.eye(number)
+        starts = [every[kmeans2(directions[:, : number - 1], number, minit="++", seed=seed)[1]]]
+        starts += [every[random.permutation(m) % number] for _ in range(_RANDOM_STARTS)]
+        camps.append(best(kind, starts))
+    two, three = camps
+    if three.evidence > two.evidence:
+        # All starts may have missed two camps, which three then find: they would be claimed.
+        apart = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
+        two = max(two, best(TWO, apart), key=lambda fit: fit.evidence)
+    (a, b), weights = two.scores, np.exp(-0.5 * _STANCES**2)
     parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
-    size = float(np.sqrt(np.mean(parts[1] ** 2)))
-    parts[1] *= max(1.0, _LEAST_LINE * sd / max(size, 1e-9))
-    assert shape.shares is not None  # noqa: S101  # those of an axis are known
-    start = Values(parts, shape.shares, sd, _APART * sd, one.values.tau)
-    return fit_mixture(observed, shape, start)
-
-
-def _best_of(observed: Observed, one: MixtureFit, starts: list[FloatArray]) -> MixtureFit:
-    """Fit camps from each start, probabilities of annotators by camps; take the most probable."""
-    number, sd = starts[0].shape[1], one.values.common_sd
-    parts = np.zeros((number + 1, observed.rows.n_items))
-    parts[0] = one.values.parts[0]
-    begin = Values(parts, np.full(number, 1.0 / number), sd, _APART * sd, one.values.tau)
-    fits = [fit_mixture(observed, Shape.camps(number), begin, classes) for classes in starts]
-    return max(fits, key=lambda fit: fit.evidence)
-
-
-def _directions(observed: Observed, one: MixtureFit, number: int) -> FloatArray:
-    """Return what the residuals of annotators have in common: annotators by directions."""
-    here, rows = Mixture(observed, one.shape).evaluate(one.values), observed.rows
-    score = np.zeros(len(rows))
-    probabilities = here.probabilities(here.classes)
-    for share, gamma, terms in zip(probabilities, here.nodes, here.terms, strict=True):
-        score -= (share * np.sign(gamma))[0, rows.owner] * terms.score[0]
-    weights = np.sqrt(np.maximum(rows.annotator_weights, 1e-9))
-    table = _by_item(rows, score) / weights[:, None]
-    return np.asarray(np.linalg.svd(table, full_matrices=False)[0][:, :number])
-
-
-def _clusters(points: FloatArray, number: int, random: np.random.Generator) -> FloatArray:
-    """Divide points into clusters by k-means: probabilities, points by clusters."""
-    if number == 2:  # noqa: PLR2004
-        return np.stack([points[:, 0] > 0, points[:, 0] <= 0], axis=1).astype(np.float64)
-    best, least = np.eye(number)[:0], np.inf
-    for _ in range(5):
-        centres = points[random.choice(len(points), number, replace=False)]
-        for _ in range(20):
-            distances = ((points[:, None] - centres) ** 2).sum(axis=2)
-            own = distances.argmin(axis=1)
-            for k in range(number):
-                if (own == k).any():
-                    centres[k] = points[own == k].mean(axis=0)
-        if (value := float(distances.min(axis=1).sum())) < least:
-            best, least = np.eye(number)[own], value
-    return best
+    parts[1] *= max(1.0, _LEAST_LINE * own_sd / max(float(np.sqrt(np.mean(parts[1] ** 2))), 1e-9))
+    start = Values(parts, weights / weights.sum(), own_sd, apart_sd, tau)
+    line = fit_mixture(Mixture(rows, fit, LINE), start)
+    return {ONE: one, LINE: line, TWO: two, THREE: three}
 
 
 # ------------------------------------------------------------------------------- the decision
-def compare(observed: Observed, scores: FloatArray, sd: float, *, seed: int = 0) -> Camps:
-    """Compare one order, an axis, and two and three camps by held-out annotators.
-
-    Parameters
-    ----------
-    observed
-        The answers.
-    scores, sd
-        Of a fit of one order, and their sd.
-    seed
-        For who is held out when, and for starts.
-    """
-    m, rows, random = observed.rows.n_annotators, len(observed.rows), np.random.default_rng(seed)
-    if reason := _not_looked(m, observed.rows.n_items):
-        return Camps(ONE, not_looked=reason)
-    step = min(rows // _SAMPLE, m // _FEWEST_SAMPLED)
-    if rows > 2 * _SAMPLE and step > 1:
-        drawn = np.random.default_rng(seed).permutation(m) < m // step
-        observed, m = observed.of(drawn), int(drawn.sum())
-    one = fit_one(observed, scores, sd)
-    two, three = (fit_camps(observed, one, number, seed=seed) for number in (2, 3))
-    two = merged(observed, one, two, three)
-    whole = {ONE: one, LINE: fit_line(observed, one, two), TWO: two, THREE: three}
-    if max(each.evidence for each in whole.values()) - one.evidence < _SIGN:
-        return Camps(ONE)
-    fold = random.permutation(m) % min(_FOLDS, m)
-    evidence = {name: np.zeros(m) for name in whole}
-    for k in range(int(fold.max()) + 1):
-        out: BoolArray = fold == k
-        kept, rest = observed.of(~out), observed.of(out)
-        for name, each in whole.items():
-            camps = each.classes[~out] if name in _CAMPS else None
-            fit = fit_mixture(kept, each.shape, each.values, camps)
-            evidence[name][out] = Mixture(rest, fit.shape).evaluate(fit.values).evidence
-    gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
-    camps_ = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
-    over_axis = _gain(evidence[camps_], evidence[LINE])
-    kind = LINE if _surely(gains[LINE]) else ONE
-    if _surely(gains[camps_]) and _surely(over_axis):
-        kind = camps_
-    return Camps(kind, gains, over_axis)
-
-
-def _not_looked(annotators: int, items: int) -> str:
-    """Say why camps are not looked for; nothing where they are."""
-    if annotators < FEWEST:
-        people = count(annotators, "annotator")
-        return f"there {'is' if annotators == 1 else 'are'} only {people}; it takes {FEWEST}"
-    if items > MOST_ITEMS:
-        return f"there are {items:,} items; at most {MOST_ITEMS} can be searched"
-    return ""
-
-
-def _gain(one: FloatArray, other: FloatArray) -> tuple[float, float]:
-    """Return how much more probable held-out annotators are, and the standard error of that."""
-    gain = one - other
-    return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std(ddof=1))
-
-
-def _surely(gain: tuple[float, float]) -> bool:
-    return gain[0] > max(_SE_BETTER * gain[1], _NATS_BETTER)
-
-
 def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
-    """Look for camps beside a fit of one order.
+    """Compare one order, an axis, and two and three camps by held-out annotators.
 
     The scores of camps are modes: see `fit_by_camp`.
 
@@ -738,16 +500,53 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     seed
         For who is held out when, and for starts.
     """
-    observed, sd, scores = Observed.by(rows, fit), fit.state.sds[SCORES], fit.scores
-    camps = compare(observed, scores, sd, seed=seed)
-    if camps.kind not in _CAMPS:
-        return camps
-    one = fit_one(observed, scores, sd)
-    best = fit_camps(observed, one, _CAMPS[camps.kind], seed=seed)
-    if camps.kind == TWO:
-        best = merged(observed, one, best, fit_camps(observed, one, 3, seed=seed))
+    m, n, random = rows.n_annotators, rows.n_items, np.random.default_rng(seed)
+    if m < FEWEST:
+        people = count(m, "annotator")
+        are = "is" if m == 1 else "are"
+        return Camps(ONE, not_looked=f"there {are} only {people}; it takes {FEWEST}")
+    if n > MOST_ITEMS:
+        said = f"there are {n:,} items; at most {MOST_ITEMS} can be searched"
+        return Camps(ONE, not_looked=said)
+    some, step = rows, min(len(rows) // _SAMPLE, m // _FEWEST_SAMPLED)
+    if len(rows) > 2 * _SAMPLE and step > 1:
+        drawn = np.random.default_rng(seed).permutation(m) < m // step
+        some = rows.of(rows.per_row(drawn))
+        m = some.n_annotators
+    whole = fit_candidates(some, fit, seed=seed)
+    if max(each.evidence for each in whole.values()) - whole[ONE].evidence < _SIGN:
+        return Camps(ONE)
+    fold = random.permutation(m) % min(_FOLDS, m)
+    evidence = {name: np.zeros(m) for name in whole}
+    for k in range(int(fold.max()) + 1):
+        out: BoolArray = fold == k
+        kept, rest = (some.of(some.per_row(these)) for these in (~out, out))
+        for name, each in whole.items():
+            camps = each.classes[~out] if name in _CAMPS else None
+            part = fit_mixture(Mixture(kept, fit, name), each.values, camps)
+            evidence[name][out] = Mixture(rest, fit, name).evaluate(part.values).evidence
+    gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
+    number = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
+    over_axis = _gain(evidence[number], evidence[LINE])
+    if not (_surely(gains[number]) and _surely(over_axis)):
+        return Camps(LINE if _surely(gains[LINE]) else ONE, gains, over_axis)
+    if some is not rows:
+        whole = fit_candidates(rows, fit, seed=seed)
+    best = whole[number]
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
-    return replace(camps, members=best.classes[:, order], scores=best.scores[order])
+    return Camps(
+        number, gains, over_axis, members=best.classes[:, order], scores=best.scores[order]
+    )
+
+
+def _gain(one: FloatArray, other: FloatArray) -> tuple[float, float]:
+    """Return how much more probable held-out annotators are, and the standard error of that."""
+    gain = one - other
+    return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std(ddof=1))
+
+
+def _surely(gain: tuple[float, float]) -> bool:
+    return gain[0] > max(_SE_BETTER * gain[1], _NATS_BETTER)
 
 
 # ------------------------------------------------------------------------------- camps' scores
@@ -763,8 +562,8 @@ class ByCamp:
 
     __repr__ = brief
 
-    def outcomes(self, judgments: Judgments) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row.
+    def expected(self, judgments: Judgments, function: Of) -> FloatArray:
+        """Return the mean of a function of advantages and readinesses, row by row.
 
         Those of each camp are averaged by how probable it is that the annotator belongs to it; a
         new annotator belongs to one as often as others do.
@@ -774,26 +573,24 @@ class ByCamp:
         new = ~np.isfinite(index)
         members = self.members[np.where(new, 0.0, index).astype(np.int64)]
         members = np.where(new[:, None], self.members.mean(axis=0), members)[judgments.annotator]
-        total = np.zeros((len(judgments.left), 3))
+        total = np.zeros((1, 1))
         for k in range(number):
             code = np.full(len(judgments.left), k, dtype=np.int32)
             asked = _with_camps(judgments, self.name, number, code)
-            total += members[:, k, None] * self.effects.outcomes(asked)
+            total = total + members[:, k, None] * self.effects.expected(asked, function)
         return total
 
     def described(self, camps: Camps) -> Camps:
         """Return camps with their scores and what is between them, with standard errors."""
         number = self.members.shape[1]
         unit = np.eye(number)
-        scores, se = (np.stack(part) for part in zip(*map(self._combined, unit), strict=True))
-        common, common_se = self._combined(np.full(number, 1.0 / number))
-        far, far_se = np.zeros(len(common)), np.zeros(len(common))
-        for a in range(number):
-            for b in range(a + 1, number):
-                apart, apart_se = self._combined(unit[a] - unit[b])
-                more: BoolArray = np.abs(apart) > np.abs(far)
-                far, far_se = np.where(more, apart, far), np.where(more, apart_se, far_se)
-        far = far if number == 2 else np.abs(far)  # noqa: PLR2004  # which two differs by item
+        scores, se = self._combined(unit)
+        (common,), (common_se,) = self._combined(np.full((1, number), 1.0 / number))
+        pairs = np.stack([unit[a] - unit[b] for a, b in combinations(range(number), 2)])
+        apart, apart_se = self._combined(pairs)
+        most = np.abs(apart).argmax(axis=0), np.arange(len(common))
+        # Of three camps, which two differ most is another thing for each item.
+        far = apart[0] if number == 2 else np.abs(apart[most])  # noqa: PLR2004
         return replace(
             camps,
             members=self.members,
@@ -802,32 +599,23 @@ class ByCamp:
             common_ground=common,
             common_se=common_se,
             apart=far,
-            apart_se=far_se,
+            apart_se=apart_se[most],
         )
 
     def _combined(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Σ_k w_k θ_k about the mean of each component, and its standard errors."""
-        fit, covariance = self.effects.fit, self.effects.covariance
-        model, unknowns = fit.problem.model, fit.state.unknowns
-        block, n = model.rows.blocks[f"by {self.name}"], model.rows.n_items
-        combination, items = np.zeros((n, model.size)), np.arange(n)
-        combination[items, items] = weights.sum()
-        combination[block.item, np.arange(block.where.start, block.where.stop)] = weights[
-            block.group
-        ]
-        # Nothing is known of what a camp adds to an item that it never compared.
-        unseen = np.ones((len(weights), n))
-        unseen[block.group, block.item] = 0.0
-        prior_variance = (np.square(weights) @ unseen) * fit.state.sds[f"by {self.name}"] ** 2
-        same = model.component[:, None] == model.component
-        about_mean = np.eye(n) - same / same.sum(axis=1)
-        combination = about_mean @ combination
-        if covariance.ndim == 1:
-            variance = combination**2 @ covariance
-        else:
-            variance = ((combination @ covariance) * combination).sum(axis=1)
-        variance = variance + about_mean**2 @ prior_variance
-        return combination @ unknowns, _WIDER * np.sqrt(np.maximum(variance, 0.0))
+        """Return each Σ_k w_k θ_k about the mean of each component, and its standard errors."""
+        from scipy import sparse
+
+        effects, values, se = self.effects, list[FloatArray](), list[FloatArray]()
+        same = effects.judgments.graph.component
+        same = same[:, None] == same
+        about_mean = np.eye(len(same)) - same / same.sum(axis=1)
+        for each in weights:
+            matrix, prior = effects.combined(f"by {self.name}", each, each.sum())
+            matrix = sparse.csr_array(about_mean @ matrix.toarray())
+            values.append(matrix @ effects.fit.state.unknowns)
+            se.append(_WIDER * effects.errors_of(matrix, about_mean**2 @ prior))
+        return np.stack(values), np.stack(se)
 
 
 def fit_by_camp(

@@ -21,13 +21,13 @@ from functools import cached_property
 from math import ceil, inf
 
 import numpy as np
+from scipy.special import stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, SingleArray, TextArray, frozen
 from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.covariance import Covariance
-from aggcal.aggregation.groups import pairs_within, several
-from aggcal.aggregation.ranks import t_quantile
+from aggcal.aggregation.groups import members, pairs_within, several
 
 _DRAWN, _DRAWS = 200, 1500
 """Items whose errors are drawn, and how often: of more, union bounds, which certify 2 to 5% fewer
@@ -181,28 +181,25 @@ def claims_of(
         above = _closed(above)
         usual = _upper_quantile(by_item, error)
     else:
-        above = t > -t_quantile(error / (n * (n - 1)), degrees_of_freedom)
-        usual = np.full(n, -t_quantile(error / (n - 1), degrees_of_freedom))
+        above = t > -stdtrit(degrees_of_freedom, error / (n * (n - 1)))
+        usual = np.full(n, -stdtrit(degrees_of_freedom, error / (n - 1)))
     resting = int(above.sum())
     if stands is not None:
         above, t = _closed(above & stands), np.where(stands, t, 0.0)
     resting -= int(above.sum())
-    best, worst = 1 + (t > usual).sum(axis=0), n - (t > usual[:, None]).sum(axis=1)
-    low, high = 1 + above.sum(axis=0), n - above.sum(axis=1)
-    low, high, best, worst = (frozen(end.astype(np.int64)) for end in (low, high, best, worst))
-    n_pairs = pairs_within(component, n)
-    return Claims(level, frozen(above), low, high, best, worst, n_pairs, resting)
+    ends = (
+        frozen(end.astype(np.int64))
+        for sure in ((above, above), (t > usual, t > usual[:, None]))
+        for end in (1 + sure[0].sum(axis=0), n - sure[1].sum(axis=1))
+    )
+    return Claims(level, frozen(above), *ends, pairs_within(component, n), resting)
 
 
 def _per_standard_error(matrix: FloatArray) -> FloatArray:
     """Return one over the standard error of every gap."""
     own = np.diag(matrix)
-    found = -2.0 * matrix
-    found += own
-    found += own[:, None]
-    np.maximum(found, 1e-12 * float(own.max()) + 1e-300, out=found)
-    np.sqrt(found, out=found)
-    return np.divide(1.0, found, out=found)
+    variance = own + own[:, None] - 2.0 * matrix
+    return np.asarray(np.maximum(variance, 1e-12 * float(own.max()) + 1e-300) ** -0.5)
 
 
 def _drawn(matrix: FloatArray, degrees_of_freedom: float, seed: int) -> SingleArray:
@@ -265,24 +262,17 @@ def _of_many(
     For the first, gaps to the leaders count, which are known better than the ends of intervals.
     """
     n = len(scores)
-    critical_value = -t_quantile(0.5 * (1.0 - level) / n, degrees_of_freedom)
-    label = np.zeros(n, dtype=np.int64)
-    if component is not None:
-        label = np.unique(component, return_inverse=True)[1].reshape(-1)
-    reach = critical_value * se
-    # Components lie one above the other, so far apart that none reaches into another.
-    width = float(np.ptp(scores)) + 2.0 * float(reach.max()) + 1.0
-    shifted, sizes = scores + width * label, np.bincount(label)
-    higher = n - np.cumsum(sizes)[label]  # items of components that lie above
-    low, high = shifted - reach, shifted + reach
-    best = 1 + n - np.searchsorted(np.sort(low), high, side="right") - higher
-    worst = np.searchsorted(np.sort(high), low, side="left")  # of all, those surely below
-    worst = n - (worst - (np.cumsum(sizes) - sizes)[label])
+    critical_value = -float(stdtrit(degrees_of_freedom, 0.5 * (1.0 - level) / n))
+    low, high = scores - critical_value * se, scores + critical_value * se
+    best, worst = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for own in members(component, n):
+        above = len(own) - np.searchsorted(np.sort(low[own]), high[own], side="right")
+        best[own], worst[own] = 1 + above, n - np.searchsorted(np.sort(high[own]), low[own])
     sharper, some = best.copy(), np.flatnonzero(best == 1)
     if component is None:
         leaders = np.argsort(-low, kind="stable")[:_LEADERS, None]
         gap = scores[leaders] - scores[some]
         ahead = gap > critical_value * np.hypot(se[leaders], se[some])
         sharper[some] += ahead.sum(axis=0)
-    best, worst, sharper = frozen(best), frozen(worst), frozen(sharper)
-    return Claims(level, None, best, worst, sharper, worst, pairs_within(component, n))
+    low_, high_, best_ = frozen(best), frozen(worst), frozen(sharper)
+    return Claims(level, None, low_, high_, best_, high_, pairs_within(component, n))

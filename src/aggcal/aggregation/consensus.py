@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.positions import positions
 from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
@@ -104,19 +105,10 @@ class Consensus:
 
         Scores that differ by no more than rounding are made equal: tied items are tied for all.
         """
-        scores = np.asarray(scores, dtype=np.float64)
-        if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
-            raise OptionError(
-                f"method '{method}' gave scores of shape {scores.shape}; a finite number is needed "
-                f"for each of the {judgments.n_items} items."
-            )
-        tied, m = snapped(scores), judgments.n_annotators
-        gammas = np.asarray(np.ones(m) if reliabilities is None else reliabilities, np.float64)
-        if gammas.shape != (m,) or not np.isfinite(gammas).all():
-            raise OptionError(
-                f"method '{method}' gave reliabilities of shape {gammas.shape}; a finite number is "
-                f"needed for each of the {m} annotators."
-            )
+        scores = _checked(scores, judgments.item_ids, f"method '{method}' gave scores", "items")
+        every, tied = judgments.annotator_ids, snapped(scores)
+        gammas = np.ones(len(every)) if reliabilities is None else reliabilities
+        gammas = _checked(gammas, every, f"method '{method}' gave reliabilities", "annotators")
         return cls(
             method,
             judgments.item_ids,
@@ -183,8 +175,8 @@ class Consensus:
 
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
-        ids, border = self.reversed_ids, self.random_reliability
-        return reversed_warnings(ids, len(self.annotator_ids), border)
+        number = len(self.annotator_ids)
+        return reversed_warnings(self.reversed_ids, number, self.random_reliability)
 
     @property
     def quantifiable(self) -> bool:
@@ -333,11 +325,11 @@ class Consensus:
         """
         if self.uncertainty is None:
             raise OptionError(f"method '{self.method}' has no uncertainty, which this needs.")
-        found = {item: np.flatnonzero(self.item_ids == str(item))[:1] for item in (above, below)}
-        for item, position in found.items():
-            if not len(position):
+        asked = positions([str(above), str(below)], self.item_ids)
+        for item, position in zip((above, below), asked, strict=True):
+            if position < 0:
                 raise UnknownItemError(item, "the consensus")
-        probability = float(self.uncertainty.order_probability(found[above], found[below])[0])
+        probability = float(self.uncertainty.order_probability(*asked[:, None])[0])
         if np.isnan(probability):
             raise OptionError(
                 f"no chain of comparisons links '{above}' and '{below}', or too few judgments "
@@ -436,3 +428,14 @@ class Consensus:
         names = "item", "consensus", "consensus_se", "rank", "rank_low", "rank_high", "n_judgments"
         shown = head(ready.item_columns(), names)
         return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)
+
+
+def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatArray:
+    """Return a finite number for each id, or refuse what a method gave."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (len(ids),) or not np.isfinite(array).all():
+        raise OptionError(
+            f"{gave} of shape {array.shape}; a finite number is needed for each of the {len(ids)} "
+            f"{what}."
+        )
+    return array

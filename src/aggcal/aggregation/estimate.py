@@ -110,10 +110,8 @@ class Quantify:
     @property
     def likelihood(self) -> LikelihoodMethod | None:
         """The method, if it has a likelihood, and so a curvature."""
-        from aggcal.aggregation.methods import LikelihoodMethod
-
-        own: object = self.aggregator
-        return own if isinstance(own, LikelihoodMethod) else None
+        own: Any = self.aggregator
+        return own if hasattr(own, "parameter_prior") else None
 
     @property
     def quick(self) -> bool:

@@ -17,9 +17,9 @@ always, or answers at random, always; the share π of the first kind has a Beta(
 
     Σ_u log( π Π_r Φ(d_r/√2) + (1 − π) Π_r ½ )  −  ½ f'K⁻¹f  +  log π(1 − π)
 
-Its mode is found by expectation and maximisation: given f and π, the weight w_u of an annotator
-is the posterior probability of the first kind; given the weights, f is the mode of the gppl model
-in which u's judgments count w_u each, and π = (1 + Σ w_u)/(2 + m). An annotator who answers
+Its gradient is that of the gppl model in which u's judgments count w_u each, the posterior
+probability of the first kind (Fisher's identity), and its curvature that less the variance of the
+annotators' scores (Louis's formula); at the mode π = (1 + Σ w_u)/(2 + m). An annotator who answers
 the other way round fits neither kind, and the second better: the weight is then near 0.
 
 **rank-svm** is the linear ranking support vector machine with squared hinge loss: scores Xw with
@@ -32,10 +32,8 @@ W. Chu, Z. Ghahramani, *Preference learning with Gaussian processes*, ICML 2005.
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import log, log1p, sqrt
+from math import log, sqrt
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,10 +41,10 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 from scipy.spatial.distance import pdist, squareform
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from aggcal import registry
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
@@ -70,25 +68,17 @@ Design: TypeAlias = Any
 """A sparse matrix; SciPy's types do not say what its product with an array is."""
 
 _NORMAL = link(registry.NORMAL.name)
+# Relative gradient of a mode: smaller takes longer, larger leaves scores off it.
 _TOLERANCE = 1e-10
-"""Relative gradient of a mode: smaller takes longer, larger leaves scores off it."""
-
+# Range of the signal variance: wider finds odd kernels, and takes longer where all are alike.
 _VARIANCES = (1e-4, 1e4)
-"""Range of the signal variance: wider finds odd kernels, and takes longer where all are alike."""
 _STRETCH = 30.0  # ends of the range of the length scale, in typical distances between items
 _TRIED = (0.25, 1.0, 4.0)  # lengths to start from: more miss fewer optima, and take longer
 _FLAT = 1e-4  # slope of the evidence that counts as none
 _NEARLY_FLAT = 1e-2  # slope up to which the kernel counts as settled: beyond it, a warning
 _AT_THE_END = 1e-6  # logarithms that differ from an end of the range by less lie on it
-
-_EM_TOLERANCE = 1e-8  # gradient of barcw: smaller takes more steps, larger leaves scores off
-_MOST_STEPS = 2000  # at most: more take longer before a fit is called not converged
-_MOST_KERNELS = 30  # choices of the kernel: each takes a fit
+_MOST_KERNELS = 30  # choices of the kernel of barcw: each takes a fit
 _SAME_KERNEL = 1e-3  # relative change of the kernel that counts as none
-
-_SVM_TOLERANCE = 1e-6  # relative gradient up to which rank-svm counts as converged
-_LIBLINEAR_TOLERANCE = 1e-10  # smaller takes longer, larger misses the one above
-_MOST_SVM_STEPS = 10_000  # at most: liblinear needs some hundred
 
 
 class Wins:
@@ -114,10 +104,8 @@ class Wins:
         self.winner, self.loser = np.divmod(pairs, n)
         self.annotator, self.weight = np.tile(judgments.annotator, 2)[won], weight[won]
         self.n_annotators = judgments.n_annotators
-        columns = np.column_stack([self.winner, self.loser]).astype(np.int32).ravel()
-        signs = np.tile([1.0, -1.0], len(pairs))
-        edges = np.arange(0, len(columns) + 1, 2, dtype=np.int32)  # liblinear takes no wider ones
-        self.design: Design = sparse.csr_array((signs, columns, edges), shape=(len(pairs), n))
+        every = sparse.eye_array(n, format="csr")
+        self.design: Design = every[self.winner] - every[self.loser]
         """Distinct pairs by items: 1 for the winner, −1 for the loser."""
 
     def totals(self, trust: FloatArray | None = None) -> FloatArray:
@@ -125,9 +113,9 @@ class Wins:
         weight = self.weight if trust is None else self.weight * trust[self.annotator]
         return sums(self.pair, weight, len(self.winner))
 
-    def by_annotator(self, losses: FloatArray) -> FloatArray:
-        """Add up each annotator's losses, of which there is one for each distinct pair."""
-        return sums(self.annotator, self.weight * losses[self.pair], self.n_annotators)
+    def by_annotator(self, values: FloatArray) -> FloatArray:
+        """Add up each annotator's values, of which there is one for each distinct pair."""
+        return sums(self.annotator, self.weight * values[self.pair], self.n_annotators)
 
 
 class Posterior:
@@ -139,44 +127,67 @@ class Posterior:
         The distinct pairs, and how much each counts.
     root
         L, the Cholesky root of the prior covariance of the scores.
+    guessing
+        Whether annotators may guess (barcw): the logit of π, the share of those who do not, is then
+        the last unknown, and weights are those of the last point.
     """
 
-    def __init__(self, wins: Wins, weight: FloatArray, root: FloatArray) -> None:
-        self._wins, self._weight, self._root = wins, weight, root
+    def __init__(
+        self, wins: Wins, weight: FloatArray, root: FloatArray, *, guessing: bool = False
+    ) -> None:
+        self._wins, self.weight, self._root, self._guessing = wins, weight, root, guessing
+        self.trust: FloatArray | None = None
+        """The probability of each annotator to judge rather than guess; None where all judge."""
         self._design: Design = wins.design / sqrt(2.0)  # a gap in sds of the noise of both items
         self._squares = self._design.power(2), np.square(root)
         most = abs(self._design).T @ (_NORMAL.score_at_zero * weight)
         # What a gradient would be if every judgment pulled the same way: convergence is relative.
         self._size = np.abs(root).T @ most + 1.0
 
-    def evaluate(self, whitened: FloatArray) -> Evaluation:
-        """Return the value and derivatives at z, and remember the point."""
-        self.whitened, self.scores = whitened, self._root @ whitened
+    def evaluate(self, x: FloatArray) -> Evaluation:
+        """Return the value and derivatives at a point, and remember it."""
+        self.whitened = z = x[: len(self._root)]
+        self.scores = self._root @ z
         self._gap = self._design @ self.scores
-        self.losses, self._row_score, self._curvature = _NORMAL.terms(self._gap)
-        self.log_likelihood = -float(self._weight @ self.losses)
-        self._score = self._design.T @ (self._weight * self._row_score)
-        gradient = whitened - self._root.T @ self._score
-        design_squares, root_squares = self._squares
-        information = design_squares.T @ (self._weight * self._curvature)
-        return Evaluation(
-            0.5 * float(whitened @ whitened) - self.log_likelihood,
-            gradient,
-            # Without its cross terms, which would cost as much as the whole matrix: it only scales.
-            1.0 + root_squares.T @ information,
-            float(np.max(np.abs(gradient) / self._size)),
-        )
+        losses, self._row_score, self._curvature = _NORMAL.terms(self._gap)
+        self.log_likelihood, prior = -float(self.weight @ losses), 0.5 * float(z @ z)
+        own, information, size = np.zeros(0), np.zeros(0), self._size
+        if self._guessing:
+            logit, p, m = x[-1], expit(x[-1]), self._wins.n_annotators
+            judging = log_expit(logit) - self._wins.by_annotator(losses)
+            guessing = log_expit(-logit) - log(2.0) * self._wins.by_annotator(np.ones(len(losses)))
+            self.log_likelihood = float(np.logaddexp(judging, guessing).sum())
+            self.trust = trust = expit(judging - guessing)
+            self.weight = self._wins.totals(trust)
+            prior -= float(log_expit(logit) + log_expit(-logit))
+            own = np.array([(m + 2.0) * p - 1.0 - trust.sum()])
+            self._of_share = information = np.array([(m + 2.0) * p * (1.0 - p)])
+            size = np.append(size, m + 2.0)
+        self._score = self._design.T @ (self.weight * self._row_score)
+        gradient = np.append(z - self._root.T @ self._score, own)
+        by_design, by_root = self._squares
+        # Without its cross terms, which would cost as much as the whole matrix: it only scales.
+        diagonal = 1.0 + by_root.T @ (by_design.T @ (self.weight * self._curvature))
+        norm = float(np.max(np.abs(gradient) / size))
+        value = prior - self.log_likelihood
+        return Evaluation(value, gradient, np.append(diagonal, information), norm)
 
     def product(self, vector: FloatArray) -> FloatArray:
-        """Multiply by I + L'WL."""
-        gap = self._design @ (self._root @ vector)
-        flow = self._design.T @ (self._weight * self._curvature * gap)
-        return np.asarray(vector + self._root.T @ flow)
+        """Multiply by I + L'WL; where annotators may guess, less what is missing (Louis)."""
+        z = vector[: len(self._root)]
+        gap = self._design @ (self._root @ z)
+        flow, own = self.weight * self._curvature * gap, np.zeros(0)
+        if self.trust is not None:
+            along = self._wins.by_annotator(self._row_score * gap) + vector[-1]
+            missing = self.trust * (1.0 - self.trust) * along
+            flow -= self._wins.totals(missing) * self._row_score
+            own = self._of_share * vector[-1] - missing.sum()
+        return np.append(z + self._root.T @ (self._design.T @ flow), own)
 
     def laplace(self) -> tuple[FloatArray, FloatArray, float]:
         """Return W, the covariance (K⁻¹ + W)⁻¹ without an inverse of K, and log |I + L'WL|."""
         root = self._root
-        weighted = sparse.diags_array(self._weight * self._curvature) @ self._design
+        weighted = sparse.diags_array(self.weight * self._curvature) @ self._design
         information = (self._design.T @ weighted).toarray()
         factor = np.linalg.cholesky(np.eye(len(root)) + root.T @ information @ root)
         half = solve_triangular(factor, root.T, lower=True)
@@ -192,12 +203,10 @@ class Posterior:
         value = self.log_likelihood - prior - 0.5 * log_determinant
         precision = information - information @ covariance @ information  # (K + W⁻¹)⁻¹
         winner, loser = self._wins.winner, self._wins.loser
-        variances = np.diag(covariance)
+        variances, score, curvature = np.diag(covariance), self._row_score, self._curvature
         gap_variance = variances[winner] + variances[loser] - 2.0 * covariance[winner, loser]
-        third = self._row_score - self._curvature * (
-            2.0 * self._row_score + self._gap
-        )  # derivative of the curvature
-        by_mode = self._design.T @ (-0.25 * self._weight * third * gap_variance)
+        third = score - curvature * (2.0 * score + self._gap)  # derivative of the curvature
+        by_mode = self._design.T @ (-0.25 * self.weight * third * gap_variance)
         gradient = []
         for change in derivatives:
             along = change @ self._score
@@ -218,13 +227,14 @@ class KernelChoice(NamedTuple):
         """Warn of a kernel that is not the one of the largest evidence."""
         result: list[AggcalWarning] = []
         if not self.settled:
+            why = f"The kernel of {method} may not be the one with the largest evidence."
             result.append(
                 ConvergenceWarning(
                     f"The choice of a kernel for {method} did not converge to the largest "
                     "evidence.",
                     "Give your own kernel, from Python with kernel=.",
                     title="The choice of a kernel did not converge",
-                    why=f"The kernel of {method} may not be the one with the largest evidence.",
+                    why=why,
                 )
             )
         if self.open_ended:
@@ -301,111 +311,6 @@ def choose_kernel(
     )
 
 
-class GaussianFit(NamedTuple):
-    """The mode, and what belongs to it."""
-
-    posterior: Posterior
-    chosen: KernelChoice
-    convergence: Convergence
-    log_likelihood: float
-    reliabilities: FloatArray | None = None
-
-
-def fit_alike(
-    wins: Wins, squares: FloatArray, kernel: Kernel | None, on_iteration: Progress | None
-) -> GaussianFit:
-    """Fit gppl: the mode, with the kernel that is given or else the one of the largest evidence."""
-    weight = wins.totals()
-    if kernel is None:
-        chosen = choose_kernel(wins, weight, squares, None, on_iteration)
-    else:
-        chosen = KernelChoice(kernel)
-    posterior = Posterior(wins, weight, chosen.kernel.root(squares))
-    start = np.zeros(len(squares))
-    _, record = minimise(posterior, start, tolerance=_TOLERANCE, on_iteration=on_iteration)
-    return GaussianFit(posterior, chosen, record, posterior.log_likelihood)
-
-
-class Trust(NamedTuple):
-    """Who judges and who guesses, at some scores."""
-
-    weights: FloatArray
-    """w_u, between 0 and 1."""
-    share: float
-    """π of the largest posterior density at these weights."""
-    log_likelihood: float
-    """Of all judgments, with the kinds of the annotators summed out."""
-
-    @classmethod
-    def of(cls, wins: Wins, losses: FloatArray, share: float) -> Trust:
-        """Return the posterior probability of each annotator to be of the first kind."""
-        judging = log(share) - wins.by_annotator(losses)
-        guessing = log1p(-share) - log(2.0) * wins.by_annotator(np.ones(len(losses)))
-        weights = expit(judging - guessing)
-        log_likelihood = float(np.logaddexp(judging, guessing).sum())
-        return cls(weights, (1.0 + float(weights.sum())) / (2.0 + len(weights)), log_likelihood)
-
-
-def fit_weighted(
-    wins: Wins, squares: FloatArray, kernel: Kernel | None, on_iteration: Progress | None
-) -> GaussianFit:
-    """Fit barcw from the fit that trusts everyone.
-
-    Unless it is given, the kernel is that of the largest evidence for the weighted judgments: it
-    is chosen anew when the weights have come to rest, until it stays the same.
-    """
-    fit = fit_alike(wins, squares, kernel, on_iteration)
-    chosen, whitened, share, steps = fit.chosen, fit.posterior.whitened, 0.5, 0
-    for _ in range(_MOST_KERNELS):
-        root = chosen.kernel.root(squares)
-        posterior, trust, record = maximise_expectation(
-            wins, root, whitened, share, steps=steps, on_iteration=on_iteration
-        )
-        fit = GaussianFit(posterior, chosen, record, trust.log_likelihood, trust.weights)
-        if kernel is not None:
-            return fit
-        weight = wins.totals(trust.weights)
-        again = choose_kernel(wins, weight, squares, chosen.kernel, on_iteration)
-        if np.max(np.abs(again.kernel.logarithms - chosen.kernel.logarithms)) <= _SAME_KERNEL:
-            return fit
-        chosen, whitened, share, steps = again, posterior.whitened, trust.share, record.iterations
-    return fit._replace(chosen=chosen._replace(settled=False))
-
-
-def maximise_expectation(
-    wins: Wins,
-    root: FloatArray,
-    whitened: FloatArray,
-    share: float,
-    *,
-    steps: int,
-    on_iteration: Progress | None,
-) -> tuple[Posterior, Trust, Convergence]:
-    """Alternate expectation and maximisation under one kernel, counting on from some steps.
-
-    With the weights of the very point, the gradient of the weighted objective is that of the whole
-    (Fisher's identity); that in π is how far it would still move.
-    """
-    posterior = Posterior(wins, wins.totals(), root)
-    posterior.evaluate(whitened)
-    for _ in range(_MOST_STEPS):
-        trust = Trust.of(wins, posterior.losses, share)
-        posterior = Posterior(wins, wins.totals(trust.weights), root)
-        gradient_norm = posterior.evaluate(whitened).gradient_norm
-        log_prior = log(share) + log1p(-share) - 0.5 * float(whitened @ whitened)
-        value = -trust.log_likelihood - log_prior
-        norm = max(gradient_norm, abs(trust.share - share))
-        if norm <= _EM_TOLERANCE:
-            break
-        steps += 1
-        if on_iteration is not None:
-            on_iteration(steps, norm)
-        whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
-        share = trust.share
-    record = Convergence(norm <= _EM_TOLERANCE, steps, norm, _EM_TOLERANCE, value)
-    return posterior, trust, record
-
-
 @dataclass(frozen=True)
 class _GaussianProcess:
     """What methods with a Gaussian process share."""
@@ -413,8 +318,8 @@ class _GaussianProcess:
     features: FeatureChoice
     kernel: Kernel | None = None
 
-    _info: ClassVar[registry.MethodInfo]
-    _fit: ClassVar[Callable[..., GaussianFit]]
+    _name: ClassVar[str]
+    _guessing: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _refuse_others(self.features)
@@ -427,34 +332,57 @@ class _GaussianProcess:
 
     def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Choose the kernel, and find the mode."""
-        start, name = time.perf_counter(), self._info.name
-        judgments = judgments.on_one_machine(name)
-        if judgments.n_items > MOST_DENSE:
+        began, judgments = time.perf_counter(), judgments.on_one_machine(self._name)
+        n = judgments.n_items
+        if n > MOST_DENSE:
             raise OptionError(
-                f"{name} works with matrices of items by items, up to {MOST_DENSE:,} items, and "
-                f"there are {judgments.n_items:,}; choose rank-svm or hra-n."
+                f"{self._name} works with matrices of items by items, up to {MOST_DENSE:,} items, "
+                f"and there are {n:,}; choose rank-svm or hra-n."
             )
-        squares = _squared_distances(self.features, judgments)
-        fit = self._fit(Wins(judgments), squares, self.kernel, on_iteration)
-        record = fit.convergence
-        return Consensus.of(
+        squares = np.broadcast_to(np.inf, (n, n))  # without features none is near another
+        if isinstance(self.features, Features):
+            squares = squareform(pdist(self.features.of(judgments.item_ids), "sqeuclidean"))
+        posterior, chosen, record = self._mode(Wins(judgments), squares, on_iteration)
+        return _consensus(
             judgments,
-            fit.posterior.scores,
-            method=name,
-            reliabilities=fit.reliabilities,
-            warnings=(
-                *data_warnings(judgments),
-                *not_converged(name, record),
-                *fit.chosen.warnings(name),
-            ),
-            objective=record.objective,
-            log_likelihood=fit.log_likelihood,
-            convergence=record,
-            kernel=fit.chosen.kernel,
-            seconds=time.perf_counter() - start,
-            quantifier=_QuantifyGaussian(self, judgments, posterior=fit.posterior),
-            component=_component(self.features, judgments),
+            (self._name, self.features, began),
+            posterior.scores,
+            record,
+            *chosen.warnings(self._name),
+            reliabilities=posterior.trust,
+            log_likelihood=posterior.log_likelihood,
+            kernel=chosen.kernel,
+            quantifier=_QuantifyGaussian(self, judgments, posterior=posterior),
         )
+
+    def _mode(
+        self, wins: Wins, squares: FloatArray, on_iteration: Progress | None
+    ) -> tuple[Posterior, KernelChoice, Convergence]:
+        """Return the mode with the kernel that was stated, else that of the largest evidence.
+
+        Where annotators may guess, the search begins at the mode that trusts everyone, and the
+        kernel is chosen anew for the weighted judgments until it stays the same.
+        """
+        weight, x = wins.totals(), np.zeros(len(squares))
+        if self.kernel is not None:
+            chosen = KernelChoice(self.kernel)
+        else:
+            chosen = choose_kernel(wins, weight, squares, None, on_iteration)
+        posterior = Posterior(wins, weight, chosen.kernel.root(squares))
+        x, record = minimise(posterior, x, tolerance=_TOLERANCE, on_iteration=on_iteration)
+        if not self._guessing:
+            return posterior, chosen, record
+        x = np.append(x, 0.0)
+        for _ in range(_MOST_KERNELS):
+            posterior = Posterior(wins, weight, chosen.kernel.root(squares), guessing=True)
+            x, record = minimise(posterior, x, tolerance=_TOLERANCE, on_iteration=on_iteration)
+            if self.kernel is not None:
+                return posterior, chosen, record
+            again = choose_kernel(wins, posterior.weight, squares, chosen.kernel, on_iteration)
+            if np.max(np.abs(again.kernel.logarithms - chosen.kernel.logarithms)) <= _SAME_KERNEL:
+                return posterior, chosen, record
+            chosen = again
+        return posterior, chosen._replace(settled=False), record
 
 
 @dataclass(frozen=True)
@@ -481,8 +409,7 @@ class GPPL(_GaussianProcess):
     (['b', 'a', 'c'], True)
     """
 
-    _info = registry.GPPL
-    _fit = staticmethod(fit_alike)
+    _name = registry.GPPL.name
 
 
 @dataclass(frozen=True)
@@ -509,8 +436,31 @@ class BARCW(_GaussianProcess):
     'guest'
     """
 
-    _info = registry.BARCW
-    _fit = staticmethod(fit_weighted)
+    _name = registry.BARCW.name
+    _guessing = True
+
+
+class _Hinge:
+    """The objective of rank-svm, for `minimise`: x_i − x_j of each win, its weight, and C."""
+
+    def __init__(self, differences: Design, weight: FloatArray, cost: float) -> None:
+        self._differences, self._weight = differences, 2.0 * cost * weight
+        at_zero = differences.T @ self._weight
+        self._size = max(float(np.max(np.abs(at_zero))), 1e-300)
+
+    def evaluate(self, slopes: FloatArray) -> Evaluation:
+        """Return the value and derivatives, and remember which wins are too narrow."""
+        short = np.maximum(0.0, 1.0 - self._differences @ slopes)
+        self._active = self._weight * (short > 0.0)
+        gradient = slopes - self._differences.T @ (self._active * short)
+        value = 0.5 * float(slopes @ slopes + self._active @ np.square(short))
+        diagonal = 1.0 + self._differences.power(2).T @ self._active
+        return Evaluation(value, gradient, diagonal, float(np.abs(gradient).max()) / self._size)
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the curvature."""
+        flow = self._active * (self._differences @ vector)
+        return np.asarray(vector + self._differences.T @ flow)
 
 
 @dataclass(frozen=True)
@@ -518,7 +468,7 @@ class RankSVM:
     """The linear ranking SVM: a support vector machine on differences of features.
 
     It minimises ½|w|² + C Σ max(0, 1 − w'(x_i − x_j))² over the judgments "i above j", weighted as
-    they are; the score of an item is w'x. Needs scikit-learn (``pip install 'aggcal[baselines]'``).
+    they are; the score of an item is w'x.
 
     Parameters
     ----------
@@ -544,73 +494,47 @@ class RankSVM:
         if not self.cost > 0.0:
             raise OptionError(f"cost of rank-svm is {self.cost}; give a number above 0.")
 
-    def fit(self, judgments: AnyJudgments, /) -> Consensus:
+    def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Find the separating direction."""
-        start, name = time.perf_counter(), registry.RANK_SVM.name
+        began, name = time.perf_counter(), registry.RANK_SVM.name
         judgments = judgments.on_one_machine(name)
-        wins = Wins(judgments)
-        features: Design = sparse.eye_array(judgments.n_items, format="csr")
+        wins, features = Wins(judgments), sparse.eye_array(judgments.n_items, format="csr")
         if isinstance(self.features, Features):
             features = sparse.csr_array(self.features.of(judgments.item_ids))
-        weight = wins.totals()
-        slopes, value, record = fit_rank_svm(wins.design @ features, weight, self.cost)
-        return Consensus.of(
-            judgments,
-            features @ slopes,
-            method=name,
-            warnings=(*data_warnings(judgments), *not_converged(name, record)),
-            objective=value,
-            convergence=record,
-            seconds=time.perf_counter() - start,
-            component=_component(self.features, judgments),
+        hinge = _Hinge(wins.design @ features, wins.totals(), self.cost)
+        slopes, record = minimise(
+            hinge,
+            np.zeros(features.shape[1]),
+            tolerance=_TOLERANCE,
+            shared_scale=False,
+            on_iteration=on_iteration,
         )
+        about = name, self.features, began
+        return _consensus(judgments, about, np.asarray(features @ slopes), record)
 
 
-def fit_rank_svm(
-    differences: Design, weight: FloatArray, cost: float
-) -> tuple[FloatArray, float, Convergence]:
-    """Return w, the objective there, and the record, whose gradient is worked out here.
-
-    Parameters
-    ----------
-    differences, weight
-        x_i − x_j of each win, and how much it counts.
-    cost
-        C, how much a judgment counts against the size of w.
-    """
-    try:
-        from sklearn.svm import LinearSVC
-    except ImportError:
-        raise OptionError(
-            "rank-svm needs scikit-learn, which is not installed: pip install 'aggcal[baselines]'."
-        ) from None
-
-    def objective(slopes: FloatArray) -> tuple[float, FloatArray]:
-        hinge = np.maximum(0.0, 1.0 - differences @ slopes)
-        value = 0.5 * slopes @ slopes + cost * weight @ np.square(hinge)
-        return float(value), slopes - 2.0 * cost * (differences.T @ (weight * hinge))
-
-    machine = LinearSVC(
-        loss="squared_hinge",
-        dual=False,
-        fit_intercept=False,
-        C=cost,
-        tol=_LIBLINEAR_TOLERANCE,
-        max_iter=_MOST_SVM_STEPS,
+def _consensus(
+    judgments: Judgments,
+    about: tuple[str, FeatureChoice, float],
+    scores: FloatArray,
+    record: Convergence,
+    *warnings: AggcalWarning,
+    **further: Any,
+) -> Consensus:
+    """Return a consensus; ``about`` are the method, the features and when it began."""
+    name, features, began = about
+    return Consensus.of(
+        judgments,
+        scores,
+        method=name,
+        warnings=(*data_warnings(judgments), *not_converged(name, record), *warnings),
+        objective=record.objective,
+        convergence=record,
+        seconds=time.perf_counter() - began,
+        # Features relate items that nobody compared.
+        component=None if isinstance(features, Features) else judgments.component,
+        **further,
     )
-    # Each win both ways round, at half its weight: the same objective, and both classes occur.
-    both = sparse.vstack([differences, -differences], format="csr")
-    labels = np.repeat([1.0, -1.0], len(weight))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # our own record says whether it converged
-        machine.fit(both, labels, sample_weight=0.5 * np.tile(weight, 2))
-    slopes = np.ravel(machine.coef_)
-    gradient_at_zero = objective(np.zeros_like(slopes))[1]
-    value, gradient = objective(slopes)
-    size = float(np.max(np.abs(gradient_at_zero)))
-    norm = float(np.max(np.abs(gradient))) / max(size, 1e-300)
-    record = Convergence(norm <= _SVM_TOLERANCE, int(machine.n_iter_), norm, _SVM_TOLERANCE, value)
-    return slopes, value, record
 
 
 @dataclass(frozen=True, eq=False)
@@ -635,15 +559,3 @@ def _refuse_others(features: object) -> None:
             f"features are given as {type(features).__name__!r}; give what aggcal.read_features "
             "returns, or 'identity'."
         )
-
-
-def _squared_distances(features: FeatureChoice, judgments: Judgments) -> FloatArray:
-    """Return those between the features of items; without features none is near another."""
-    if isinstance(features, Features):
-        return squareform(pdist(features.of(judgments.item_ids), "sqeuclidean"))
-    return np.broadcast_to(np.inf, (judgments.n_items, judgments.n_items))
-
-
-def _component(features: FeatureChoice, judgments: Judgments) -> IntArray | None:
-    """Return the component of each item; None where features relate items nobody compared."""
-    return None if isinstance(features, Features) else judgments.component

@@ -1,23 +1,24 @@
-"""The rules for annotators, and the sums of a tape, by compiled kernels (``stage1.cpp``).
+"""The rules for annotators, and the sums of a tape, by compiled kernels.
 
-`annotators` and `tape` are the reference. Responses by rows are kept in float32, a block
-for each annotator, and of the second half of the nodes only for those who may be reversed.
+`annotators` and `tape` are the reference. The kernels (``stage1.h``) run where the rows lie: on
+processors they are part of the library (``stage1.cpp``), for a GPU CuPy compiles them when they are
+needed (``stage1.cu``). Responses by rows are kept in float32, a block for each annotator, and of
+the second half of the nodes only for those who may be reversed.
 """
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import log
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, SingleArray
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray, on_gpu
 from aggcal._core.kernels import library
-from aggcal._core.machine import cores
+from aggcal._core.kernels.stage1 import launch, lying
 from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior, Prior
 from aggcal.aggregation.families import (
     POSITION,
@@ -31,15 +32,13 @@ from aggcal.aggregation.families import (
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
-from aggcal.aggregation.tape import Mean, Tape
+from aggcal.aggregation.tape import Tape
 from aggcal.registry import LAPLACE_NOISE, LOGISTIC, NORMAL
 
 _PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
 _CHANNELS = (GAP, AXIS, TIE)
 _PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
-_VALUED = ("integrate", "maximise")
-"""Kernels that return a number."""
-_DAVIDSON = 1
+_DAVIDSON, _THREE_GRADES = 1, 3
 _GRADES = 3
 """Most grades of an answer that the kernels have."""
 _LINKS: dict[str, int] = {LOGISTIC.name: 0, NORMAL.name: 4, LAPLACE_NOISE.name: 5}
@@ -51,51 +50,17 @@ _HELD = 1e-12
 _MANY_ROWS, _NEAR = 10_000, 1e-9
 """From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
 that is felt, and its rounding shows in the seventh digit."""
+_SCRATCH = 1 << 28
+"""Numbers that a GPU works on at once: 2 GB."""
 
 
-def _call(name: str, *arguments: Any) -> float:
-    """Call a kernel with integers, numbers, arrays in one piece, lists of arrays, and None."""
-    kernel = getattr(library(), f"stage1_{name}")
-    kernel.restype = ctypes.c_double if name in _VALUED else None
-    return kernel(*map(_converted, arguments))  # type: ignore[no-any-return]
-
-
-def _converted(argument: Any) -> Any:
-    if isinstance(argument, int):
-        return ctypes.c_int64(argument)
-    if isinstance(argument, float):
-        return ctypes.c_double(argument)
-    if isinstance(argument, list):
-        return (ctypes.c_void_p * len(argument))(*map(_address, argument))
-    return ctypes.c_void_p(_address(argument))
-
-
-def _address(array: np.ndarray | None) -> int | None:
-    if array is None:
-        return None
-    assert array.flags.c_contiguous  # noqa: S101  # kernels know no strides
-    return array.ctypes.data
-
-
-def _doubles(values: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-class _Channels:
-    """Channels as the kernels see them: pointers to columns and factors, and their widths."""
-
-    def __init__(self, channels: list[Channel | None]) -> None:
-        self._kept = []
-        self.table = np.zeros((len(channels), 4), dtype=np.int64)
-        for row, channel in zip(self.table, channels, strict=True):
-            if channel is None:
-                continue
-            columns = np.ascontiguousarray(channel.columns, dtype=np.int32)
-            factors = None if channel.is_difference else _doubles(channel.factors)
-            width = columns.shape[1]
-            stride = 0 if channel.factors.ndim == 1 else width
-            row[:] = columns.ctypes.data, _address(factors) or 0, width, stride
-            self._kept += [columns, factors]  # the table does not keep them
+def _members(channel: Channel | None) -> list[Any]:
+    """Return a channel as the kernels see it: columns, factors, and their widths."""
+    if channel is None:
+        return [0] * 4
+    factors = None if channel.is_difference else channel.factors
+    width = channel.columns.shape[1]
+    return [channel.columns, factors, width, 0 if channel.factors.ndim == 1 else width]
 
 
 class NativeTape(Tape):
@@ -139,14 +104,16 @@ class NativeTape(Tape):
     @cached_property
     def responses(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
-        rows, tables = self.rows, dict[str, SingleArray]()
-        for name, block in self._block_responses.items():
-            table = np.zeros((self._mixing.shape[1], len(rows)), dtype=np.float32)
-            for u, (begin, end) in enumerate(zip(rows.starts[:-1], rows.starts[1:], strict=True)):
-                part = block[self._blocks[u] : self._blocks[u + 1]].reshape(-1, end - begin)
-                table[: len(part), begin:end] = part
-            tables[name] = table
-        return tables
+        rows, blocks, each = self.rows, self._blocks, np.arange(self._mixing.shape[1])[:, None]
+        starts, sizes = self._starts, lying(self.rows.sizes, self._mixing)
+        row = lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
+        of_node = lying(each, starts) * rows.per_row(sizes)
+        where = rows.per_row(blocks[:-1]) + row + of_node
+        stored = where < rows.per_row(blocks[1:])
+        return {
+            name: np.where(stored, block[np.where(stored, where, 0)], np.float32(0))
+            for name, block in self._block_responses.items()
+        }
 
     @cached_property
     def score(self) -> dict[str, FloatArray]:  # type: ignore[override]
@@ -156,49 +123,41 @@ class NativeTape(Tape):
         return {name: -self._flow(name, self._mixing) for name in self._block_responses}
 
     @cached_property
-    def _channels(self) -> dict[str, Channel]:
-        return {name: self.rows.channels[name] for name in self._block_responses}
+    def _starts(self) -> Any:
+        return lying(self.rows.starts, self._mixing)
 
-    @cached_property
-    def _tables(self) -> dict[str, _Channels]:
-        return {name: _Channels([channel]) for name, channel in self._channels.items()}
+    def _run(self, kernel: str, channel: str | None = None, **values: Any) -> None:
+        """Run a kernel with responses through one channel, or all."""
+        names = list(self._block_responses) if channel is None else [channel]
+        channels, (m, nodes) = self.rows.channels, self._mixing.shape
+        of_tape = {
+            "m": m, "nodes": nodes, "starts": self._starts, "blocks": self._blocks,
+            "channels": len(names), "weights": self._mixing, "centred": int(self._scores is None),
+            "channel": [member for name in names for member in _members(channels[name])],
+            "pulls": [self._block_responses[name] for name in names], "size": self.size,
+            "curves": [self._curvature(*pair) for pair in product(names, repeat=2)],
+            "means": len(self.means),
+        }  # fmt: skip
+        launch(kernel, "sums", self._mixing, **of_tape | values)
 
-    @cached_property
-    def _all(self) -> _Channels:
-        return _Channels(list(self._channels.values()))
+    def _kernel(self, name: str) -> str:
+        return f"sums<{name}_of<Block>>" if on_gpu(self._mixing) else name
 
-    def _arguments(self, name: str | None = None) -> tuple[Any, ...]:
-        """Return what the kernels take first: the responses through one channel, or all."""
-        channels = self._all if name is None else self._tables[name]
-        responses = (
-            list(self._block_responses.values()) if name is None else [self._block_responses[name]]
-        )
-        (m, nodes), starts = self._mixing.shape, self.rows.starts
-        tables = starts, self._blocks, len(responses), channels.table, responses, self._mixing
-        return cores(), m, nodes, *tables, int(self._scores is None)
-
-    def _curvatures(self) -> list[Any]:
-        return [self._curvature(one, two) for one, two in product(self._channels, repeat=2)]
-
-    def _by_index(self) -> list[Mean]:
-        """Return the unknown means in the order of the last unknowns, which they are."""
-        return sorted(self.means, key=lambda mean: mean.index)
+    def _empty(self, *shape: int) -> Any:
+        return np.zeros(shape, like=self._mixing)
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk responses_k of each row, through a channel."""
-        flow = np.zeros(len(self.rows))
-        _call("flow", *self._arguments(name), _doubles(values), flow)
+        flow: FloatArray = self._empty(len(self.rows))
+        self._run(self._kernel("flow"), name, values=values, out=flow)
         return flow
 
     def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
         """Return the gradient, Σ_u Σ_k values_uk g_uk, and both diagonals, of one pass."""
-        total = np.zeros((self.size, 4))
-        toward = None if values is None else _doubles(values)
-        for name in self._channels:
-            curvature = self._curvature(name, name)
-            rest = self._scores, curvature, toward, self.size, total
-            _call("sums", *self._arguments(name), *rest)
-        gradient, weighted, complete, missing = np.ascontiguousarray(total.T)
+        total = self._empty(self.size, 4)
+        for name in self._block_responses:
+            self._run(self._kernel("sums"), name, values=values, force=self._scores, out=total)
+        gradient, weighted, complete, missing = total.T.copy()
         for mean in self.means:
             gradient[mean.index] = float(mean.score.sum())
             complete[mean.index] = mean.curvature
@@ -228,11 +187,10 @@ class NativeTape(Tape):
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
-        total, responses = np.zeros(self.size), np.zeros_like(self._mixing)
+        total, responses = self._empty(self.size), np.zeros_like(self._mixing)
         for mean in self.means:
             responses += mean.responses * vector[mean.index]
-        rest = self._curvatures(), _doubles(vector), responses, self.size, total
-        _call("product", *self._arguments(), *rest)
+        self._run(self._kernel("product"), vector=vector, more=responses, out=total)
         for mean in self.means:
             complete = mean.curvature * vector[mean.index]
             total[mean.index] = complete + float((responses * mean.responses).sum())
@@ -240,30 +198,51 @@ class NativeTape(Tape):
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
-        both = np.zeros((2, self.size, self.size))
-        means = self._by_index()
-        extra = np.stack([mean.responses for mean in means], axis=2) if means else None
-        rest = self._curvatures(), self.size, len(means), extra, both
-        _call("dense", *self._arguments(), *rest)
+        both, means = self._empty(2, self.size, self.size), self.means
         complete, missing = both
+        if on_gpu(both):
+            self._run(self._kernel("complete"), out=complete)
+            self._add_missing(missing)
+        else:
+            extra = np.stack([mean.responses for mean in means], axis=2) if means else None
+            self._run("dense", extra=extra, out=both)
+            missing += missing.T
+            np.fill_diagonal(missing, 0.5 * missing.diagonal())
         for mean in means:
             complete[mean.index, mean.index] = mean.curvature
-        missing += missing.T
-        np.fill_diagonal(missing, 0.5 * missing.diagonal())
         return complete - missing, complete
+
+    def _add_missing(self, missing: FloatArray) -> None:
+        """Add the missing information, by tables of annotators by nodes by unknowns."""
+        m, nodes = self._mixing.shape
+        step = max(_SCRATCH // (nodes * self.size), 1)
+        for first, end in pairwise([*range(0, m, step), m]):
+            table, weights = self._empty(end - first, nodes, self.size), self._mixing[first:end]
+            lies = {"starts": self._starts[first:], "blocks": self._blocks[first:]}
+            self._run("responses", m=end - first, out=table, **lies)
+            for mean in self.means:
+                table[:, :, mean.index] = mean.responses[first:end]
+            if self._scores is None:
+                table -= (weights[:, :, None] * table).sum(axis=1, keepdims=True)
+            flat = (np.sqrt(weights)[:, :, None] * table).reshape(-1, self.size)
+            missing += flat.T @ flat
 
     def forms(
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
-        m, means = self.rows.n_annotators, self._by_index()
-        extra = np.zeros((m, len(means)))
+        m, means = self.rows.n_annotators, self.means
+        square, along_each, extra = self._empty(m), self._empty(m), self._empty(m, len(means))
         for k, mean in enumerate(means):
             extra[:, k] = (values * mean.responses).sum(axis=1)
-        square, along_each = np.zeros(m), np.zeros(m)
-        matrix = 0 if covariance.ndim == 1 else self.size
-        rest = _doubles(values), _doubles(covariance), matrix, _doubles(along), self.size
-        _call("forms", *self._arguments(), *rest, len(means), extra, square, along_each)
+        matrix = covariance.ndim > 1
+        room = self.size * (3 if matrix else 1)  # of a team
+        teams = min(m, max(_SCRATCH // room, 1)) if on_gpu(square) else 0
+        self._run(
+            "forms", teams=teams, values=values, covariance=covariance,
+            covariance_size=self.size if matrix else 0, vector=along, extra=extra,
+            scratch=self._empty(teams * room), out=square, more=along_each,
+        )  # fmt: skip
         return square, along_each
 
 
@@ -273,30 +252,50 @@ class NativeAnnotators(Annotators):
     What the kernels do not have (other families, and the expected information) is the reference's.
     """
 
-    def __init__(self, rows: Rows, family: Family, bounds: tuple[float, float]) -> None:
-        super().__init__(rows, family, bounds)
-        self._starts: FloatArray | None = None
-        """Where to look for the modes: annotators by halves by parameters."""
-
-    def restart(self) -> None:
-        """Forget the modes."""
-        super().restart()
-        self._starts = None
-
-    def rescale(self, factor: float) -> None:
-        """Look for the modes where they are when gaps are multiplied by a factor."""
-        super().rescale(factor)
-        if self._starts is not None and RELIABILITY in self.family.names:
-            self._starts[:, :, self.family.names.index(RELIABILITY)] /= factor
+    _looked_at: Any
+    """The modes, annotators by halves by parameters, which kernels move."""
 
     @cached_property
-    def _table(self) -> _Channels:
-        used = self.family.channels
-        return _Channels([self.rows.channels[name] if name in used else None for name in _CHANNELS])
+    def _like(self) -> Any:
+        return self.rows.answers.weight
 
-    @cached_property
-    def _answers(self) -> tuple[FloatArray, ...]:
-        return tuple(_doubles(part) for part in self.rows.answers)
+    def _starting(self, prior: Prior, signs: tuple[float, ...]) -> Any:
+        """Return where to look for the modes."""
+        if len(self._modes) != len(signs):
+            first = [prior.first(self.family.names, sign) for sign in signs]
+            self._looked_at = np.stack([lying(each, self._like) for each in first], axis=1)
+            self._modes = {sign: self._looked_at[:, k] for k, sign in enumerate(signs)}
+        return self._looked_at
+
+    def _solve(
+        self,
+        rows: Rows,
+        law: int,
+        blocks: Any,
+        *of_tape: Any,
+        floats: bool = False,
+        **values: Any,
+    ) -> NativeTape:
+        """Run the kernel; return a tape of the sum of the annotators' values."""
+        like, family, m, n = self._like, self.family, rows.n_annotators, len(rows)
+        channels = [rows.channels[name] if name in family.channels else None for name in _CHANNELS]
+        of_each, size = np.empty(m, like=like), int(blocks[-1])
+        responses = {name: np.zeros(size, np.float32, like=like) for name in family.channels}
+        pairs = [pair for pair in _PAIRS if {*pair} <= {*responses}]
+        curvature = {pair: np.empty(n, np.float32, like=like) for pair in pairs}
+        rich = AXIS in responses or TIE in responses or _DAVIDSON < law <= _THREE_GRADES
+        kernel, room, floats = "annotators", None, floats and law <= _DAVIDSON
+        if on_gpu(like):
+            kernel += f"<{law}, {str(rich).lower()}, {'float' if floats else 'double'}>"
+            room = np.empty((3 if rich else 1) * size, np.float32, like=like)
+        launch(
+            kernel, "annotators", like, law, rich, floats, m=m, starts=rows.starts, blocks=blocks,
+            channels=[member for channel in channels for member in _members(channel)],
+            pulls=[responses.get(name) for name in _CHANNELS], values=of_each, curvatures=room,
+            curves=[curvature.get(pair) for pair in _PAIRS], **rows.answers._asdict(), **values,
+        )  # fmt: skip
+        value = float(of_each.sum()) * (1.0 if "theta" in values else -1.0)
+        return NativeTape(rows, value, curvature, blocks, responses, *of_tape)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -304,9 +303,8 @@ class NativeAnnotators(Annotators):
         if law is None or self.family.names != (RELIABILITY,) or self.family.channels != (GAP,):
             return super().maximised(unknowns, prior, close)
         assert isinstance(prior, Normal)  # noqa: S101  # as the family says
-        if 1.0 not in self._modes:
-            self._modes[1.0] = prior.first(self.family.names, 1.0)
-        return self._at_modes(self.rows, unknowns, prior, law[0], self._modes[1.0], close)
+        modes = self._starting(prior, (1.0,))
+        return self._at_modes(self.rows, unknowns, prior, law[0], modes, close)
 
     def alike(
         self,
@@ -322,9 +320,10 @@ class NativeAnnotators(Annotators):
         # Reliabilities whose priors hold them where they are, whatever is maximised. Where all have
         # the same, rows may be cut anywhere.
         rows = self._pieces if reliabilities is None else self.rows
-        means = np.ones(rows.n_annotators) if reliabilities is None else reliabilities
-        held = Normal(means[:, None], np.array([_HELD]))
-        return self._at_modes(rows, unknowns, held, law[0], np.array(held.means), np.inf)
+        same = np.zeros(rows.n_annotators, like=self._like) + 1.0
+        means = (same if reliabilities is None else reliabilities)[:, None]
+        held = Normal(means, np.array([_HELD]))
+        return self._at_modes(rows, unknowns, held, law[0], means.copy(), np.inf)
 
     @cached_property
     def _pieces(self) -> Rows:
@@ -332,26 +331,18 @@ class NativeAnnotators(Annotators):
         return replace(self.rows, starts=np.append(np.arange(0, n, _PIECE), n))
 
     def _at_modes(  # noqa: PLR0917
-        self,
-        rows: Rows,
-        unknowns: FloatArray,
-        prior: Normal,
-        law: int,
-        modes: FloatArray,
-        close: float,
+        self, rows: Rows, unknowns: FloatArray, prior: Normal, law: int, modes: Any, close: float
     ) -> Tape:
         """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
-        m, n = rows.n_annotators, len(rows)
-        theta, inverse, scores = np.empty((m, 1)), np.empty((m, 1)), np.empty(n)
-        responses, curvature = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
-        value = _call(
-            "maximise", cores(), m, rows.starts, self._table.table, _doubles(unknowns),
-            *self._answers, law, _doubles(prior.means), _doubles(prior.sds), close,
-            modes, theta, inverse, scores, responses, curvature,
+        like, m = self._like, rows.n_annotators
+        self.theta, inverse = np.empty((m, 1), like=like), np.empty((m, 1), like=like)
+        scores = np.empty(len(rows), like=like)
+        return self._solve(
+            rows, law, lying(rows.starts, like), inverse, scores, unknowns=unknowns,
+            largest_sd=np.inf, grades=np.zeros(_GRADES), role=np.array([0, -1, -1, -1]),
+            parameters=1, halves=1, means=prior.means, sds=prior.sds, close=close, modes=modes,
+            theta=self.theta, inverse=inverse, force=scores,
         )  # fmt: skip
-        self.theta = theta
-        curvatures = {(GAP, GAP): curvature}
-        return NativeTape(rows, value, curvatures, rows.starts, {GAP: responses}, inverse, scores)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
@@ -360,39 +351,34 @@ class NativeAnnotators(Annotators):
         if law is None:
             return super().integrated(point)
         if isinstance(prior, Normal):
-            of_prior = _doubles(prior.means), _doubles(prior.sds)
+            of_prior = prior.means, prior.sds
         else:
             of_prior = np.array([prior.a, prior.b]), np.array(self.bounds)
-        points, point_weights = self.rule
-        share, m, n, p = point.reversed_share, rows.n_annotators, len(rows), len(names)
-        halves, each = 1 if share is None else 2, len(points)
-        if self._starts is None or self._starts.shape[1] != halves:
-            signs = (1.0, -1.0)[:halves]
-            self._starts = np.stack([prior.first(names, sign) for sign in signs], axis=1)
-        nodes, weights = np.zeros((m, halves * each, p)), np.zeros((m, halves * each))
-        upright = None if point.upright is None else np.ascontiguousarray(point.upright, np.uint8)
-        looked = np.full(m, halves * each)
+        (points, point_weights), like, m = self.rule, self._like, rows.n_annotators
+        share, each, upright = point.reversed_share, len(points), point.upright
+        signs = (1.0,) if share is None else (1.0, -1.0)
+        halves, p = len(signs), len(names)
+        nodes = np.zeros((m, halves * each, p), like=like)
+        weights = np.zeros((m, halves * each), like=like)
+        looked = np.zeros(m, np.int64, like=like) + halves * each
         if upright is not None:
-            looked[point.upright] = each
-        blocks = np.concatenate([[0], np.cumsum(looked * rows.sizes)])
-        responses = {name: np.zeros(blocks[-1], dtype=np.float32) for name in self.family.channels}
-        curvature = {
-            pair: np.empty(n, dtype=np.float32) for pair in _PAIRS if {*pair} <= {*responses}
-        }
-        log_shares = np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)])
-        floats = n >= _MANY_ROWS and point.close >= _NEAR
-        evidence = _call(
-            "integrate", cores(), m, rows.starts, blocks, self._table.table,
-            _doubles(point.unknowns), _doubles(point.covariance),
-            0 if point.covariance.ndim == 1 else len(point.covariance),
-            float(point.largest_gap_sd), *self._answers, *law,
-            np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
-            p, halves, _doubles(points), np.log(point_weights), each, *of_prior, log_shares,
-            upright, float(point.close), int(floats), self._starts, nodes, weights,
-            [responses.get(name) for name in _CHANNELS], [curvature.get(pair) for pair in _PAIRS],
+            looked[upright] = each
+        blocks = np.zeros(m + 1, dtype=np.int64, like=like)
+        blocks[1:] = np.cumsum(looked * lying(rows.sizes, like))
+        tape = self._solve(
+            rows, law[0], blocks, weights, unknowns=point.unknowns, covariance=point.covariance,
+            floats=len(rows) >= _MANY_ROWS and point.close >= _NEAR,
+            covariance_size=0 if point.covariance.ndim == 1 else len(point.covariance),
+            largest_sd=float(point.largest_gap_sd), grades=law[1],
+            role=np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
+            parameters=p, halves=halves, points=points, log_weights=np.log(point_weights),
+            each=each, means=of_prior[0], sds=of_prior[1],
+            log_shares=np.array([0.0 if share is None else log(1.0 - share), log(share or 0.5)]),
+            upright=None if upright is None else upright.astype(np.uint8),
+            close=float(point.close), modes=self._starting(prior, signs), nodes=nodes,
+            weights=weights,
         )  # fmt: skip
-        posterior = Posterior(names, nodes, weights, evidence, halves)
-        return NativeTape(rows, -evidence, curvature, blocks, responses, weights), posterior
+        return tape, Posterior(names, nodes, weights, -tape.value, halves)
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:
@@ -401,12 +387,9 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
     Of a mixture it is the inverse of its width.
     """
     if isinstance(family, Mixture):
-        known = family.logit and family.link.name in _MIXTURES
-        return (
-            (_MIXTURES[family.link.name], np.array([1.0 / family.width, 0.0, 0.0]))
-            if known
-            else None
-        )
+        inverse = np.array([1.0 / family.width, 0.0, 0.0])
+        law = _MIXTURES.get(family.link.name) if family.logit else None
+        return None if law is None else (law, inverse)
     if not isinstance(family, Advantage):
         return None
     law = family.law
@@ -435,7 +418,5 @@ def annotators_of(
     bounds
         Between which parameters are looked for.
     """
-    here = isinstance(rows.answers.weight, np.ndarray)  # or on a GPU
-    if library() is None or not here or _law(family) is None:
-        return Annotators(rows, family, bounds)
-    return NativeAnnotators(rows, family, bounds)
+    compiled = _law(family) is not None and (on_gpu(rows.answers.weight) or library() is not None)
+    return (NativeAnnotators if compiled else Annotators)(rows, family, bounds)

@@ -12,11 +12,11 @@ within its own component, [a, b], becomes [a, b + n'].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isinf
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.text import brief
@@ -30,10 +30,8 @@ _DRAWS = 1000
 """Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
 _LONG = 1 << 15
 """Items from which ranks are not short integers, which sort in a third of the time."""
-_GRID, _FOURIER = 4001, 1 << 14
-"""Points of the scale of scores: coarser ones blur ranks; a power of two above twice as many."""
-_WIDTHS = 33
-"""Standard errors that those of many items are rounded to."""
+_STAND_INS = (np.arange(9) + 0.5) / 9
+"""Quantiles of a score's distribution that stand for it where the scores above one are counted."""
 NEARLY = 0.999
 """The highest probability that is stated, and 1 less it the lowest: a thousand draws that all say
 the same do not make anything certain."""
@@ -57,36 +55,6 @@ _PAIRS = 4096
 """Pairs worked out at a time."""
 
 
-def t_quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Return a quantile of Student's t, which is normal with infinite degrees of freedom.
-
-    Examples
-    --------
-    >>> round(t_quantile(0.975, float("inf")), 2), round(t_quantile(0.975, 2.0), 2)
-    (1.96, 4.3)
-    """
-    if isinf(degrees_of_freedom):
-        return float(ndtri(probability))
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees_of_freedom, probability))
-
-
-def t_probability(value: FloatArray, degrees_of_freedom: float) -> FloatArray:
-    """Return the probability of less than a value by Student's t.
-
-    Examples
-    --------
-    >>> t_probability(np.array([0.0, np.inf]), 3.0)
-    array([0.5, 1. ])
-    """
-    if isinf(degrees_of_freedom):
-        return np.asarray(ndtr(value))
-    from scipy.special import stdtr
-
-    return np.asarray(stdtr(degrees_of_freedom, value))
-
-
 @dataclass(frozen=True, eq=False)
 class Npmle:
     """The posterior of each score on a grid, and a Gaussian copula of them all."""
@@ -107,7 +75,6 @@ class Npmle:
         scores: FloatArray,
         variances: FloatArray,
         prior_sd: float,
-        *,
         factor: float = 1.0,
         widened: FloatArray | None = None,
     ) -> Npmle:
@@ -155,18 +122,6 @@ class Npmle:
         below = np.insert(below / below[:, -1:], 0, 0.0, axis=1)
         return cls(grid, below, scores, np.sqrt(variances), precision * step**2 > 1.0)
 
-    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw scores, one row each, every item by itself.
-
-        Examples
-        --------
-        >>> prior = Npmle.of(np.array([-1.0, 1.0]), np.full(2, 0.01), 1.0)
-        >>> drawn = prior.draws(100, np.random.default_rng(0))
-        >>> drawn.shape, bool((drawn[:, 0] < drawn[:, 1]).all())
-        ((100, 2), True)
-        """
-        return self.drawn(self.sd * random.standard_normal((number, len(self.scores))))
-
     def drawn(self, deviations: FloatArray) -> FloatArray:
         """Turn deviations drawn from the normal posterior into scores, each of its own marginal.
 
@@ -195,22 +150,22 @@ class Npmle:
         correlation
             Of the errors of their scores.
         """
-        first, second, points = np.minimum(i, j), np.maximum(i, j), len(self.grid)
+        first, second, last = np.minimum(i, j), np.maximum(i, j), len(self.grid)
         normal, probability = ndtri(_QUANTILES), np.empty(len(i))
         items, which = np.unique(first, return_inverse=True)
         # Where the first of two items is, in steps from the lowest edge, at each quantile.
-        steps = np.arange(points + 1.0)
-        of_items = np.array([np.interp(_QUANTILES, self.below[k], steps) for k in items])
+        of_items = np.array(
+            [np.interp(_QUANTILES, self.below[k], np.arange(last + 1)) for k in items]
+        )
         for start in range(0, len(i), _PAIRS):
             part = slice(start, start + _PAIRS)
-            position = of_items[which[part]]
-            cell = np.minimum(position.astype(np.int64), points - 1)
-            rows = second[part, None]
-            share = position - cell
-            below = (1.0 - share) * self.below[rows, cell] + share * self.below[rows, cell + 1]
-            shared = correlation[part, None]
-            own = np.sqrt(np.maximum(1.0 - np.square(shared), 1e-9))
-            probability[part] = ndtr((ndtri(below) - shared * normal) / own) @ _WEIGHTS
+            position, rows = of_items[which[part]], second[part, None]
+            cell = np.minimum(position.astype(np.int64), last - 1)
+            below, above = self.below[rows, cell], self.below[rows, cell + 1]
+            conditional = ndtri(below + (position - cell) * (above - below))
+            conditional -= correlation[part, None] * normal
+            conditional /= np.sqrt(np.maximum(1.0 - np.square(correlation[part, None]), 1e-9))
+            probability[part] = ndtr(conditional) @ _WEIGHTS
         return np.where(i > j, 1.0 - probability, probability)
 
 
@@ -231,8 +186,8 @@ def rank_intervals(
     covariance: Covariance,
     level: float,
     seed: int,
+    degrees_of_freedom: float = inf,
     *,
-    degrees_of_freedom: float = np.inf,
     npmle: Npmle | None = None,
     component: IntArray | None = None,
 ) -> RankIntervals:
@@ -259,26 +214,30 @@ def rank_intervals(
     """
     n = len(scores)
     low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    random = np.random.default_rng(seed)
-    drawn = kept = None
+    random, all_ranks, drawn = np.random.default_rng(seed), None, None
     if n <= MOST_DENSE:
         drawn = drawn_scores(scores, covariance, degrees_of_freedom, npmle, random)
     for own in members(component, n):
+        sd = np.sqrt(covariance.variances[own])
         if drawn is None and len(own) > MOST_DENSE:
-            critical_value = t_quantile(0.5 * (1.0 + level), degrees_of_freedom)
-            ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), critical_value)
+            reach = float(stdtrit(degrees_of_freedom, 0.5 * (1.0 + level))) * sd
+            best, worst = _expected_ranks(scores[own], sd, reach)
         else:
+            # Few items of very many: leaving out their correlation widens.
             if drawn is None:
-                # Few items of very many: leaving out their correlation widens.
-                sd = np.sqrt(covariance.variances[own])
                 some = scores[own] + random.standard_normal((_DRAWS, len(own))) * sd
             else:
                 some = drawn[:, own]
-            in_draws = sorted_ranks(some)
-            kept = in_draws if len(own) == n else None
-            ends = _around(scores[own], *rank_quantiles(in_draws, level))
-        low[own], high[own] = ends[0], ends[1] + (n - len(own))
-    return RankIntervals(low, high, kept)
+            sorted_ranks = _sorted_ranks(some)
+            all_ranks = sorted_ranks if len(own) == n else None
+            tail = 0.5 * (1.0 - level) * (len(some) - 1)
+            best = sorted_ranks[int(np.floor(tail))]
+            worst = sorted_ranks[int(np.ceil(len(some) - 1 - tail))]
+        # The interval holds the estimated rank itself: tied items share the best of theirs.
+        rank = ranks(scores[own])
+        low[own] = np.minimum(best, rank)
+        high[own] = np.maximum(worst, rank) + (n - len(own))
+    return RankIntervals(low, high, all_ranks)
 
 
 def drawn_scores(
@@ -291,20 +250,14 @@ def drawn_scores(
     """Draw all scores, a row a draw: half of them with the marginals of ``npmle``."""
     deviations = covariance.draws(_DRAWS, random)
     shaped = np.empty((0, len(scores))) if npmle is None else npmle.drawn(deviations[: _DRAWS // 2])
-    if not isinf(degrees_of_freedom):
+    if degrees_of_freedom < inf:
         chance = random.chisquare(degrees_of_freedom, (_DRAWS, 1))
         deviations /= np.sqrt(chance / degrees_of_freedom)
     return np.concatenate([shaped, scores + deviations[len(shaped) :]])
 
 
-def sorted_ranks(drawn: FloatArray) -> IntArray:
-    """Return the ranks of each item in draws of all scores, sorted from the best to the worst.
-
-    Examples
-    --------
-    >>> sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])).tolist()
-    [[1, 1], [1, 2], [2, 2]]
-    """
+def _sorted_ranks(drawn: FloatArray) -> IntArray:
+    """Return the ranks of each item in draws of all scores, sorted from the best to the worst."""
     n = drawn.shape[1]
     in_draws = np.empty(drawn.shape, dtype=np.int16 if n < _LONG else np.int64)
     order = np.argsort(-drawn, axis=1)
@@ -313,29 +266,14 @@ def sorted_ranks(drawn: FloatArray) -> IntArray:
     return in_draws
 
 
-def rank_quantiles(ranks: IntArray, level: float) -> tuple[IntArray, IntArray]:
-    """Return the equal-tailed interval of each item's sorted ranks, rounded outwards.
-
-    Examples
-    --------
-    >>> rank_quantiles(sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])), 0.9)
-    (array([1, 1]), array([2, 2]))
-    """
-    last, outside = len(ranks) - 1, 0.5 * (1.0 - level)
-    low, high = int(np.floor(outside * last)), int(np.ceil((1.0 - outside) * last))
-    return ranks[low].astype(np.int64), ranks[high].astype(np.int64)
-
-
-def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
-    """Return the share of draws in which each item is among the first k, for each k of ``stops``.
-
-    Examples
-    --------
-    >>> top_shares(np.array([[1, 2], [1, 2], [2, 3]]), np.array([1, 2])).round(2).tolist()
-    [[0.67, 1.0], [0.0, 0.67]]
-    """
-    counts = [np.searchsorted(column, stops, side="right") for column in ranks.T]
-    return np.array(counts, dtype=np.float64).reshape(ranks.shape[1], len(stops)) / len(ranks)
+def _expected_ranks(
+    scores: FloatArray, sd: FloatArray, reach: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the expected ranks at the ends of intervals; quantiles stand for each score."""
+    points = np.sort((scores[:, None] + sd[:, None] * ndtri(_STAND_INS)).ravel())
+    ends = (points.size - np.searchsorted(points, scores + way * reach) for way in (1.0, -1.0))
+    best, worst = (1.0 + above / len(_STAND_INS) for above in ends)
+    return np.floor(best), np.minimum(np.ceil(worst), len(scores))
 
 
 def stated(share: FloatArray, least: float = 1.0 - NEARLY) -> FloatArray:
@@ -375,32 +313,3 @@ def top_probabilities(uncertainty: Uncertainty, k: int) -> FloatArray | None:
     number = min(k, len(scores) - 1e-9)
     cut = brentq(lambda x: float(ndtr((scores - x) / se).sum()) - number, low, high)
     return stated(np.asarray(ndtr((scores - cut) / se)), least)
-
-
-def _by_expectation(
-    scores: FloatArray, se: FloatArray, critical_value: float
-) -> tuple[IntArray, IntArray]:
-    """Return the expected ranks at the ends of intervals, by convolution on a grid of scores."""
-    n, widest = len(scores), 5.0 * float(se.max())
-    grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
-    step = grid[1] - grid[0]
-    # Items fall into bins of score and of width: within a bin they count as one.
-    widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, _WIDTHS)))
-    which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
-    position = np.rint((scores - grid[0]) / step).astype(np.int64)
-    distance, above = np.arange(-_GRID + 1, _GRID) * step, np.zeros(_GRID)
-    for k, width in enumerate(widths.tolist()):
-        counts = np.bincount(position[which == k], minlength=_GRID)
-        smear = np.fft.rfft(ndtr(distance / max(width, step)), _FOURIER)
-        convolved = np.fft.irfft(np.fft.rfft(counts[::-1], _FOURIER) * smear, _FOURIER)
-        above += convolved[_GRID - 1 : 2 * _GRID - 1][::-1]
-    best = 1.0 + np.interp(scores + critical_value * se, grid, above)
-    worst = 1.0 + np.interp(scores - critical_value * se, grid, above)
-    low, high = (np.clip(ends, 1, n).astype(np.int64) for ends in (np.floor(best), np.ceil(worst)))
-    return _around(scores, low, high)
-
-
-def _around(scores: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """Let the interval hold the estimated rank itself: tied items share the best of theirs."""
-    rank = ranks(scores)
-    return np.minimum(low, rank), np.maximum(high, rank)

@@ -45,7 +45,7 @@ _COMMON = 4.0
 quarter of the items only, these were covered .79 to .82 at .90 (.67 to .73 without)."""
 _POWERS = 20
 """Products that tell the largest eigenvalue to a few percent."""
-_TINY = 1e-300  # keeps what divides by it finite
+_TINY, _MANY = 1e-300, 1e6  # keeps what divides by it finite; degrees of freedom like infinite
 NEGLIGIBLE = 1.05
 """Factor of the errors below which dependence is not mentioned: it would be printed as 1.0."""
 SERIOUS = 2.0
@@ -90,12 +90,7 @@ class Factor:
 
     def to_dict(self) -> dict[str, float | int | str]:
         """Return plain data, as in ``summary.json``."""
-        return {
-            "name": self.name,
-            "squared": self.squared,
-            "chance_sd": self.chance_sd,
-            "clusters": self.clusters,
-        }
+        return {name: getattr(self, name) for name in ("name", "squared", "chance_sd", "clusters")}
 
     @property
     def used(self) -> float:
@@ -173,7 +168,11 @@ class Robust:
             matrix -= excess * by_prior
         elif prior_precision:
             # Of sums of several effects V can be wider than the prior of one.
-            precision = min(prior_precision, 1.0 / _largest_eigenvalue(dense.matrix))
+            vector, largest = np.random.default_rng(0).standard_normal(len(matrix)), 1.0
+            for _ in range(_POWERS):
+                vector = dense.matrix @ (vector / largest)
+                largest = max(float(np.linalg.norm(vector)), _TINY)
+            precision = min(prior_precision, 1.0 / (1.05 * largest))
             matrix -= (excess * precision) * (dense.matrix @ dense.matrix)
         if self.items is not None:
             matrix *= np.outer(self.items, self.items)
@@ -221,22 +220,6 @@ def groupings(judgments: Judgments, row: IntArray) -> dict[str, IntArray]:
     return found
 
 
-def _largest_eigenvalue(matrix: FloatArray) -> float:
-    """Return it, or a little more, by the power method.
-
-    Examples
-    --------
-    >>> bool(2.0 <= _largest_eigenvalue(np.diag([2.0, 1.0])) < 2.2)
-    True
-    """
-    vector = np.random.default_rng(0).standard_normal(len(matrix))
-    size = 1.0
-    for _ in range(_POWERS):
-        vector = matrix @ (vector / size)
-        size = max(float(np.linalg.norm(vector)), _TINY)
-    return 1.05 * size
-
-
 class Clusters:
     """Answers by cluster, those that share theirs with another only.
 
@@ -247,14 +230,15 @@ class Clusters:
     """
 
     def __init__(self, columns: Sequence[IntArray]) -> None:
-        shared = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
-        code = np.zeros(len(shared), dtype=np.int64)
+        rows = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
+        code = np.zeros(len(rows), dtype=np.int64)
         for column in columns:
-            code = code * (int(column.max(initial=0)) + 1) + column[shared]
-            kept, code = _repeated(code)
-            shared, code = shared[kept], code[kept]
+            code = code * (int(column.max(initial=0)) + 1) + column[rows]
+            _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
+            shared = counts[code] > 1
+            rows, code = rows[shared], code[shared]
         order = np.argsort(code, kind="stable")
-        self.rows: IntArray = shared[order]
+        self.rows: IntArray = rows[order]
         """Positions of the answers, cluster after cluster."""
         self.starts: IntArray = np.flatnonzero(np.diff(code[order], prepend=-1))
 
@@ -262,16 +246,10 @@ class Clusters:
         return len(self.starts)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Add values of ``rows`` up by cluster."""
-        return np.asarray(np.add.reduceat(values, self.starts) if len(self) else np.zeros(0))
-
-
-def _repeated(code: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the positions of numbers that occur twice or more, and all numbers without gaps."""
-    order = np.argsort(code, kind="stable")
-    number = np.empty(len(code), dtype=np.int64)
-    number[order] = np.cumsum(np.diff(code[order], prepend=code[order[:1]]) != 0)
-    return np.flatnonzero(np.bincount(number)[number] > 1), number
+        """Add values of ``rows`` up by cluster, along the last axis."""
+        if not len(self):
+            return np.zeros((*values.shape[:-1], 0))
+        return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
 
 
 def robust(
@@ -297,38 +275,61 @@ def robust(
         Seed of the random directions.
     """
     root, drawn = _directions(covariance, scores, len(answers.left), np.random.default_rng(seed))
-    answer_scores = _AnswerScores(answers, root, drawn=drawn)
-    several = {name: answer_scores.with_priors(name, of) for name, of in groupings.items()}
-    alone = {name: Clusters([column]) for name, column in several.items()}
-    names = [name for name in several if len(alone[name])]
+    along, score, weight = _answer_scores(answers, root)
+    moves, length = score * along, np.einsum("kr,kr->r", along, along)
+    information, squares = weight * length, np.square(score) * length
+    single = float(np.square(information).sum())
+    whole, base = float(information.sum()) - single, float(weight @ information) - single
+
+    def factor(name: str, beyond: float, leverage: float, number: int, freedom: float) -> Factor:
+        """Return f² and its standard deviation by chance, of which single answers have a part."""
+        free = max(whole - leverage, _LEAST_FREE * whole)
+        chance = sqrt(2.0 * (max(leverage, 0.0) + single)) / free
+        return Factor(name, (base + beyond) / free, chance, number, freedom)
+
+    # The prior of a reliability is like an answer of its annotator.
+    priors = len(score) - len(answers.left)
+    columns = {
+        name: np.append(of, np.arange(priors) if name == "annotator" else np.full(priors, -1))
+        for name, of in groupings.items()
+    }
+    alone = {name: Clusters([column]) for name, column in columns.items()}
+    names = [name for name in columns if len(alone[name])]
     total = leverage = 0.0
     factors: list[Factor] = []
     for size in range(1, len(names) + 1):
         for some in combinations(names, size):
-            clusters = alone[some[0]] if size == 1 else Clusters([several[name] for name in some])
-            squares = np.square(answer_scores.cluster_scores(clusters)).sum(axis=0)
-            beyond, own = (
-                answer_scores.beyond(some, clusters, squares),
-                answer_scores.leverage(clusters),
-            )
+            clusters = alone[some[0]] if size == 1 else Clusters([columns[name] for name in some])
+            of_clusters = np.square(clusters.sums(moves.take(clusters.rows, axis=1))).sum(axis=0)
+            # Squares of single answers are replaced by their expectation: reliabilities are fitted
+            # to the answers, whose squares come out too small. Not so all of an annotator's.
+            beyond = float(of_clusters.sum() - squares[clusters.rows].sum())
+            if some == ("annotator",):
+                beyond += float(squares.sum()) - base
+            own = _leverage(clusters, along, weight, drawn=drawn)
+            own = max(own - float(np.square(information[clusters.rows]).sum()), 0.0)
             total, leverage = total - (-1) ** size * beyond, leverage - (-1) ** size * own
             if size == 1:
-                freedom = answer_scores.degrees_of_freedom(clusters, squares, beyond)
-                factors.append(answer_scores.factor(some[0], beyond, own, len(clusters), freedom))
+                # Degrees of freedom of T, as unequal clusters have made it (after Satterthwaite).
+                share, n = clusters.sums(information[clusters.rows]), len(clusters)
+                off = of_clusters - of_clusters.sum() * share / share.sum()
+                noise = float(np.square(off).sum()) * n / max(n - 1, 1)
+                freedom = min(2.0 * (base + beyond) ** 2 / max(noise, _TINY), _MANY)
+                factors.append(factor(some[0], beyond, own, n, freedom))
     if not factors:
         return Robust()
     widest = max(factors, key=lambda factor: factor.squared)
     if len(factors) > 1:
-        factors.append(
-            answer_scores.factor("all", total, max(leverage, 0.0), 0, widest.degrees_of_freedom)
-        )
-    by_weights = answer_scores.factor("weight", 0.0, 0.0, 0, inf)
+        factors.append(factor(_TOGETHER, total, leverage, 0, widest.degrees_of_freedom))
+    by_weights = factor(_WEIGHT, 0.0, 0.0, 0, inf)
     if by_weights.squared > 1.0 + by_weights.chance_sd:
         factors.append(by_weights)
     found = Robust(tuple(factors))
     if drawn or found.used == 1.0:
         return found
-    return Robust(found.factors, answer_scores.items(widest.name, alone[widest.name], found.used))
+    trusted = widest.name == "annotator"
+    items = _items(alone[widest.name], root @ along, score, weight, found.used, trusted=trusted)
+    return Robust(found.factors, items)
 
 
 def _directions(
@@ -340,10 +341,9 @@ def _directions(
     and a reliability that is a little off stretches them. Of two items it is the only one.
     """
     most = next(number for rows, number in _DIRECTIONS if answers <= rows)
-    if len(scores) > most:
-        return covariance.draws(most, random).T / sqrt(most), True
     dense = covariance.dense()
-    assert dense is not None  # noqa: S101  # of so few items there is a matrix
+    if len(scores) > most or dense is None:
+        return covariance.draws(most, random).T / sqrt(most), True
     values, vectors = np.linalg.eigh(dense.matrix)
     kept = values > 1e-9 * values.max()  # the mean of all scores is known
     sd, vectors = np.sqrt(values[kept]), vectors[:, kept]
@@ -352,125 +352,84 @@ def _directions(
         along = (vectors / sd) @ (vectors.T @ scores)
         along /= max(float(np.linalg.norm(along)), _TINY)
         root -= np.outer(root @ along, along)
-    # Turned at random, each two of them stand for all others: see `_AnswerScores.leverage`.
+    # Turned at random, each two of them stand for all others: see `_leverage`.
     turn = np.linalg.qr(random.standard_normal(root.shape))[0]
     return root @ turn, False
 
 
-class _AnswerScores:
-    """The score and the information of each answer along some directions.
+def _answer_scores(answers: Answers, root: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return h of each answer along each direction (a row each), its residual, and its weight.
 
-    After the answers come the reliabilities' priors, one an annotator, which pull scores, too.
+    After the answers come the reliabilities' priors, one an annotator.
     """
+    weight, n = np.asarray(answers.weight, dtype=np.float64), len(answers.weight)
+    excess = np.zeros(0) if answers.excess is None else answers.excess
+    priors, stiff = len(excess), sqrt(answers.prior_precision)
+    # Long numbers pick elements twice as fast as short ones.
+    who, left, right = (
+        each.astype(np.int64) for each in (answers.annotator, answers.left, answers.right)
+    )
+    h, b = np.empty((root.shape[1], n + priors)), answers.by_reliability
+    if b is not None:
+        weighted = weight * b
+        precision = np.bincount(who, weighted * b, priors) + answers.prior_precision
+    for own, along in zip(h, np.ascontiguousarray(root.T), strict=True):
+        own[:n] = (along[left] - along[right]) * answers.by_gap
+        if b is not None:
+            followed = np.bincount(who, weighted * own[:n], priors) / precision
+            own[:n] -= b * followed[who]
+            own[n:] = stiff * followed
+    score = np.concatenate([weight * answers.residual, stiff * excess])
+    weight = np.concatenate([weight, np.ones(priors)])
+    # E is at most the number of scores, but where they stand for the effects of contexts, too.
+    whole = float(weight @ np.einsum("kr,kr->r", h, h))
+    h *= sqrt(min(1.0, len(root) / max(whole, _TINY)))
+    return h, score, weight
 
-    def __init__(self, answers: Answers, root: FloatArray, *, drawn: bool) -> None:
-        self._root, self._drawn = root, drawn
-        weight, n = np.asarray(answers.weight, dtype=np.float64), len(answers.weight)
-        excess = np.zeros(0) if answers.excess is None else answers.excess
-        stiff, self._priors = sqrt(answers.prior_precision), len(excess)
-        # Long numbers pick elements twice as fast as short ones.
-        who, left, right = (
-            each.astype(np.int64) for each in (answers.annotator, answers.left, answers.right)
-        )
-        h = np.empty((root.shape[1], n + len(excess)))
-        for own, along in zip(h, np.ascontiguousarray(root.T), strict=True):
-            own[:n] = (along[left] - along[right]) * answers.by_gap
-        if answers.by_reliability is not None:
-            b, weighted = answers.by_reliability, weight * answers.by_reliability
-            precision = np.bincount(who, weighted * b, len(excess)) + answers.prior_precision
-            for own in h:
-                followed = np.bincount(who, weighted * own[:n], len(excess)) / precision
-                own[:n] -= b * followed[who]
-                own[n:] = stiff * followed
-        score = np.concatenate([weight * answers.residual, stiff * excess])
-        weight = np.concatenate([weight, np.ones(len(excess))])
-        length = np.einsum("kr,kr->r", h, h)
-        # E is at most the number of scores, but where they stand for the effects of contexts, too.
-        shrink = min(1.0, len(root) / max(float(weight @ length), _TINY))
-        h *= sqrt(shrink)
-        length *= shrink
-        self._h, self._score, self._weight = h, score, weight
-        self._information = weight * length
-        self._squares = np.square(score) * length
-        self._single = float(np.square(self._information).sum())
-        self._whole = float(self._information.sum()) - self._single
-        self._base = float(weight @ self._information) - self._single
 
-    def with_priors(self, name: str, column: IntArray) -> IntArray:
-        """Return the clusters of answers and priors: these belong to their annotator only."""
-        own = np.arange(self._priors) if name == "annotator" else np.full(self._priors, -1)
-        return np.concatenate([np.asarray(column, dtype=np.int64), own])
+def _leverage(clusters: Clusters, along: FloatArray, weight: FloatArray, *, drawn: bool) -> float:
+    """Return Σ tr(V I_c V I_c) from some pairs of directions, which stand for all."""
+    number, weight, along = len(along), weight[clusters.rows], along.take(clusters.rows, axis=1)
 
-    def cluster_scores(self, clusters: Clusters) -> FloatArray:
-        """Return the score of each cluster (column) along each direction (row)."""
-        score = self._score[clusters.rows]
-        return np.stack([clusters.sums(score * own[clusters.rows]) for own in self._h])
+    def squares(shift: int) -> float:
+        products = (weight * own * along[k - shift] for k, own in enumerate(along))
+        return sum(float(np.square(clusters.sums(each)).sum()) for each in products)
 
-    def beyond(self, some: tuple[str, ...], clusters: Clusters, squares: FloatArray) -> float:
-        """Return T less what single answers are expected to have.
+    shifts = np.unique(np.linspace(1, max(number // 2, 1), _COUPLES).astype(int)).tolist()
+    mean = float(np.mean([squares(shift) for shift in shifts])) if number > 1 else 0.0
+    return mean * number if drawn else mean * (number - 1) + squares(0)
 
-        Their own squares are replaced by the expectation: reliabilities are fitted to the answers,
-        whose squares come out too small. Not so those of all answers of an annotator together.
-        """
-        total = float(squares.sum() - self._squares[clusters.rows].sum())
-        if some == ("annotator",):
-            total += float(self._squares.sum()) - self._base
-        return total
 
-    def leverage(self, clusters: Clusters) -> float:
-        """Return L less what single answers have."""
-        rows, number = clusters.rows, len(self._h)
-        weight, h = self._weight[rows], [own[rows] for own in self._h]
+def _items(
+    clusters: Clusters,
+    moves: FloatArray,
+    score: FloatArray,
+    weight: FloatArray,
+    squared: float,
+    *,
+    trusted: bool,
+) -> FloatArray:
+    """Return how many times as wide each item's standard error is as by the common factor.
 
-        def squares(shift: int) -> float:
-            sums = [clusters.sums(weight * own * h[k - shift]) for k, own in enumerate(h)]
-            return float(np.square(sums).sum())
-
-        shifts = np.unique(np.linspace(1, max(number // 2, 1), _COUPLES).astype(int)).tolist()
-        mean = float(np.mean([squares(shift) for shift in shifts])) if number > 1 else 0.0
-        whole = mean * number
-        if not self._drawn:
-            whole = mean * (number - 1) + squares(0)
-        return max(whole - float(np.square(self._information[rows]).sum()), 0.0)
-
-    def factor(
-        self, name: str, beyond: float, leverage: float, clusters: int, freedom: float
-    ) -> Factor:
-        """Return f² and its standard deviation by chance, of which single answers have a part."""
-        free = max(self._whole - leverage, _LEAST_FREE * self._whole)
-        chance = sqrt(2.0 * (leverage + self._single)) / free
-        return Factor(name, (self._base + beyond) / free, chance, clusters, freedom)
-
-    def degrees_of_freedom(self, clusters: Clusters, squares: FloatArray, beyond: float) -> float:
-        """Return those of T, as unequal clusters have made it (after Satterthwaite)."""
-        share = clusters.sums(self._information[clusters.rows])
-        off = squares - squares.sum() * share / share.sum()
-        noise = float(np.square(off).sum()) * len(share) / max(len(share) - 1, 1)
-        return min(2.0 * float(self._base + beyond) ** 2 / noise, 1e6) if noise > 0.0 else inf
-
-    def items(self, name: str, clusters: Clusters, squared: float) -> FloatArray:
-        """Return how many times as wide each item's standard error is as by the common factor.
-
-        The same for each item: what clusters pull its score by, over what independent answers
-        would. It is trusted as far as several clusters have moved the item.
-        """
-        by_item, rows = np.square(self._root @ self._h), clusters.rows
-        moved = self._root @ self.cluster_scores(clusters)
-        found = np.square(moved).sum(axis=1)
-        alone = np.square(self._weight)
-        if name == "annotator":
-            alone[rows] = 0.0  # see `beyond`
-        else:
-            found -= by_item[:, rows] @ np.square(self._score[rows])
-        expected = by_item @ self._weight
-        known = expected > _TINY
-        ratio = np.full(len(expected), squared)
-        ratio[known] = (found + by_item @ alone)[known] / expected[known]
-        ratio *= squared / ratio.mean()
-        fourth = np.square(np.square(moved)).sum(axis=1)
-        number = np.square(np.square(moved).sum(axis=1)) / np.where(fourth > 0.0, fourth, 1.0)
-        own = (_COMMON * squared + number * ratio) / (_COMMON + number)
-        return np.asarray(np.sqrt(np.maximum(own, 1.0) / squared))
+    The same for each item: what clusters move its score by, over what independent answers would
+    (``moves`` are by unit residuals). It is trusted as far as several clusters have moved the item.
+    Squares of single answers count only where they can be trusted.
+    """
+    rows, squares = clusters.rows, np.square(moves)
+    moved = clusters.sums(moves.take(rows, axis=1) * score[rows])
+    found, expected, alone = np.square(moved).sum(axis=1), squares @ weight, np.square(weight)
+    if trusted:
+        alone[rows] = 0.0
+    else:
+        found -= squares[:, rows] @ np.square(score[rows])
+    known = expected > _TINY
+    ratio = np.full(len(expected), squared)
+    ratio[known] = (found + squares @ alone)[known] / expected[known]
+    ratio *= squared / ratio.mean()
+    fourth = np.square(np.square(moved)).sum(axis=1)
+    number = np.square(np.square(moved).sum(axis=1)) / np.where(fourth > 0.0, fourth, 1.0)
+    own = (_COMMON * squared + number * ratio) / (_COMMON + number)
+    return np.asarray(np.sqrt(np.maximum(own, 1.0) / squared))
 
 
 # How dependence is described --------------------------------------------------------------------

@@ -199,7 +199,8 @@ class Rows:
     @cached_property
     def owner(self) -> IntArray:
         """The annotator of each row."""
-        return np.repeat(np.arange(self.n_annotators), self.sizes)
+        owner = np.repeat(np.arange(self.n_annotators), self.sizes)
+        return np.asarray(owner, like=self.answers.weight)
 
     @cached_property
     def annotator_weights(self) -> FloatArray:

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from math import nan, sqrt
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, stdtrit
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
 from aggcal._core.progress import listening, report
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.methods import LikelihoodMethod
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms, graded, has_ties
@@ -43,12 +44,6 @@ MEASURES = ("log_loss", "decided_log_loss", "accuracy", "calibration")
 """What is measured of each method."""
 LEVEL = 0.95
 """Level of the intervals."""
-SLOW = (registry.CROWD_BT.name, registry.CROWD_TCV.name)
-"""Methods whose fits take some twenty times longer than the others'."""
-
-# Judgments up to which those are compared unless they are named: a comparison by them then takes
-# about a minute.
-_MOST_SLOW = 20_000
 # Log-loss a judgment, in nats, that counts as none: two links that hardly differ can be told apart
 # by their tiny standard error, though nobody would notice. Larger, simpler methods win more often.
 _NEGLIGIBLE = 0.001
@@ -68,26 +63,30 @@ _ROUNDS = 4
 _LEAST = 1e-12
 # Probabilities of left and right that differ by less are equal: rounding must not earn a hit.
 _EQUAL = 1e-9
-# Newton's steps for the slope, at most (it takes about six), and the size of the one that ends it.
-_STEPS, _CLOSE = 50, 1e-12
+_CLOSE = 1e-12  # how near the slope is looked for
 # A slope beyond it means that the answers nearly all follow the predictions: no finite one.
 _STEEPEST = 20.0
 
 # ---------------------------------------------------------------------------- candidates
 
-_PLAIN = "plain"
-# The terms that are compared, those preferred first, and why they cannot be.
-_LACKING = {
-    "ties": "no judgment is a tie",
-    "position": "the sides on which items were shown are not known",
-    "context": "no context was read (see --context)",
-    "categories": "no categories were read (see --by)",
+_PLAIN, _QUESTION = "plain", "question"  # no terms; and what is held out where nothing larger is
+
+
+class _Term(NamedTuple):
+    """How a term is fitted and asked for, and why it cannot be compared where it cannot."""
+
+    setting: Any
+    option: str
+    lacking: str
+
+
+_TERMS = {
+    "ties": _Term("davidson", "--ties", "no judgment is a tie"),
+    "position": _Term("on", "--position", "the sides on which items were shown are not known"),
+    "context": _Term("fit", "--context-effects", "no context was read (see --context)"),
+    "categories": _Term(setting=True, option="", lacking="no categories were read (see --by)"),
 }
-_OPTIONS = {"ties": "--ties", "position": "--position", "context": "--context-effects"}
-
-
-_QUESTION = "question"
-"""What is held out where nothing larger can be."""
+"""The terms that are compared, those preferred first."""
 
 
 @dataclass(frozen=True)
@@ -116,35 +115,26 @@ class Candidate:
         if not isinstance(self.method, str):
             return ""
         words, terms = f"--method {self.method}", self.terms or DEFAULT
-        for name, option in _OPTIONS.items():
-            if getattr(terms, name) != getattr(DEFAULT, name):
-                words += f" {option} {getattr(terms, name)}"
+        for name, term in _TERMS.items():
+            if term.option and getattr(terms, name) != getattr(DEFAULT, name):
+                words += f" {term.option} {getattr(terms, name)}"
         return f"{words} (without {self.unused})" if self.unused else words
 
     def make(self, seed: int) -> Any:
         """Make the aggregator."""
         if not isinstance(self.method, str):
             return self.method
-        own = self.options | {"prior": "default", "seed": seed}
-        return METHODS.find(own.pop("method")).make(**own)
-
-    @property
-    def ignores_contexts(self) -> bool:
-        """Whether contexts mean nothing to it, though they might slow it down."""
-        info = METHODS.own.get(self.method) if isinstance(self.method, str) else None
-        if info is None:
-            return False
-        return "terms" not in info.takes or (self.terms is None and info.name in EQUAL)
+        own = {} if self.terms is None else {"terms": self.terms}
+        return METHODS.find(self.method).make(prior="default", seed=seed, **own)
 
     def for_all(self, judgments: Judgments) -> Candidate:
         """Return the same for a fit of everything, in whose errors a context counts in any case."""
         if self.terms is None:
             return self
-        terms, unused = self.terms, ""
+        terms = self.terms
         if judgments.context is not None and terms.context == "off":
             terms = replace(terms, context="errors")
-        if judgments.categories and not terms.categories:
-            unused = "--by"
+        unused = "--by" if judgments.categories and not terms.categories else ""
         return replace(self, terms=terms, unused=unused)
 
 
@@ -189,7 +179,7 @@ def available(judgments: Judgments) -> tuple[str, ...]:
         "context": context is not None and len(np.unique(context[context >= 0])) > 1,
         "categories": bool(judgments.categories),
     }
-    return tuple(name for name in _LACKING if has_data[name])
+    return tuple(name for name in _TERMS if has_data[name])
 
 
 def all_names(judgments: Judgments) -> Iterator[str]:
@@ -199,8 +189,6 @@ def all_names(judgments: Judgments) -> Iterator[str]:
     choices = [[], ties, *([*ties, name] for name in terms if name not in ties)]
     methods = [info for info in METHODS.values() if not info.from_features]
     for info in sorted(methods, key=lambda info: info.name != BTL.name):
-        if judgments.n_judgments > _MOST_SLOW and info.name in SLOW:
-            continue
         if terms and "terms" in info.takes:
             yield from (f"{info.name}:{'+'.join(names) or _PLAIN}" for names in choices)
         yield info.name
@@ -209,22 +197,16 @@ def all_names(judgments: Judgments) -> Iterator[str]:
 def _by_name(name: str, terms: tuple[str, ...]) -> Candidate:
     """Return the candidate of a name, where judgments have the data for these terms."""
     info, names = named(name)
-    alike = info.name in EQUAL
-    if not names and (alike or names is None):  # methods for annotators alike are plain by default
-        level = 0 if alike else 1 + len(terms if "terms" in info.takes else ())
-        return Candidate(info.name, level, info.name)
-    for term in names or ():
+    each = info.name not in EQUAL
+    if names is None or not (names or each):  # methods for annotators alike are plain by default
+        default = len(terms) if "terms" in info.takes else 0
+        return Candidate(info.name, 1 + default if each else 0, info.name)
+    for term in names:
         if term not in terms:
-            raise OptionError(f"{name} cannot be compared: {_LACKING[term]}; leave it out.")
-    chosen = replace(
-        PLAIN,
-        ties="davidson" if "ties" in names else PLAIN.ties,
-        position="on" if "position" in names else PLAIN.position,
-        context="fit" if "context" in names else PLAIN.context,
-        categories="categories" in names,
-    )
+            raise OptionError(f"{name} cannot be compared: {_TERMS[term].lacking}; leave it out.")
+    chosen = replace(PLAIN, **{term: _TERMS[term].setting for term in names})
     label = f"{info.name}:{'+'.join(names) or _PLAIN}"
-    return Candidate(label, len(names) + (not alike), info.name, chosen)
+    return Candidate(label, len(names) + each, info.name, chosen)
 
 
 def named(method: str) -> tuple[MethodInfo, tuple[str, ...] | None]:
@@ -250,11 +232,11 @@ def named(method: str) -> tuple[MethodInfo, tuple[str, ...] | None]:
     if words == [_PLAIN]:
         return info, ()
     for word in words:
-        if word not in _LACKING:
-            near = did_you_mean(word, (*_LACKING, _PLAIN))
-            choices = f"{', '.join(_LACKING)}, joined by +, or {_PLAIN}"
+        if word not in _TERMS:
+            near = did_you_mean(word, (*_TERMS, _PLAIN))
+            choices = f"{', '.join(_TERMS)}, joined by +, or {_PLAIN}"
             raise OptionError(f"term '{word}' of '{method}' is unknown{near}; choose {choices}.")
-    return info, tuple(term for term in _LACKING if term in words)
+    return info, tuple(term for term in _TERMS if term in words)
 
 
 def check_methods(methods: Sequence[str | Aggregator] | None) -> None:
@@ -363,37 +345,36 @@ def _groups(
     judgments: Judgments, number: int, hold_out: str
 ) -> tuple[Judgments, str, IntArray, tuple[str, ...]]:
     """Return rows, what is held out together, its number in each row, and what to say of it."""
-    kind = hold_out
+    kind, rows, fault = hold_out, judgments, ""
     if kind == HOLD_OUT[0]:
-        by_screen = "question" if judgments.screen is None else "screen"
-        kind = by_screen if judgments.context is None else "context"
-    rows, name, codes = judgments, kind, judgments.context
-    if kind == "context":
-        name = judgments.context_name
-    elif kind == "screen":
-        split = replace(judgments, context=None, context_ids=None).with_context_of_screens()
-        rows, codes = replace(split, context=None, context_ids=None), split.context
-    elif kind == "row":
+        kind = "screen" if judgments.screen is not None else _QUESTION
+        kind = "context" if judgments.context is not None else kind
+    if kind in {_QUESTION, "pair"}:
+        return rows, kind, _questions(rows, by_annotator=kind == _QUESTION), ()
+    if kind == "row":
         # Equal judgments that were merged would be held out together.
         bare = replace(judgments, screen=None, screen_weight=None)
         split = bare.of_rows(np.repeat(np.arange(len(bare.count)), bare.count))
         ones = np.ones_like(split.count)
         rows = replace(split, weight=split.weight / split.count, count=ones)
         return rows, kind, np.arange(len(rows.left)), ()
-    else:
-        return rows, kind, _questions(rows, by_annotator=kind == "question"), ()
-    if codes is None:
+    name = judgments.context_name if kind == "context" else kind
+    if kind == "screen":
+        rows = replace(judgments, context=None, context_ids=None).with_context_of_screens()
+    if rows.context is None:
         fault = f"The judgments have no {kind}s."
     else:
-        fault = _unfit(name, codes, rows.weight, number)
+        group, none = rows.context.astype(np.int64), rows.context < 0
+        fault = _unfit(name, rows.context, rows.weight, number)
         if not fault:
-            none, group = codes < 0, codes.astype(np.int64)
             if none.any():  # of no context: by question
                 group[none] = int(group.max()) + 1 + _questions(rows)[none]
+            if kind == "screen":
+                rows = replace(rows, context=None, context_ids=None)
             return rows, name, group, ()
     if hold_out == kind:
         raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out {_QUESTION}.")
-    return judgments, _QUESTION, _questions(judgments), () if codes is None else (fault,)
+    return judgments, _QUESTION, _questions(judgments), () if rows.context is None else (fault,)
 
 
 def _unfit(name: str, context: CodeArray, weight: FloatArray, number: int) -> str:
@@ -516,15 +497,15 @@ def estimate(influence: Influence, clusters: tuple[IntArray, ...]) -> Estimate:
     >>> round(estimate(influence, (alone, pairs)).se, 3)
     0.4
     """
-    errors = [(nan, 0)]
+    se, n = nan, 0
     for cluster in clusters:
         codes = _numbered(cluster[influence.used])
-        n = int(codes.max(initial=-1)) + 1
-        if n > 1:  # of one, nothing tells how they vary
-            total = sums(codes, influence.rows[influence.used], n)
-            errors.append((sqrt(n / (n - 1) * float(total @ total)), n))
-    value, (se, n) = influence.value, max(errors[1:] or errors, key=lambda error: error[0])
-    reach = float(stdtrit(n - 1, 0.5 + 0.5 * LEVEL)) * se
+        number = int(codes.max(initial=-1)) + 1
+        if number > 1:  # of one, nothing tells how they vary
+            total = sums(codes, influence.rows[influence.used], number)
+            own = sqrt(number / (number - 1) * float(total @ total))
+            se, n = (se, n) if own <= se else (own, number)
+    value, reach = influence.value, float(stdtrit(n - 1, 0.5 + 0.5 * LEVEL)) * se
     return Estimate(value, se, value - reach, value + reach, n)
 
 
@@ -581,18 +562,17 @@ def _slope(logit: FloatArray, answer: FloatArray, weight: FloatArray, used: Bool
     A logistic regression without an intercept, so that it does not matter which item was called
     left. 1 is calibrated; below it, predictions are too extreme, above it, too timid.
     """
-    share, slope, step = np.where(used, weight, 0.0), 1.0, 1.0
-    for _ in range(_STEPS):
-        p = expit(slope * logit)
-        information = float(share @ (logit * logit * p * (1.0 - p)))
-        if information <= 0.0 or abs(slope) > _STEEPEST:
-            return Influence(nan, np.zeros(len(weight)), used)
-        score = share * logit * (answer - p)
-        if abs(step) < _CLOSE:
-            break
-        step = float(score.sum()) / information
-        slope += float(np.clip(step, -1.0, 1.0))
-    return Influence(slope, score / information, used)
+    share = np.where(used, weight, 0.0)
+
+    def scores(slope: float) -> FloatArray:
+        return np.asarray(share * logit * (answer - expit(slope * logit)))
+
+    if not scores(-_STEEPEST).sum() > 0.0 > scores(_STEEPEST).sum():
+        return Influence(nan, np.zeros(len(weight)), used)
+    slope = float(brentq(lambda slope: scores(slope).sum(), -_STEEPEST, _STEEPEST, xtol=_CLOSE))
+    p = expit(slope * logit)
+    information = float(share @ (logit * logit * p * (1.0 - p)))
+    return Influence(slope, scores(slope) / information, used)
 
 
 # ---------------------------------------------------------------------------- comparison
@@ -677,11 +657,11 @@ class Comparison:
     @cached_property
     def why(self) -> str:
         """Say in one sentence what was chosen, and why."""
-        one, best = self.choice, self.best
+        one, best, behind = self.choice, self.best, self.choice.behind
         how = f"{self.folds} folds of whole {self.held_out}s, seed {self.seed}"
         if self.n_judgments < self.n_whole:
             how += f", a sample of {self.n_judgments:,} of {self.n_whole:,} judgments"
-        loss, behind = one.values["log_loss"].value, one.behind
+        loss = one.values["log_loss"].value
         if one is not best:
             return (
                 f"{one.label} was chosen as the simplest method within one standard error of the "
@@ -736,9 +716,6 @@ def compared(
     candidates = candidates_of(judgments, methods)
     parted = folds_of(judgments, folds, seed, sample, hold_out)
     predicted, left_out, notes = _predictions(candidates, parted, seed)
-    if methods is None and judgments.n_judgments > _MOST_SLOW:
-        slow = f"it is slow for more than {_MOST_SLOW:,} judgments; name it to compare it."
-        left_out |= dict.fromkeys(SLOW, slow)
     if BTL.name in left_out:
         raise TooLittleDataError(f"{judgments.source}: {left_out[BTL.name]}")
     rows = parted.judgments
@@ -786,12 +763,10 @@ def _predictions(
     left_out: dict[str, str] = {}
     notes: list[str] = []
     parts = [folds.parts(k) for k in range(folds.number)]
-    # Without contexts, whose standard errors take refits.
-    bare = [(replace(train, context=None, context_ids=None), test) for train, test in parts]
     total = len(candidates) * folds.number
     for j, each in enumerate(candidates):
         chances, not_converged = np.empty((len(folds.fold), 3)), 0
-        for k, (train, test) in enumerate(bare if each.ignores_contexts else parts):
+        for k, (train, test) in enumerate(parts):
             report("comparing methods", j * folds.number + k, total)
             try:
                 with listening(lambda *_: None), unsaid():  # single fits report nothing
@@ -821,12 +796,11 @@ def _outcomes(fit: Consensus, train: Judgments, test: Judgments) -> FloatArray:
     chances = np.asarray(fit.outcome_probabilities(test), dtype=np.float64)
     if not np.isfinite(chances).all() or (chances < 0.0).any():
         raise OptionError("it gives probabilities that are none.")
-    if not chances[:, 2].any():
-        # No tie in what was fitted: there may be one yet, as every other method allows.
-        rare = 0.5 / (float(np.asarray(train.weight).sum()) + 1.0)
-        chances = chances * (1.0 - rare)
-        chances[:, 2] = rare
-    return chances
+    if chances[:, 2].any():
+        return chances
+    # No tie in what was fitted: there may be one yet, as every other method allows.
+    rare = 0.5 / (float(np.asarray(train.weight).sum()) + 1.0)
+    return np.asarray(chances * (1.0 - rare) + [0.0, 0.0, rare])
 
 
 @dataclass(frozen=True)
@@ -852,13 +826,13 @@ class Auto:
 
     def fit(self, judgments: Judgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Choose, and fit all judgments by what was chosen."""
+        chosen = Candidate(DEFAULT_METHOD, 1, DEFAULT_METHOD)
+        record: dict[str, Any] = {"chosen": DEFAULT_METHOD, "notes": []}
         try:
             comparison = compared(judgments, seed=self.seed)
         except TooLittleDataError as error:
-            chosen = Candidate(DEFAULT_METHOD, 1, DEFAULT_METHOD)
-            why = f"methods could not be compared ({str(error).rstrip('.')})."
-            why = f"{DEFAULT_METHOD} was used because {why}"
-            record: dict[str, Any] = {"chosen": DEFAULT_METHOD, "why": why, "notes": []}
+            why = f"methods could not be compared ({str(error).rstrip('.')})"
+            record["why"] = f"{DEFAULT_METHOD} was used because {why}."
         else:
             chosen, record = comparison.choice.candidate, comparison.to_dict()
             if judgments.categories and not (chosen.terms or DEFAULT).categories:
@@ -867,7 +841,7 @@ class Auto:
                     f"score for all; --method {DEFAULT_METHOD} gives scores by category."
                 )
         aggregator = chosen.make(self.seed)
-        reports = isinstance(aggregator, LikelihoodMethod)
+        reports = "on_iteration" in signature(aggregator.fit).parameters
         progress = {"on_iteration": on_iteration} if reports else {}
         fit: Consensus = aggregator.fit(judgments, **progress)
         return replace(fit, selection=record)

@@ -9,7 +9,7 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, expit, ndtri
+from scipy.special import betaincinv, expit, ndtri, stdtr, stdtrit
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen
 from aggcal._core.machine import one_thread
@@ -20,9 +20,6 @@ from aggcal.aggregation.ranks import (
     Npmle,
     drawn_scores,
     rank_intervals,
-    t_probability,
-    t_quantile,
-    top_shares,
 )
 from aggcal.aggregation.robust import Factor, Robust
 from aggcal.errors import (
@@ -107,12 +104,10 @@ class Uncertainty:
         degrees_of_freedom: float = inf,
         robust: Robust | None = None,
         by_prior: FloatArray | None = None,
-        scale: Scale | None = None,
         prior_sd: float | None = None,
-        warnings: tuple[AggcalWarning, ...] = (),
         component: IntArray | None = None,
-        slow: FloatArray | None = None,
         seed: int = 0,
+        **others: Any,
     ) -> Uncertainty:
         """Derive intervals from a covariance.
 
@@ -132,20 +127,16 @@ class Uncertainty:
             What dependent answers widen the covariance by.
         by_prior
             The part of it that they do not widen, where that is not the scores' prior alone.
-        scale
-            What the scale of the scores adds to the covariance.
         prior_sd
             Spread of the scores' normal prior, where there is one: ranks and orders are then those
             under a prior whose shape is estimated, too.
-        warnings
-            What to say about them.
         component
             Label of each item's connected component, or of its weakly joined group: nothing is
             claimed across them.
-        slow
-            Directions along which a level that was known beforehand would show.
         seed
             Seed for the draws that give the rank intervals.
+        others
+            Further fields.
 
         Examples
         --------
@@ -160,32 +151,18 @@ class Uncertainty:
         covariance = robust.widened(model, prior_sd, by_prior)
         degrees_of_freedom = min(degrees_of_freedom, robust.degrees_of_freedom)
         if prior_sd is not None and len(scores) <= MOST_DENSE:
-            npmle = Npmle.of(
-                scores,
-                model.variances,
-                prior_sd,
-                factor=robust.used,
-                widened=covariance.variances,
-            )
+            widened = covariance.variances
+            npmle = Npmle.of(scores, model.variances, prior_sd, robust.used, widened)
         found = rank_intervals(
-            scores,
-            covariance,
-            level,
-            seed,
-            degrees_of_freedom=degrees_of_freedom,
-            npmle=npmle,
-            component=component,
+            scores, covariance, level, seed, degrees_of_freedom, npmle=npmle, component=component
         )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
             ends = _between(reliabilities, reliability_variances, level, bounds)
             if logits is not None:
                 # Either law is a little too narrow at one level or the other: the wider ends count.
-                others = _between(*logits, level, (-inf, inf))
-                ends = (
-                    frozen(np.minimum(ends[0], expit(others[0]))),
-                    frozen(np.maximum(ends[1], expit(others[1]))),
-                )
+                low, high = expit(_between(*logits, level, (-inf, inf)))
+                ends = frozen(np.minimum(ends[0], low)), frozen(np.maximum(ends[1], high))
         return cls(
             kind,
             level,
@@ -195,14 +172,12 @@ class Uncertainty:
             frozen(found.high),
             *ends,
             degrees_of_freedom,
-            warnings,
-            component,
-            npmle,
-            found.draws,
-            seed,
-            scale,
-            robust,
-            slow,
+            component=component,
+            npmle=npmle,
+            rank_draws=found.draws,
+            seed=seed,
+            robust=robust,
+            **others,
         )
 
     @property
@@ -240,9 +215,8 @@ class Uncertainty:
     @cached_property
     def se(self) -> FloatArray:
         """Standard error of each score."""
-        if self.scale is None:
-            return frozen(self.order_se)
-        return frozen(np.sqrt(self.covariance.variances + self.scale.added))
+        added = 0.0 if self.scale is None else self.scale.added
+        return frozen(np.sqrt(self.covariance.variances + added))
 
     @property
     def order_se(self) -> FloatArray:
@@ -250,14 +224,18 @@ class Uncertainty:
         return np.sqrt(self.covariance.variances)
 
     @property
+    def _reach(self) -> FloatArray:
+        return np.asarray(stdtrit(self.degrees_of_freedom, 0.5 * (1.0 + self.level)) * self.se)
+
+    @property
     def low(self) -> FloatArray:
         """Lower end of each score's interval."""
-        return self.scores - _critical_value(self.level, self.degrees_of_freedom) * self.se
+        return self.scores - self._reach
 
     @property
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
-        return self.scores + _critical_value(self.level, self.degrees_of_freedom) * self.se
+        return self.scores + self._reach
 
     def draws(self) -> FloatArray | None:
         """Draw all scores, a row a draw: their orders are those that the ranks come from.
@@ -282,7 +260,10 @@ class Uncertainty:
         From the same draws as the rank intervals; None where there are none (many items, or several
         connected components).
         """
-        return None if self.rank_draws is None else top_shares(self.rank_draws, stops)
+        if self.rank_draws is None:
+            return None
+        counts = [np.searchsorted(column, stops, side="right") for column in self.rank_draws.T]
+        return np.array(counts, dtype=np.float64) / len(self.rank_draws)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.
@@ -294,7 +275,7 @@ class Uncertainty:
         gap = self.scores[i] - self.scores[j]
         sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
-        probability = t_probability(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
+        probability = stdtr(self.degrees_of_freedom, np.where(gap == 0.0, 0.0, ratio))
         if self.npmle is not None:
             variances, sharp = self.covariance.variances, self.npmle.sharp
             shared = 0.5 * (variances[i] + variances[j] - np.square(sd))
@@ -305,27 +286,20 @@ class Uncertainty:
 
 
 def _between(
-    middle: FloatArray,
-    variances: FloatArray,
-    level: float,
-    bounds: tuple[float, float],
+    middle: FloatArray, variances: FloatArray, level: float, bounds: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals of numbers with these means and variances.
 
     Those of probabilities are by the Beta distribution, others by the normal one.
     """
     if bounds != (0.0, 1.0):
-        critical_value = _critical_value(level, inf) * np.sqrt(variances)
-        return frozen(middle - critical_value), frozen(middle + critical_value)
+        reach = ndtri(0.5 * (1.0 + level)) * np.sqrt(variances)
+        return frozen(middle - reach), frozen(middle + reach)
     middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
     total = middle * (1.0 - middle) / variances - 1.0
     a, b = (np.maximum(total * part, _EDGE) for part in (middle, 1.0 - middle))
     tail = 0.5 * (1.0 - level)
     return frozen(betaincinv(a, b, tail)), frozen(betaincinv(a, b, 1.0 - tail))
-
-
-def _critical_value(level: float, degrees_of_freedom: float) -> float:
-    return t_quantile(0.5 * (1.0 + level), degrees_of_freedom)
 
 
 def wilson_interval(
@@ -388,9 +362,10 @@ def reversed_annotators(
     Intervals of a lower level are taken as wide as those of 95%: who is named does not depend on
     the level that somebody wants to see.
     """
-    low = None if uncertainty is None else uncertainty.reliability_low
-    high = None if uncertainty is None else uncertainty.reliability_high
-    if uncertainty is None or low is None or high is None:
+    if uncertainty is None:
+        return []
+    low, high = uncertainty.reliability_low, uncertainty.reliability_high
+    if low is None or high is None:
         return []
     wider = max(1.0, float(ndtri(0.5 + 0.5 * _LEAST_LEVEL) / ndtri(0.5 + 0.5 * uncertainty.level)))
     highest = 0.5 * (low + high) + wider * 0.5 * (high - low)
@@ -410,19 +385,16 @@ def reversed_warnings(
     """
     if not reversed_ids:
         return ()
-    verb = "answers" if len(reversed_ids) == 1 else "answer"
-    title = (
-        f"{count(len(reversed_ids), 'annotator')} of {annotators:,} {verb} against the consensus"
-    )
+    number, verb = len(reversed_ids), "answers" if len(reversed_ids) == 1 else "answer"
+    title = f"{count(number, 'annotator')} of {annotators:,} {verb} against the consensus"
+    why = f"he whole interval of the reliability is below {random_reliability:g}, which is random"
     return (
         ReversedWarning(
-            f"{title} ({some(reversed_ids)}): the whole interval of the reliability is below "
-            f"{random_reliability:g}, which is random. The fit inverts such answers.",
+            f"{title} ({some(reversed_ids)}): t{why}. The fit inverts such answers.",
             "Check the data: they may have read the question the other way round, or belong to a "
             "group with an order of its own.",
             title=title,
-            why=f"The whole interval of the reliability is below {random_reliability:g}, which is "
-            f"random ({some(reversed_ids)}). The fit inverts such answers.",
+            why=f"T{why} ({some(reversed_ids)}). The fit inverts such answers.",
             annotators=reversed_ids,
         ),
     )

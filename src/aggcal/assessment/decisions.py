@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtr
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
@@ -15,7 +16,7 @@ from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import order as order_said
 from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
-from aggcal.aggregation.ranks import stated, t_probability, top_probabilities
+from aggcal.aggregation.ranks import stated, top_probabilities
 from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
@@ -270,7 +271,7 @@ def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, s
     if drawn is not None:
         found = stated(np.mean(drawn > at, axis=0))
     else:
-        found = t_probability((known.scores - at) / known.se, known.degrees_of_freedom)
+        found = stdtr(known.degrees_of_freedom, (known.scores - at) / known.se)
     return aligned(found, consensus.item_ids, items), ""
 
 

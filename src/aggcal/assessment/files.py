@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from aggcal.aggregation.tables import camp_columns
 from aggcal.assessment.file_names import RESULT_FILES
+from aggcal.io.cells import csv_writer
 from aggcal.io.items import read_texts
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.io.saving import Manifest, Writer, write_files
 from aggcal.pages.document import Document
 from aggcal.report.report import RENDERERS, report
 from aggcal.report.run import Run

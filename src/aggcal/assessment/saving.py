@@ -9,8 +9,8 @@ from typing import IO, Any, ClassVar
 
 from aggcal._core.tables import Columns, as_frame
 from aggcal._version import __version__
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.io.cells import csv_writer
+from aggcal.io.saving import Manifest, Writer, write_files
 
 
 class Saved:

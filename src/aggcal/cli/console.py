@@ -117,7 +117,7 @@ def print_json(what: Mapping[str, Any], written: Iterable[object] = ()) -> None:
       ]
     }
     """
-    from aggcal.io.writing.write import to_json
+    from aggcal.io.cells import to_json
 
     files = [str(path) for path in written]
     text = to_json({**what, "files_written": files} if files else what)

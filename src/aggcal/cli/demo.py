@@ -168,8 +168,8 @@ def _write(folder: Path, options: argparse.Namespace, tables: Tables, story: Sto
     import numpy as np
 
     from aggcal._version import __version__
-    from aggcal.io.writing.manifest import Manifest
-    from aggcal.io.writing.write import csv_writer, write_files
+    from aggcal.io.cells import csv_writer
+    from aggcal.io.saving import Manifest, write_files
 
     about: dict[str, Any] = {"version": __version__, "data": options.data, "seed": options.seed}
     if options.data in DATASETS:

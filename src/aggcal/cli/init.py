@@ -31,7 +31,7 @@ _HEAD = """\
 
 def init(options: argparse.Namespace) -> int:
     """Look at the files, say what they are taken for, and write the study file."""
-    from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
+    from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
 
     console = Console(quiet=options.quiet)
     stated = {path: role for role in _ROLES if (path := getattr(options, role)) is not None}

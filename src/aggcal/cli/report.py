@@ -46,8 +46,7 @@ def render(options: argparse.Namespace) -> int:
     """Read the folder and render it."""
     from aggcal.assessment import RESULT_FILES
     from aggcal.assessment.titles import checked_titles
-    from aggcal.io.writing.swap import ChangedError
-    from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
+    from aggcal.io.saving import ChangedError, refuse_existing, refuse_overwriting, write_file
 
     titles = checked_titles(options.title, options.question)
     refuse_two_documents(options)
@@ -86,7 +85,7 @@ def render(options: argparse.Namespace) -> int:
 def compare(options: argparse.Namespace) -> int:
     """Read two folders and render how they differ."""
     from aggcal.assessment import RESULT_FILES
-    from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
+    from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
     from aggcal.report.comparison import Comparison
     from aggcal.report.report import RENDERERS
     from aggcal.report.run import fitting, load_run
@@ -167,23 +166,19 @@ def _write_inside(
 
     A new title is kept there, too: the next report of the folder has it, too.
     """
-    from aggcal.io.writing.manifest import Manifest, digests, refuse_links
-    from aggcal.io.writing.write import write_file, write_files
+    from aggcal.io.saving import Manifest, digests, refuse_links, write_file, write_files
 
-    listed = digests(summary)
-    if not listed:
+    if not digests(summary):
         # Without a list, nobody knows whose the files are.
         refuse_links(folder, [name])
         write_file(folder / name, page, force=force)
         return
-    kept = {k: v for k, v in listed.items() if k != name and (folder / k).exists()}
     write_files(
         folder,
         {name: page},
         manifest=Manifest("summary.json", {**summary, **titles}),
-        kept=kept,
         force=force,
-        expected=summary,
+        onto=summary,
     )
 
 

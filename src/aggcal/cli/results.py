@@ -19,10 +19,7 @@ from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended, printable
 from aggcal.io.items import Texts
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.swap import check_output
-from aggcal.io.writing.writable import refuse_unwritable
-from aggcal.io.writing.write import refuse_overwriting
+from aggcal.io.saving import Manifest, check_output, refuse_overwriting
 
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice
@@ -48,7 +45,6 @@ def refuse_output(
     fitted
         Whether there is a Stage 1, which has annotators and a report.
     """
-    refuse_unwritable(options.output)
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     written = _STAGE_1 if fitted else _STAGE_2
     others = [name for name in RESULT_FILES if name not in written]
@@ -62,7 +58,6 @@ def refuse_folder(options: argparse.Namespace, kind: type[Saved], inputs: Iterab
     if options.output is not None:
         manifest = kind.manifest()
         every = (*kind.FILES, manifest.name)
-        refuse_unwritable(options.output)
         refuse_overwriting(options.output, every, inputs)
         check_output(options.output, every, manifest, force=options.force)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest.anchors import AnchorSuggestions
     from aggcal.data.base import AnyJudgments
     from aggcal.io.items import Texts
-    from aggcal.io.writing.write import Writer
+    from aggcal.io.saving import Writer
 
 _ONLY_FOR_PAIRS = (
     *("pairs", "per_annotator", "per_item", "annotator", "new_annotator", "items", "repeat"),
@@ -71,7 +71,7 @@ def _finish(
     console: Console,
 ) -> int:
     """Write what is suggested into a file or to standard output, or print it as JSON."""
-    from aggcal.io.writing.write import write_file
+    from aggcal.io.saving import write_file
 
     written = []
     if write is not None and options.output is not None:
@@ -87,7 +87,7 @@ def _finish(
 def _suggest_anchors(options: argparse.Namespace) -> int:
     """Print the items whose true score is worth finding out, or write them."""
     from aggcal.advice.suggest.anchors import suggest_anchors
-    from aggcal.io.writing.write import csv_writer
+    from aggcal.io.cells import csv_writer
 
     console = Console(quiet=options.quiet)
     _refuse_for_anchors(options)
@@ -144,7 +144,7 @@ def _writer(
 ) -> Writer:
     """Return what writes the pairs, and say what to do with them."""
     from aggcal.io import tasks
-    from aggcal.io.writing.write import csv_writer, json_writer
+    from aggcal.io.cells import csv_writer, json_writer
 
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
     if options.to == LABEL_STUDIO.name:
@@ -183,11 +183,9 @@ def _refuse_output(options: argparse.Namespace) -> None:
     """Refuse an output that cannot be written or should not be, before anything is read."""
     from pathlib import Path
 
-    from aggcal.io.writing.writable import refuse_unwritable
-    from aggcal.io.writing.write import refuse_existing, refuse_overwriting
+    from aggcal.io.saving import refuse_existing, refuse_overwriting
 
     if options.output is not None:
         target = Path(options.output)
-        refuse_unwritable(target.parent)
         refuse_existing(target, force=options.force)
         refuse_overwriting(target.parent, [target.name], reading.input_files(options))

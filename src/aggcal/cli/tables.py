@@ -22,15 +22,12 @@ TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 def convert(options: argparse.Namespace) -> int:
     """Read judgments of any format and write them as one table."""
     from aggcal.io.convert import convert_judgments
-    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     if options.append and options.force:
         raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
     refuse_two_documents(options)
     choices = reading.choices_from(options, converting=True)
-    if options.output != "-":
-        refuse_unwritable(Path(options.output).parent)
     done = convert_judgments(
         options.inputs,
         options.output,
@@ -63,14 +60,11 @@ def simulate(options: argparse.Namespace) -> int:
 
     from aggcal._core.progress import report
     from aggcal._version import __version__
-    from aggcal.io.writing.manifest import Manifest
-    from aggcal.io.writing.swap import check_output
-    from aggcal.io.writing.writable import refuse_unwritable
-    from aggcal.io.writing.write import csv_writer, write_files
+    from aggcal.io.cells import csv_writer
+    from aggcal.io.saving import Manifest, check_output, write_files
     from aggcal.simulation import SimulatedTerms
     from aggcal.simulation import simulate as make
 
-    refuse_unwritable(options.output)
     study = SIMULATED.given(options)
     terms = SimulatedTerms(**SIMULATED_TERMS.given(options))
     if not terms.plain:
@@ -94,11 +88,9 @@ def reproduce(options: argparse.Namespace) -> int:
     import csv
     from collections import Counter
 
-    from aggcal.io.writing.writable import refuse_unwritable
     from aggcal.paper.reproduce import reproduce as make
 
     console, folder = Console(quiet=options.quiet), Path(options.output)
-    refuse_unwritable(options.output)
     how = {"quick": options.quick, "force": options.force}
     paths = make(options.what, options.output, **how, say=console.on_step)
     console.done()
@@ -145,7 +137,7 @@ def datasets(options: argparse.Namespace) -> int:
 
 
 def _dataset(info: DatasetInfo) -> dict[str, Any]:
-    from aggcal.datasets.places import located
+    from aggcal.datasets import located
 
     here = located(info, info.needs)
     missing = "download" if info.downloads else "in the repository only"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aggcal._core.machine import cores
 from aggcal.errors import EngineError, OptionError
-from aggcal.io.writing.scratch import scratch_folder
+from aggcal.io.saving import scratch_folder
 from aggcal.registry import limits
 
 if TYPE_CHECKING:

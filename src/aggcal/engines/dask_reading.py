@@ -38,9 +38,9 @@ from aggcal.io.choices import Choices, categories_of, stated_scale
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.numbering import is_without, without_note
 from aggcal.io.parquet import refuse_partitions
+from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.words import NAMES
-from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from distributed import Future

@@ -10,11 +10,8 @@ import numpy as np
 
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Shard, ThreadedShards
-from aggcal.engines.remote import RemoteJudgments, cuts, pieces
+from aggcal.engines.remote import RemoteJudgments, pieces
 from aggcal.io import read_judgments
-
-_ROWS = 1 << 24
-"""Rows of a shard: sums over one need some hundred numbers a row, which go before the next."""
 
 
 class DeviceShard(Shard):
@@ -22,11 +19,8 @@ class DeviceShard(Shard):
 
     def place(self, rows: Any) -> Any:
         """Return rows whose answers and channels are on the GPU."""
-        moved = replace(
-            rows, answers=self.inward(rows.answers), channels=self.inward(rows.channels)
-        )
-        moved.__dict__["owner"] = self.inward(rows.owner)
-        return moved
+        answers, channels = self.inward((rows.answers, rows.channels))
+        return replace(rows, answers=answers, channels=channels)
 
     def inward(self, value: Any) -> Any:
         """Return the same with all arrays on the GPU."""
@@ -66,8 +60,8 @@ class GpuEngine:
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Let rows be laid out on the device."""
-        cut = cuts(judgments.judgments_per_annotator, -(-len(judgments.count) // _ROWS))
-        shards = [DeviceShard(piece, first) for first, piece in pieces(judgments, cut)]
+        whole = np.array([0, judgments.n_annotators])
+        shards = [DeviceShard(piece, first) for first, piece in pieces(judgments, whole)]
         return RemoteJudgments.of_local(judgments, self, ThreadedShards(shards))
 
     def read(

@@ -130,9 +130,24 @@ def folded(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarra
             distinct, numbers = np.unique(key, return_inverse=True)
             key, whole = numbers.astype(np.uint64), len(distinct)
         key *= np.uint64(size)
-        key += code.astype(np.uint64)
+        np.add(key, code, out=key, dtype=np.uint64, casting="unsafe")
         whole *= max(size, 1)
     return key, whole
+
+
+def unfolded(key: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+    """Return the codes that keys were made of, where their size is the product of all.
+
+    Examples
+    --------
+    >>> unfolded(np.array([2, 3], dtype=np.uint64), [2, 3])
+    [array([0, 1], dtype=int32), array([2, 0], dtype=int32)]
+    """
+    codes, key, code = [], key.astype(np.uint64), np.empty(len(key), np.uint64)
+    for size in reversed(sizes[1:]):
+        np.divmod(key, np.uint64(max(size, 1)), out=(key, code))
+        codes.append(code.astype(np.int32))
+    return [key.astype(np.int32), *reversed(codes)]
 
 
 def stacked(parts: Sequence[Column]) -> Column:

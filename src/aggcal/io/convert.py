@@ -14,14 +14,14 @@ import numpy as np
 
 from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.io.appending import Copies, Existing
+from aggcal.io.cells import csv_cell, spreadsheet_cell
 from aggcal.io.choices import Choices
 from aggcal.io.folders import Given, PathLike, files_of, labels_of
 from aggcal.io.formats.preflib import KINDS, preflib_lines
 from aggcal.io.judgments import Parts, parts_of
 from aggcal.io.naming import UNSIDED, Part
 from aggcal.io.outcomes import NOT_ANSWERED
-from aggcal.io.writing.cells import csv_cell, spreadsheet_cell
-from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
+from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
 from aggcal.registry import CROWD_KIT, PREFLIB
 
 OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason", "sided")

@@ -203,7 +203,7 @@ def _items(
     others: Collection[str] = (),
 ) -> Iterator[Items]:
     """Open a table of items; ``others`` are the columns wanted beside the ids."""
-    from aggcal.io.writing.scratch import scratch_folder
+    from aggcal.io.saving import scratch_folder
 
     others = [name.strip().lower() for name in others]
     names = {item.strip().lower(), *others, *((*ITEM, *PER_ITEM) if item == "item" else ())}

@@ -20,9 +20,9 @@ from aggcal.io.formats.marks import Marks
 from aggcal.io.formats.ratings import rated_columns
 from aggcal.io.formats.reviews import notes_of
 from aggcal.io.guessing import guessed, refuse_other_tables, refuse_places_for_items
+from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, listed, opened
 from aggcal.io.workbooks import Sheet
-from aggcal.io.writing.manifest import digest
 from aggcal.registry import RATINGS, TABLE
 
 UNSIDED = "no"

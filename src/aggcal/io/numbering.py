@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aggcal.data.row_columns import Categories
 from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.io import words
 from aggcal.io.choices import Choices
-from aggcal.io.columns import Column, folded, number, stacked
+from aggcal.io.columns import Column, folded, number, stacked, unfolded
 from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.io.refusals import is_graded, refuse_between
@@ -31,6 +32,9 @@ _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", 
 """Why rows are not fitted, in the order in which it is asked."""
 
 
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+
+
 def natural(text: str) -> tuple[bool, int, str]:
     """Return by what ids are sorted: numbers as numbers, then text.
 
@@ -39,7 +43,7 @@ def natural(text: str) -> tuple[bool, int, str]:
     >>> sorted(["b", "10", "9"], key=natural)
     ['9', '10', 'b']
     """
-    whole = re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII)
+    whole = _WHOLE.fullmatch(text)
     return whole is None, int(text) if whole else 0, text
 
 
@@ -117,15 +121,21 @@ def numbered(
         for part in parts:
             refuse_between(part)
     strength, grade, why = _meanings(columns["outcome"])
+    values = np.unique(strength[~np.isnan(strength)])
+    outcome, grade, why = (
+        each[columns["outcome"].codes]
+        for each in (np.searchsorted(values, strength).astype(np.int32), grade, why)
+    )
     items = sorted({*columns["left"].texts, *columns["right"].texts}, key=natural)
     left, right = columns["left"].within(items), columns["right"].within(items)
     why[(why == 0) & (left == right)] = _REASONS.index("self-pair")
-    if "weight" in rows.numbers:
-        why[(why == 0) & (rows.numbers["weight"] == 0.0)] = _REASONS.index("zero weight")
+    weights = rows.numbers.get("weight")
+    if weights is not None:
+        why[(why == 0) & (weights == 0.0)] = _REASONS.index("zero weight")
     criteria = _criteria(columns, criterion, name, some=some)
     if criterion is not None:
         why[~columns["criterion"].has(criterion.__eq__)] = _REASONS.index("other criterion")
-    fit: Any = slice(None) if not why.any() else np.flatnonzero(why == 0)
+    fit: Any = why == 0 if why.any() else slice(None)
     unfitted = _unfitted(rows, why)
     annotators = sorted(columns["annotator"].texts, key=natural)
     item_ids, left, right = _used(items, left[fit], right[fit])
@@ -137,27 +147,31 @@ def numbered(
             f"({count(len(rows), 'row')} read; set aside: {aside}); add judgments between "
             "different items."
         )
-    values, outcome = np.unique(strength[fit], return_inverse=True)
-    keys = [annotator, left, right, outcome]
+    keys = [annotator, left, right, outcome[fit]]
     sizes = [len(annotator_ids), len(item_ids), len(item_ids), len(values)]
-    further: dict[str, tuple[TextArray, np.ndarray]] = {}
+    further: dict[str, TextArray] = {}
     if graded:
-        keys, sizes = [*keys, grade[fit].astype(np.int64) + 3], [*sizes, 7]
+        keys, sizes = [*keys, grade[fit] + 3], [*sizes, 7]
     for own in choices.wished:
         column = columns.get(own) or Column.fill(None, len(rows))
         every = sorted(column.texts, key=natural)
-        further[own] = ids, code = _used(every, column.within(every)[fit])
-        keys, sizes = [*keys, code + 1], [*sizes, len(ids) + 1]
-    merged = _Merged.of(keys, sizes, rows.numbers.get("weight"), _screens(rows), fit)
-    at = merged.first
+        further[own], code = _used(every, column.within(every)[fit])
+        keys, sizes = [*keys, code + 1], [*sizes, len(further[own]) + 1]
+    merged = _Merged.of(
+        keys,
+        sizes,
+        *(None if each is None else each[fit] for each in (weights, _screens(rows))),
+        ordered=any(part.whole is not None for part in parts),
+    )
     weight = merged.number.astype(float) if merged.weight is None else merged.weight
     one, path = parts[0], parts[0].path if len(parts) == 1 else None
+    parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
     judgments = Judgments(
         item_ids,
         annotator_ids,
-        *(key[at].astype(np.int32) for key in keys[:3]),
-        constant_if_one(values[outcome[at]]),
+        *(key.astype(np.int32) for key in merged.keys[:3]),
+        constant_if_one(values[merged.keys[3]]),
         constant_if_one(weight),
         constant_if_one(merged.number),
         unfitted=unfitted,
@@ -168,21 +182,24 @@ def numbered(
         sided=all(part.sided for part in parts),
         format=one.form.info.name if len(formats) == 1 else SEVERAL,
         spelling=choices.spelling,
-        notes=(*notes, *_without(rows, choices, further)),
+        notes=(*notes, *_without(rows, choices, further, keys)),
         duplicates=_duplicates(rows, merged, fit),
-        grade=grade[fit][at] if graded else None,
+        grade=merged.keys[4].astype(np.int8) - 3 if graded else None,
         screen=merged.screen,
         screen_weight=merged.screen_weight,
-        **_row_columns(choices, further, at),
+        **_row_columns(choices, further, parted),
     )
     if acts == "pair":
         return judgments
-    coded = [code + 1 for _, code in further.values()]
-    return _with_acts(judgments, rows, (keys, coded), fit, acts, surely=surely)
+    coded = keys[len(keys) - len(further) :]
+    return _with_acts(judgments, rows, (keys, coded), values, fit, acts, surely=surely)
 
 
 def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
-    """Return the strength of the left, its grade, and why a row is not fitted, of all rows."""
+    """Return the strength of the left, its grade, and why a row is not fitted.
+
+    Of each text of the outcomes, and at last of a blank one.
+    """
     steps = [words.GRADES.get(text) for text in outcome.texts]
     strength = [
         number(text) if step is None else (np.sign(step) + 1.0) / 2.0
@@ -194,9 +211,9 @@ def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
     ]
     why = [_REASONS.index(text) if text in _REASONS else 0 for text in outcome.texts]
     return (
-        outcome.look_up(strength, np.nan, float),
-        outcome.look_up(grades, 0, np.int8),
-        outcome.look_up(why, _REASONS.index(NOT_ANSWERED), np.int8),
+        np.array([*strength, np.nan]),
+        np.array([*grades, 0], np.int8),
+        np.array([*why, _REASONS.index(NOT_ANSWERED)], np.int8),
     )
 
 
@@ -221,14 +238,15 @@ def constant_if_one(values: np.ndarray) -> np.ndarray:
 class _Merged:
     """Rows in the order of their keys, equal ones as one."""
 
-    order: IntArray
-    first: IntArray
-    """Which row is the first of each run of equal ones, in the order of the file."""
+    keys: list[np.ndarray]
+    """The keys of each run of equal rows."""
     number: IntArray
     """How many rows each run has."""
-    weight: FloatArray | None
-    screen: IntArray | None
-    screen_weight: FloatArray | None
+    order: IntArray | None
+    """The rows in order, where somebody needs it."""
+    weight: FloatArray | None = None
+    screen: IntArray | None = None
+    screen_weight: FloatArray | None = None
 
     @classmethod
     def of(
@@ -237,27 +255,35 @@ class _Merged:
         sizes: Sequence[int],
         weight: FloatArray | None,
         screen: IntArray | None,
-        fit: Any,
+        *,
+        ordered: bool,
     ) -> _Merged:
-        key, _ = folded(keys, sizes)
-        weight, screen = (None if each is None else each[fit] for each in (weight, screen))
-        # An ordered sum, so that the same weights add up to the same bits whatever their order.
+        key, size = folded(keys, sizes)
         within = [each for each in (weight, screen) if each is not None]
+        if not within and not ordered and size == prod(sizes):
+            key.sort()
+            starts, number = _runs(key)
+            return cls(unfolded(key[starts], sizes), number, None)
+        # An ordered sum, so that the same weights add up to the same bits whatever their order.
         order = np.lexsort((*within, key)) if within else np.argsort(key, kind="stable")
-        key = key[order]
-        new = np.ones(len(key), bool)
-        np.not_equal(key[1:], key[:-1], out=new[1:])
-        starts = np.flatnonzero(new)
-        numbers = np.diff(np.append(starts, len(key)))
-        total = unequal = None
+        starts, number = _runs(key[order])
+        merged = cls([each[order[starts]] for each in keys], number, order)
         if weight is not None and len(starts):
-            total = np.add.reduceat(weight[order], starts)
-            low, high = (how.reduceat(weight[order], starts) for how in (np.minimum, np.maximum))
-            unequal = weight[order] if screen is not None and (low != high).any() else None
-        kept = None
+            weight = weight[order]
+            merged.weight = np.add.reduceat(weight, starts)
+            low, high = (how.reduceat(weight, starts) for how in (np.minimum, np.maximum))
+            merged.screen_weight = weight if screen is not None and (low != high).any() else None
         if screen is not None:
-            kept = np.unique(screen[order], return_inverse=True)[1].astype(np.int64)
-        return cls(order, order[starts], numbers, total, kept, unequal)
+            merged.screen = np.unique(screen[order], return_inverse=True)[1].astype(np.int64)
+        return merged
+
+
+def _runs(key: np.ndarray) -> tuple[IntArray, IntArray]:
+    """Return where runs of equal keys begin, and how long each is."""
+    new = np.ones(len(key), bool)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    return starts, np.diff(np.append(starts, len(key)))
 
 
 def _screens(rows: _Rows) -> IntArray | None:
@@ -360,30 +386,30 @@ def is_without(note: str) -> bool:
 
 
 def _without(
-    rows: _Rows, choices: Choices, further: Mapping[str, tuple[TextArray, np.ndarray]]
+    rows: _Rows, choices: Choices, further: Collection[str], keys: Sequence[np.ndarray]
 ) -> list[str]:
+    """Say how many judgments have no context or category; ``further`` are the last of the keys."""
     apart = "ranking" in rows.columns
-    lost = {own: int((code < 0).sum()) for own, (_, code) in further.items()}
+    lost = [int((key == 0).sum()) for key in keys[len(keys) - len(further) :]]
     return [
-        without_note(
-            lost[own], name, context=own == "context", taken_apart=apart and own != "context"
-        )
-        for own, name in choices.wished.items()
-        if lost[own]
+        without_note(number, name, context=own == "context", taken_apart=apart and own != "context")
+        for (own, name), number in zip(choices.wished.items(), lost, strict=True)
+        if number
     ]
 
 
 def _row_columns(
-    choices: Choices, further: Mapping[str, tuple[TextArray, np.ndarray]], at: IntArray
+    choices: Choices, ids: Mapping[str, TextArray], keys: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
     """Return the context and the categories of merged rows, as arguments of judgments."""
-    made = {own: (ids, code[at].astype(np.int32)) for own, (ids, code) in further.items()}
-    categories = tuple(Categories(name, *made[f"by_{k}"]) for k, name in enumerate(choices.by, 1))
+    codes = {own: key.astype(np.int32) - 1 for own, key in keys.items()}
+    categories = tuple(
+        Categories(name, ids[f"by_{k}"], codes[f"by_{k}"]) for k, name in enumerate(choices.by, 1)
+    )
     if choices.context is None:
         return {"categories": categories}
-    ids, code = made["context"]
-    named = {"context": code, "context_ids": ids, "context_name": choices.context}
-    return {"categories": categories, **named}
+    named = {"context_ids": ids["context"], "context_name": choices.context}
+    return {"categories": categories, "context": codes["context"], **named}
 
 
 def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
@@ -391,7 +417,7 @@ def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
 
     None where there is no column but those by which equal rows are merged: all of them do then.
     """
-    if all(part.whole is None for part in rows.parts):
+    if merged.order is None or all(part.whole is None for part in rows.parts):
         return None
     again = np.repeat(merged.number > 1, merged.number)
     run = np.repeat(np.arange(len(merged.number)), merged.number)[again]
@@ -413,6 +439,7 @@ def _with_acts(
     judgments: Judgments,
     rows: _Rows,
     codes: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+    values: FloatArray,
     fit: Any,
     kind: RankingWeight,
     *,
@@ -427,18 +454,16 @@ def _with_acts(
             return judgments
         return acts.weighing(judgments, np.arange(judgments.n_judgments), None, kind)
     keys, coded = codes
-    whose, left, right = keys[:3]
-    strength = _meanings(rows.columns["outcome"])[0][fit]
+    whose, left, right, outcome = keys[:4]
     if coded:  # what is of two contexts or categories is not one ranking
         parted = [whose, *coded]
         key, _ = folded(parted, [int(each.max(initial=0)) + 1 for each in parted])
         whose = np.unique(key, return_inverse=True)[1]
-    kept = np.arange(len(rows))[fit]
 
     def first(most: int) -> Columns:
-        n = int(np.searchsorted(kept, most))
-        codes = (each[:n].astype(np.int32) for each in (whose, left, right))
-        return Columns(*codes, strength[:n])
+        n = most if isinstance(fit, slice) else int(np.count_nonzero(fit[:most]))
+        codes = (each[:n].astype(np.int32, copy=False) for each in (whose, left, right))
+        return Columns(*codes, values[outcome[:n]])
 
     found = Acts.recognised(len(rows), first, surely=surely)
     if found is None:

@@ -13,10 +13,8 @@ from aggcal._core.tables import Columns, as_text
 from aggcal.errors import FileError, TableError
 from aggcal.io.columns import numbers
 from aggcal.io.comparisons import misfit
+from aggcal.io.saving import Manifest, digests, fits, load, scratch_folder, settled
 from aggcal.io.tables import listed, opened
-from aggcal.io.writing.manifest import Manifest, digests, fits, load
-from aggcal.io.writing.scratch import scratch_folder
-from aggcal.io.writing.swap import settled
 from aggcal.registry import SCALES
 
 _SCALES = tuple(

@@ -8,9 +8,8 @@ from pathlib import Path
 from aggcal import datasets
 from aggcal._version import __version__
 from aggcal.errors import OptionError, did_you_mean
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.swap import check_output
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.io.cells import csv_writer
+from aggcal.io.saving import Manifest, Writer, check_output, write_files
 from aggcal.pages.figures import standalone
 from aggcal.pages.html import page
 from aggcal.pages.markdown import markdown

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import aggcal
 from aggcal.advice.check import check
-from aggcal.io.writing.write import csv_writer, write_files
+from aggcal.io.cells import csv_writer
+from aggcal.io.saving import Manifest, write_files
 from aggcal.simulation import simulate
 from conftest import Command
 
 
 def test_findings_precision_and_exit_codes(tmp_path: Path, command: Command) -> None:
     study = simulate(items=15, annotators=10, judgments=600, left_share=0.1, seed=2)
-    write_files(tmp_path, {"j.csv": csv_writer(study.shown)})
+    write_files(tmp_path, {"j.csv": csv_writer(study.shown)}, Manifest("data.json"))
     done = command("check", "j.csv", "--json", "--precision", "0.1")
     assert done.returncode == 0
     found = json.loads(done.stdout)

@@ -20,7 +20,8 @@ from aggcal.advice.suggest.criterion import Answering, criterion, information
 from aggcal.advice.suggest.suggestions import About
 from aggcal.aggregation.covariance import MOST_DENSE
 from aggcal.errors import OptionError
-from aggcal.io.writing.write import csv_writer, write_files
+from aggcal.io.cells import csv_writer
+from aggcal.io.saving import Manifest, write_files
 from aggcal.registry.literals import PredictableName
 from aggcal.simulation import simulate
 from conftest import Command
@@ -332,7 +333,7 @@ def test_a_consensus_without_a_way_to_tell_is_refused() -> None:
 def folder(tmp_path: Path) -> Path:
     made = simulate(items=15, annotators=5, judgments=120, seed=2)
     tables = {"judgments.csv": csv_writer(made.judgments), "scores.csv": csv_writer(made.scores)}
-    return write_files(tmp_path / "data", tables)[0].parent
+    return write_files(tmp_path / "data", tables, Manifest("data.json"))[0].parent
 
 
 def test_the_command_prints_a_table(folder: Path, command: Command) -> None:

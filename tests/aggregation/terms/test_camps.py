@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 
 import aggcal
 from aggcal import Terms
 from aggcal.aggregation.camps import (
     FEWEST,
     Camps,
-    Mixture,
-    Observed,
-    Shape,
-    Values,
-    fit_camps,
-    fit_mixture,
-    fit_one,
-    merged,
 )
-from aggcal.aggregation.families import Adjacent
-from aggcal.aggregation.rows import Plan, rows_by_plan
 
 N, M, EACH = 8, 18, 50
 SMALL = 6
@@ -67,23 +55,6 @@ def camps(kind: str, bridge: str = "camps", seed: int = 0) -> Camps:
     assert effects is not None
     assert effects.camps is not None
     return effects.camps
-
-
-def test_two_camps_that_all_starts_miss_are_found_among_three() -> None:
-    judgments, camp = study("camps")
-    rows = rows_by_plan(judgments, Plan())
-    size = len(rows)
-    nothing = np.zeros(size)
-    seen = Observed(rows, nothing, nothing, np.full(size, -np.inf), Adjacent())
-    one = fit_one(seen, np.zeros(N), 1.0)
-    two, three = (fit_camps(seen, one, number) for number in (2, 3))
-    missed = replace(two, evidence=one.evidence - 5.0)
-    again = merged(seen, one, missed, replace(three, evidence=three.evidence + 50.0))
-    assert again.evidence == pytest.approx(two.evidence, abs=0.5)
-    number = [int(name[1:]) for name in judgments.annotator_ids]
-    theirs = again.classes.argmax(axis=1) == again.classes[camp[number]].mean(axis=0).argmax()
-    assert (theirs == camp[number]).all()
-    assert merged(seen, one, two, replace(three, evidence=two.evidence - 1.0)) is two
 
 
 def test_camps_are_found_with_who_is_in_them_and_what_they_think() -> None:
@@ -220,72 +191,3 @@ def test_words_for_it_are_checked() -> None:
     assert Terms(bridge=False) == Terms()
     with pytest.raises(aggcal.AggcalError, match="did you mean 'camps'"):
         Terms(bridge="camp")  # type: ignore[arg-type]
-
-
-def small() -> tuple[Observed, Shape, Values]:
-    judgments, _ = study("camps", annotators=SMALL)
-    rows = rows_by_plan(judgments, Plan())
-    none, random = np.zeros(len(rows)), np.random.default_rng(1)
-    seen = Observed(rows, 0.1 + none, none, none - np.inf, Adjacent())
-    values = Values(0.5 * random.normal(size=(3, N)), np.array([0.6, 0.4]), 1.0, 0.8, 0.4, 0.1)
-    return seen, Shape.camps(2), values
-
-
-def test_derivatives_are_those_of_the_evidence() -> None:
-    """Integrated on a fine grid of reliabilities, which knows nothing of modes and nodes."""
-    seen, shape, values = small()
-    rows, grid = seen.rows, np.linspace(-3.0, 4.0, 281)
-    log_prior = -0.5 * ((grid - 1.0) / values.tau) ** 2 - np.log(values.tau * np.sqrt(2 * np.pi))
-
-    def evidence(flat: np.ndarray) -> float:
-        theta = shape.mixing @ flat.reshape(values.parts.shape)
-        by_class = []
-        for scores in theta:
-            gap = scores[rows.left] - scores[rows.right] + seen.offset
-            total = 0.0
-            for sign, share in ((1.0, 1.0 - values.reversed_share), (-1.0, values.reversed_share)):
-                eta = sign * grid[:, None] * gap
-                loss = rows.answers.weight * np.logaddexp(0.5 * eta, -0.5 * eta)
-                loss -= rows.answers.lean * eta
-                logs = log_prior - np.add.reduceat(loss, rows.starts[:-1], axis=1).T
-                total = total + share * np.exp(logs).sum(axis=1) * (grid[1] - grid[0])
-            by_class.append(total)
-        return float(np.log(values.shares @ np.stack(by_class)).sum())
-
-    looked = Mixture(seen, shape).evaluate(values)
-    assert looked.evidence.sum() == pytest.approx(evidence(values.parts.ravel()), abs=0.05)
-    chances = looked.probabilities(looked.classes)
-    pulls, curve = looked.gradient(chances)
-    ours = (shape.mixing.T @ pulls).ravel()
-    numeric = approx_fprime(values.parts.ravel(), evidence, 1e-5)
-    np.testing.assert_allclose(ours, numeric, atol=0.03 * np.abs(numeric).max())
-    whole, _ = looked.information(curve, chances)
-    step = 1e-3
-    for k in (0, N + 2, 2 * N + 5):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = values.parts.ravel().copy()
-            moved[k] += sign * step
-            ends.append(approx_fprime(moved, evidence, 1e-5))
-        second = -(ends[0] - ends[1]) / (2 * step)
-        np.testing.assert_allclose(whole[k], second, atol=0.06 * np.abs(second).max())
-
-
-def test_equal_camps_are_one_order() -> None:
-    seen, shape, values = small()
-    parts = np.concatenate([values.parts[:1], np.zeros((2, N))])
-    two = Mixture(seen, shape).evaluate(Values(parts, values.shares, 1.0, 0.8, 0.4, 0.1))
-    one = Mixture(seen, Shape.one()).evaluate(Values(parts[:1], np.ones(1), 1.0, 0.8, 0.4, 0.1))
-    np.testing.assert_allclose(two.evidence, one.evidence, atol=1e-9)
-    np.testing.assert_allclose(two.classes, np.tile(values.shares, (SMALL, 1)), atol=1e-9)
-
-
-def test_which_camp_is_named_first_makes_no_difference() -> None:
-    seen, shape, values = small()
-    classes = np.random.default_rng(2).dirichlet([1.0, 1.0], SMALL)
-    begin = Values(values.parts, np.full(2, 0.5), 1.0, 0.8)
-    turned = Values(values.parts[[0, 2, 1]], np.full(2, 0.5), 1.0, 0.8)
-    one = fit_mixture(seen, shape, begin, classes)
-    other = fit_mixture(seen, shape, turned, classes[:, ::-1])
-    np.testing.assert_allclose(one.scores, other.scores[::-1], atol=1e-6)
-    np.testing.assert_allclose(one.classes, other.classes[:, ::-1], atol=1e-6)

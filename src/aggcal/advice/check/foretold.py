@@ -60,7 +60,8 @@ class Pairs:
         drawn = gap + np.sqrt(variance) * random.standard_normal(len(gap))
         clustered = np.zeros(0)
         if known.npmle is not None and len(gap):
-            scores = known.npmle.draws(200, random)
+            normal = random.standard_normal((200, len(known.scores)))
+            scores = known.npmle.drawn(known.npmle.sd * normal)
             at = random.integers(len(scores), size=len(gap))
             clustered = scores[at, i] - scores[at, j]
         right = float(np.mean(np.maximum(ahead, 1.0 - ahead))) if len(gap) else 1.0
