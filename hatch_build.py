@@ -45,7 +45,8 @@ class BuildHook(BuildHookInterface):
             if page is not None:
                 build_data["shared_data"][str(page)] = "share/man/man1/aggcal.1"
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
-        sources, target = sorted(map(str, folder.glob("*.c*"))), folder / "kernels.so"
+        sources = sorted(str(path) for kind in ("c", "cpp") for path in folder.glob(f"*.{kind}"))
+        target = folder / "kernels.so"
         wide = {level: folder / f"kernels-{level}.so" for level in _LEVELS}
         for path in wide.values():
             path.unlink(missing_ok=True)

@@ -34,8 +34,8 @@ NAMES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *r
 NAMES |= set(registry.UNCERTAINTIES)
 ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
-    ("datasets/answers.py", "rankings"),  # keys of a file of ours
-    ("datasets/answers.py", "ratings"),
+    ("datasets/download.py", "rankings"),  # keys of a file of ours
+    ("datasets/download.py", "ratings"),
     ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
     ("_core/text.py", "table"),  # an element of HTML
     ("pages/html.py", "table"),

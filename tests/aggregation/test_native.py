@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aggcal._core.kernels import library
+from aggcal._core.kernels import library, stage1
 from aggcal.aggregation import native
 from aggcal.aggregation.annotators import Annotators, Beta, Normal, Point
 from aggcal.aggregation.families import (
@@ -191,7 +191,7 @@ def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch, names: tuple[str
     point, vector = point_of(rows, names), np.random.default_rng(0).normal(size=rows.size)
     results = []
     for threads in (1, 4):
-        monkeypatch.setattr(native, "cores", lambda threads=threads: threads)
+        monkeypatch.setattr(stage1, "cores", lambda threads=threads: threads)
         tape, posterior = native.annotators_of(rows, Advantage(names, Adjacent())).integrated(point)
         forms = tape.forms(posterior.weights, np.ones(rows.size), vector)
         results.append(

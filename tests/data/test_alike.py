@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import unicodedata
 from itertools import combinations
 
@@ -11,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.data import alike
-from aggcal.data.alike import alike_warning, difference, groups, groups_with, key, visible
+from aggcal.data.alike import alike_warning, difference, groups, key, visible
 
 SAME = [
     ["Essay 20", "essay 20", "Essay20", "ESSAY-20", "essay_20", "Essay  20 ", "Essay\u00a020"],
@@ -96,20 +94,3 @@ def test_items_that_somebody_compared_are_two() -> None:
     assert len(said) == 1
     assert "'B'" in said[0]
     assert "'A'" not in said[0]
-
-
-def test_groups_with_a_new_id_are_those_of_all_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "_PIECE", 3)
-    parts = [
-        "a", "A", "b", "1", "2", "0", "-", " ", "_", ".", "#", "é", "e\u0301", "Σ", "ς", "ss", "ß",
-        "\x01", "7.0", "7", "+", "'", "\u200b", "ﬁ", "fi", "²",
-    ]  # fmt: skip
-    chance, several = random.Random(3), 0  # noqa: S311  # it keeps no secret
-    for _ in range(2_000):
-        sizes = (chance.randint(1, 4) for _ in range(chance.randint(2, 14)))
-        ids = list(dict.fromkeys("".join(chance.choices(parts, k=size)) for size in sizes))
-        known = chance.randint(0, len(ids) - 1)
-        expected = [group for group in groups(ids) if not {*group}.isdisjoint(ids[known:])]
-        assert groups_with(ids[:known], ids[known:]) == expected
-        several += bool(expected)
-    assert several > 100

@@ -15,7 +15,7 @@ import pytest
 
 import aggcal
 from aggcal import datasets
-from aggcal.datasets import answers, download, places
+from aggcal.datasets import download
 from aggcal.registry.literals import DatasetName
 
 
@@ -63,7 +63,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
     monkeypatch.setenv("AGGCAL_MIRROR", server.address)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("AGGCAL_DATA", raising=False)
-    monkeypatch.setattr(places, "__file__", str(tmp_path / "a" / "b" / "c" / "places.py"))
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
     yield server
     server.close()
 
@@ -288,6 +288,6 @@ def test_a_folder_that_is_named_comes_first(
 
 
 def test_the_real_answers_make_the_real_tables(data_folder: Path) -> None:
-    made = answers.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
+    made = download.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
     for name, content in zip(("judgments", "ratings"), made, strict=True):
         assert hashlib.sha256(content).hexdigest() == download.SUMS[f"dots/{name}.csv"]

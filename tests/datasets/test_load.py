@@ -14,7 +14,7 @@ import pytest
 
 import aggcal
 from aggcal import datasets
-from aggcal.datasets import places, tables
+from aggcal.datasets import tables
 from aggcal.paper.dots import nearest
 from aggcal.registry.datasets import DATASETS, DOTS, DatasetInfo
 from aggcal.registry.literals import DatasetName
@@ -124,7 +124,7 @@ def installed(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("AGGCAL_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("AGGCAL_MIRROR", "http://127.0.0.1:9")
-    monkeypatch.setattr(places, "__file__", str(package / "places.py"))
+    monkeypatch.setattr(datasets, "__file__", str(package / "__init__.py"))
     return package
 
 

@@ -12,8 +12,7 @@ import pytest
 import aggcal
 from aggcal import datasets, registry
 from aggcal.cli.commands import COMMANDS
-from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean
-from aggcal.errors.nearest import nearest
+from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean, nearest, option
 from aggcal.errors.voice import speaking_options, spoken
 
 SOURCE = Path(aggcal.__file__).parent
@@ -94,17 +93,17 @@ def test_every_message_of_the_library_can_be_said_in_python() -> None:
     found = list(literals())
     assert len(found) > 25
     options = {
-        name.removeprefix("--")
+        each.removeprefix("--")
         for command in COMMANDS.values()
-        for option in command.options
-        for name in option.names
+        for row in command.options
+        for each in row.names
     }
     for where, text in found:
-        for option, value in re.findall(r"(?<!\w)(?<!var\()--([a-z-]*[a-z])(?: ([\w'=-]+))?", text):
-            assert option in options, f"{where}: there is no --{option}"
-            said = spoken(f"--{option} {value}".strip())
+        for name, value in re.findall(r"(?<!\w)(?<!var\()--([a-z-]*[a-z])(?: ([\w'=-]+))?", text):
+            assert name in options, f"{where}: there is no --{name}"
+            said = spoken(f"--{name} {value}".strip())
             plain = re.fullmatch(r"\w+='(.*)'", said)
-            word = f"{where}: '{value}' is read as a value of --{option}; write it otherwise"
+            word = f"{where}: '{value}' is read as a value of --{name}; write it otherwise"
             assert plain is None or plain[1] in VALUES, word
         assert not OPTION.search(spoken(text)), f"{where}: {spoken(text)}"
         assert "from Python" not in text, f"{where}: one voice is enough"
@@ -122,6 +121,13 @@ def test_python_reads_of_arguments() -> None:
         with pytest.raises(InputError, match=said) as caught:
             call()
         assert "--" not in str(caught.value)
+
+
+def test_an_option_is_named_where_a_message_is_written() -> None:
+    assert option("column", "annotator=coder") == "columns={'annotator': 'coder'}"
+    assert (option("per-item"), option("repeat")) == ("per_item=", "repeat=True")
+    with speaking_options():
+        assert option("column", "annotator=coder") == "--column annotator=coder"
 
 
 @pytest.mark.parametrize(

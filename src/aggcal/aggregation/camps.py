@@ -613,11 +613,8 @@ class ByCamp:
         for each in weights:
             matrix, prior = effects.combined(f"by {self.name}", each, each.sum())
             matrix = sparse.csr_array(about_mean @ matrix.toarray())
-            covariance = effects.covariance_of(matrix, matrix)
-            variance = covariance if covariance.ndim == 1 else np.diag(covariance)
-            variance = variance + about_mean**2 @ prior
             values.append(matrix @ effects.fit.state.unknowns)
-            se.append(_WIDER * np.sqrt(np.maximum(variance, 0.0)))
+            se.append(_WIDER * effects.errors_of(matrix, about_mean**2 @ prior))
         return np.stack(values), np.stack(se)
 
 

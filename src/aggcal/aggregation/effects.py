@@ -65,8 +65,6 @@ it takes the sds of the other parameters as known. Without it a nominal 90% cove
 judgments each; of 20 annotators with a hundred each it changes nothing."""
 _TIE_POINTS = ((-(3.0**0.5), 1 / 6), (0.0, 2 / 3), (3.0**0.5, 1 / 6))
 """Where the uncertain readiness of a context is looked at, and weights: Gauss and Hermite's."""
-_ESTIMATE = ((0.0, 1.0),)
-_Points = tuple[tuple[float, float], ...]
 _NO_GROUP, _NEW = -2, -1
 """A row that is in no group of a block, and one in a group that was not fitted."""
 _CLOSE = 1e-7
@@ -346,25 +344,28 @@ class Effects:
 
     def _category(self, name: str) -> CategoryScores:
         block, sds = self._blocks[name], self.fit.state.sds
-        column, parts = name.removeprefix("by "), list[FloatArray]()
+        column, errors = name.removeprefix("by "), list[FloatArray]()
         ids = self.judgments.category_ids[column]
         maps = [self.combined(name, weights)[0] for weights in np.eye(len(ids))]
         compared = np.zeros((len(ids), self.judgments.n_items), dtype=bool)
         compared[block.group, block.item] = True
         means = np.stack([each @ self.fit.state.unknowns for each in maps])
-        se = np.full(means.shape, np.nan)
-        for k, (each, there) in enumerate(zip(maps, compared, strict=True)):
-            between = self.covariance_of(each[there], each[there])
-            parts.append(between)
-            variances = between if between.ndim == 1 else np.diag(between)
-            se[k, there] = np.sqrt(np.maximum(variances, 0.0))
-        alike = None
+        se, alike = np.stack([self.errors_of(each) for each in maps]), None
+        if self.covariance.ndim > 1:
+            parts = [each[there] for each, there in zip(maps, compared, strict=True)]
+            errors = [self.covariance_of(part, part) for part in parts]
         if 1 < len(ids) <= _MOST_CATEGORIES:
             alike = self._correlations(ids, maps, compared, means, (sds[SCORES], sds[name]))
-        weights = counts_of(self.judgments).category_weights[column]
-        covariances = tuple(parts) if self.covariance.ndim > 1 else ()
-        scores = np.where(compared, means, np.nan)
-        return CategoryScores(column, ids, scores, se, sds[name], weights, alike, covariances)
+        return CategoryScores(
+            column,
+            ids,
+            np.where(compared, means, np.nan),
+            np.where(compared, se, np.nan),
+            sds[name],
+            counts_of(self.judgments).category_weights[column],
+            alike,
+            tuple(errors),
+        )
 
     def combined(self, name: str, weights: FloatArray, common: float = 1.0) -> tuple[Any, Any]:
         """Return the map from unknowns to c s_i + Σ_g w_g δ_ig, over the groups of a block.
@@ -387,6 +388,12 @@ class Effects:
         if self.covariance.ndim == 1:
             return np.asarray(one.multiply(two) @ self.covariance)
         return np.asarray(one @ (two @ self.covariance).T)
+
+    def errors_of(self, matrix: Any, prior: Any = 0.0) -> FloatArray:
+        """Return the standard errors of a map of the unknowns."""
+        covariance = self.covariance_of(matrix, matrix)
+        variances = covariance if covariance.ndim == 1 else np.diag(covariance)
+        return np.sqrt(np.maximum(variances + prior, 0.0))
 
     @cached_property
     def _weighted(self) -> tuple[Any, Any]:
@@ -414,16 +421,11 @@ class Effects:
         """The axis of disagreement."""
         if STANCE not in self.chosen.names:
             return None
-        posterior, rows, unknowns = (
-            self.fit.posterior,
-            self.fit.problem.model.rows,
-            self.fit.state.unknowns[: self.fit.problem.model.rows.size],
-        )
+        posterior, rows = self.fit.posterior, self.fit.problem.model.rows
+        unknowns = self.fit.state.unknowns[: rows.size]
         stances, where = posterior.mean(posterior.of(STANCE)), self._blocks[AXIS].where
         middle = np.quantile(stances, EDGES).mean(keepdims=True)
         ground, _ = self.combined(AXIS, middle)
-        variances = self.covariance_of(ground, ground)
-        variances = variances if variances.ndim == 1 else np.diag(variances)
         # The part of the axis in the squared advantages of items over others.
         scores = np.where(np.arange(rows.size) < rows.n_items, unknowns, 0.0)
         reliability = posterior.mean(posterior.of(RELIABILITY))
@@ -435,7 +437,7 @@ class Effects:
             stances,
             self.posterior.variances_of(posterior.of(STANCE)),
             ground @ self.fit.state.unknowns,
-            np.sqrt(np.maximum(variances, 0.0)),
+            self.errors_of(ground),
             own / max(own + shared, 1e-300),
         )
 
@@ -517,26 +519,25 @@ class Effects:
             return self.by_camp.expected(judgments, function)
         moved, gap_variance, tie_variance = self._moved(judgments)
         nodes, weights = self._nodes(judgments)
-        gap_points: _Points = tuple(zip(GAP_POINTS, GAP_WEIGHTS, strict=True))
-        tie_points: _Points = _TIE_POINTS
-        if not averaged:
+        points = [(0.0, 0.0, 1.0)]
+        if averaged:
+            ties = _TIE_POINTS if tie_variance.any() else ((0.0, 1.0),)
+            gaps = zip(GAP_POINTS, GAP_WEIGHTS, strict=True)
+            points = [(gap, tie, a * b) for (gap, a), (tie, b) in product(gaps, ties)]
+        else:
             nodes = np.einsum("uk,ukp->up", weights, nodes)[:, None]
-            weights, gap_points = np.ones((len(nodes), 1)), _ESTIMATE
-        if not averaged or not tie_variance.any():
-            tie_points = _ESTIMATE
+            weights = np.ones((len(nodes), 1))
         gap_sd, tie_sd, total = np.sqrt(gap_variance), np.sqrt(tie_variance), np.zeros((1, 1))
         for k in range(nodes.shape[1]):
             share = weights[judgments.annotator, k, None]
-            if not share.any():
-                continue
             columns = nodes[judgments.annotator, k].T
             theta = dict(zip(self.chosen.names, columns, strict=True))
-            for (gap, gap_share), (tie, tie_share) in product(gap_points, tie_points):
+            for gap, tie, chance in points if share.any() else ():
                 there = moved | {GAP: moved[GAP] + gap * gap_sd}
                 if TIE in moved:
                     there[TIE] = moved[TIE] + tie * tie_sd
                 values = function(*self.family.advantage(there, theta))
-                total = total + share * gap_share * tie_share * values
+                total = total + share * chance * values
         return total
 
     def score_tests(self, judgments: Judgments, *, averaged: bool) -> tuple[FloatArray, FloatArray]:

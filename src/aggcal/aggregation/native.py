@@ -8,22 +8,17 @@ the second half of the nodes only for those who may be reversed.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
-from ctypes import c_char_p, c_int64
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise, product
 from math import log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggcal._core import kernels
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, on_gpu
 from aggcal._core.kernels import library
-from aggcal._core.machine import cores
+from aggcal._core.kernels.stage1 import launch, lying
 from aggcal.aggregation.annotators import Annotators, Normal, Point, Posterior, Prior
 from aggcal.aggregation.families import (
     POSITION,
@@ -37,7 +32,7 @@ from aggcal.aggregation.families import (
     Wins,
 )
 from aggcal.aggregation.rows import AXIS, GAP, TIE, Channel, Rows
-from aggcal.aggregation.tape import Mean, Tape
+from aggcal.aggregation.tape import Tape
 from aggcal.registry import LAPLACE_NOISE, LOGISTIC, NORMAL
 
 _PARAMETERS = (RELIABILITY, POSITION, READINESS, STANCE)
@@ -55,108 +50,17 @@ _HELD = 1e-12
 _MANY_ROWS, _NEAR = 10_000, 1e-9
 """From how many rows on, and up to which accuracy of the modes, float32 is worked in: it saves time
 that is felt, and its rounding shows in the seventh digit."""
-_TEAMS = ((128, 0, 1 << 13), (512, 1 << 13, 1 << 62))
-"""Of a GPU: threads for an annotator of so many rows, and of fewer than so many."""
 _SCRATCH = 1 << 28
 """Numbers that a GPU works on at once: 2 GB."""
-_INTEGRAL = (
-    "m", "starts", "blocks", "channels", "unknowns", "covariance", "covariance_size", "largest_sd",
-    "weight", "lean", "tied", "grades", "role", "parameters", "halves", "points", "log_weights",
-    "each", "means", "sds", "log_shares", "upright", "close", "modes", "nodes", "weights", "values",
-    "pulls", "curves", "curvatures", "theta", "inverse", "force",
-)  # fmt: skip
-_SUMS = (
-    "m", "nodes", "starts", "blocks", "channels", "channel", "pulls", "weights", "centred", "size",
-    "means", "force", "curves", "values", "vector", "covariance", "covariance_size", "extra",
-    "scratch", "out", "more",
-)  # fmt: skip
-"""Members of what the kernels take."""
 
 
-def _launch(
-    kernel: str, members: Sequence[str], like: Any, *variant: int, teams: int = 0, **values: Any
-) -> None:
-    """Run a kernel where an array lies, with numbers, arrays, lists of arrays in one piece, None.
-
-    Parameters
-    ----------
-    kernel
-        Its name; on a GPU, what it is there called in C++.
-    members, values
-        Of the struct that it takes; those that are not given are 0.
-    like
-        The array.
-    variant
-        What further arguments the library's kernel takes.
-    teams
-        Of a GPU that share the annotators; by default there is one for each.
-    """
-    kept: list[Any] = []  # until the kernel has run
-
-    def slot(value: Any) -> bytes:
-        if isinstance(value, float):
-            return struct.pack("d", value)
-        if isinstance(value, list):
-            value = np.array([_address(each) for each in value])
-        if not isinstance(value, int):
-            value = _lying(value, like)
-            kept.append(value)
-            value = _address(value)
-        return struct.pack("q", value)
-
-    record = b"".join(slot(values.get(name, 0)) for name in members)
-    if not on_gpu(like):
-        further = map(c_int64, variant)
-        getattr(library(), f"stage1_{kernel}")(c_int64(cores()), c_char_p(record), *further)
-        return
-    there = _lying(np.frombuffer(record, np.int64), like)
-    for threads, *rows in _TEAMS:
-        numbers = map(np.int64, rows)
-        _for_gpu(kernel)((max(teams or values["m"], 1),), (threads,), (there, *numbers))
-
-
-@cache
-def _for_gpu(kernel: str) -> Any:
-    import cupy
-
-    sources = (Path(kernels.__file__).with_name(f"stage1.{kind}") for kind in ("h", "cu"))
-    source = "".join(each.read_text() for each in sources)
-    module = cupy.RawModule(
-        code=source.replace('#include "stage1.h"', ""),
-        options=("-std=c++17", "-default-device", "--disable-warnings"),
-        name_expressions=[kernel],
-    )
-    return module.get_function(kernel)
-
-
-def _address(array: Any) -> int:
-    if array is None:
-        return 0
-    assert array.flags.c_contiguous  # noqa: S101  # kernels know no strides
-    return int(array.data.ptr if on_gpu(array) else array.ctypes.data)
-
-
-def _lying(array: Any, like: Any) -> Any:
-    """Return an array (or None) in one piece, where another one lies."""
-    return None if array is None else np.asarray(array, order="C", like=like)
-
-
-class _Channels:
-    """Channels as the kernels see them: pointers to columns and factors, and their widths."""
-
-    def __init__(self, channels: list[Channel | None], like: Any) -> None:
-        self._kept: list[Any] = []  # the table does not keep them
-        table = np.zeros((len(channels), 4), dtype=np.int64)
-        for row, channel in zip(table, channels, strict=True):
-            if channel is None:
-                continue
-            columns = _lying(channel.columns, like)
-            factors = None if channel.is_difference else _lying(channel.factors, like)
-            width = columns.shape[1]
-            stride = 0 if channel.factors.ndim == 1 else width
-            row[:] = _address(columns), _address(factors), width, stride
-            self._kept += [columns, factors]
-        self.table = _lying(table, like)
+def _members(channel: Channel | None) -> list[Any]:
+    """Return a channel as the kernels see it: columns, factors, and their widths."""
+    if channel is None:
+        return [0] * 4
+    factors = None if channel.is_difference else channel.factors
+    width = channel.columns.shape[1]
+    return [channel.columns, factors, width, 0 if channel.factors.ndim == 1 else width]
 
 
 class NativeTape(Tape):
@@ -201,9 +105,9 @@ class NativeTape(Tape):
     def responses(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
         rows, blocks, each = self.rows, self._blocks, np.arange(self._mixing.shape[1])[:, None]
-        starts, sizes = self._starts, _lying(self.rows.sizes, self._mixing)
-        row = _lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
-        of_node = _lying(each, starts) * rows.per_row(sizes)
+        starts, sizes = self._starts, lying(self.rows.sizes, self._mixing)
+        row = lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
+        of_node = lying(each, starts) * rows.per_row(sizes)
         where = rows.per_row(blocks[:-1]) + row + of_node
         stored = where < rows.per_row(blocks[1:])
         return {
@@ -219,42 +123,28 @@ class NativeTape(Tape):
         return {name: -self._flow(name, self._mixing) for name in self._block_responses}
 
     @cached_property
-    def _channels(self) -> dict[str, Channel]:
-        return {name: self.rows.channels[name] for name in self._block_responses}
-
-    @cached_property
     def _starts(self) -> Any:
-        return _lying(self.rows.starts, self._mixing)
-
-    @cached_property
-    def _tables(self) -> dict[str | None, _Channels]:
-        """Channels as the kernels see them: each, and all."""
-        channels, like = self._channels, self._mixing
-        each = {name: _Channels([channel], like) for name, channel in channels.items()}
-        return {**each, None: _Channels(list(channels.values()), like)}
+        return lying(self.rows.starts, self._mixing)
 
     def _run(self, kernel: str, channel: str | None = None, **values: Any) -> None:
         """Run a kernel with responses through one channel, or all."""
-        names = list(self._channels) if channel is None else [channel]
-        m, nodes = self._mixing.shape
+        names = list(self._block_responses) if channel is None else [channel]
+        channels, (m, nodes) = self.rows.channels, self._mixing.shape
         of_tape = {
             "m": m, "nodes": nodes, "starts": self._starts, "blocks": self._blocks,
-            "channels": len(names), "channel": self._tables[channel].table,
-            "pulls": [self._block_responses[name] for name in names], "weights": self._mixing,
-            "centred": int(self._scores is None), "size": self.size, "means": len(self.means),
+            "channels": len(names), "weights": self._mixing, "centred": int(self._scores is None),
+            "channel": [member for name in names for member in _members(channels[name])],
+            "pulls": [self._block_responses[name] for name in names], "size": self.size,
             "curves": [self._curvature(*pair) for pair in product(names, repeat=2)],
+            "means": len(self.means),
         }  # fmt: skip
-        _launch(kernel, _SUMS, self._mixing, **of_tape | values)
+        launch(kernel, "sums", self._mixing, **of_tape | values)
 
     def _kernel(self, name: str) -> str:
         return f"sums<{name}_of<Block>>" if on_gpu(self._mixing) else name
 
     def _empty(self, *shape: int) -> Any:
         return np.zeros(shape, like=self._mixing)
-
-    def _by_index(self) -> list[Mean]:
-        """Return the unknown means in the order of the last unknowns, which they are."""
-        return sorted(self.means, key=lambda mean: mean.index)
 
     def _flow(self, name: str, values: FloatArray) -> FloatArray:
         """Return Σ_k values_uk responses_k of each row, through a channel."""
@@ -265,7 +155,7 @@ class NativeTape(Tape):
     def _gathered(self, values: FloatArray | None) -> tuple[FloatArray, ...]:
         """Return the gradient, Σ_u Σ_k values_uk g_uk, and both diagonals, of one pass."""
         total = self._empty(self.size, 4)
-        for name in self._channels:
+        for name in self._block_responses:
             self._run(self._kernel("sums"), name, values=values, force=self._scores, out=total)
         gradient, weighted, complete, missing = total.T.copy()
         for mean in self.means:
@@ -308,7 +198,7 @@ class NativeTape(Tape):
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed and the complete information as matrices."""
-        both, means = self._empty(2, self.size, self.size), self._by_index()
+        both, means = self._empty(2, self.size, self.size), self.means
         complete, missing = both
         if on_gpu(both):
             self._run(self._kernel("complete"), out=complete)
@@ -341,7 +231,7 @@ class NativeTape(Tape):
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x of each annotator, b = Σ_k values_uk g_uk."""
-        m, means = self.rows.n_annotators, self._by_index()
+        m, means = self.rows.n_annotators, self.means
         square, along_each, extra = self._empty(m), self._empty(m), self._empty(m, len(means))
         for k, mean in enumerate(means):
             extra[:, k] = (values * mean.responses).sum(axis=1)
@@ -369,51 +259,43 @@ class NativeAnnotators(Annotators):
     def _like(self) -> Any:
         return self.rows.answers.weight
 
-    @cached_property
-    def _table(self) -> _Channels:
-        channels, used = self.rows.channels, self.family.channels
-        return _Channels([channels[k] if k in used else None for k in _CHANNELS], self._like)
-
-    @cached_property
-    def _answers(self) -> dict[str, Any]:
-        return {
-            name: _lying(part, self._like) for name, part in self.rows.answers._asdict().items()
-        }
-
     def _starting(self, prior: Prior, signs: tuple[float, ...]) -> Any:
         """Return where to look for the modes."""
         if len(self._modes) != len(signs):
             first = [prior.first(self.family.names, sign) for sign in signs]
-            self._looked_at = np.stack([_lying(each, self._like) for each in first], axis=1)
+            self._looked_at = np.stack([lying(each, self._like) for each in first], axis=1)
             self._modes = {sign: self._looked_at[:, k] for k, sign in enumerate(signs)}
         return self._looked_at
 
-    def _solve(  # as many as a tape has
+    def _solve(
         self,
         rows: Rows,
         law: int,
         blocks: Any,
-        responses: dict[str, Any],
-        curvature: dict[tuple[str, str], Any],
-        *,
+        *of_tape: Any,
         floats: bool = False,
         **values: Any,
-    ) -> float:
-        """Run the kernel; return the sum of the annotators' values."""
-        of_each, like = np.empty(rows.n_annotators, like=self._like), self._like
+    ) -> NativeTape:
+        """Run the kernel; return a tape of the sum of the annotators' values."""
+        like, family, m, n = self._like, self.family, rows.n_annotators, len(rows)
+        channels = [rows.channels[name] if name in family.channels else None for name in _CHANNELS]
+        of_each, size = np.empty(m, like=like), int(blocks[-1])
+        responses = {name: np.zeros(size, np.float32, like=like) for name in family.channels}
+        pairs = [pair for pair in _PAIRS if {*pair} <= {*responses}]
+        curvature = {pair: np.empty(n, np.float32, like=like) for pair in pairs}
         rich = AXIS in responses or TIE in responses or _DAVIDSON < law <= _THREE_GRADES
-        floats = floats and law <= _DAVIDSON
-        kernel, room = "annotators", None
+        kernel, room, floats = "annotators", None, floats and law <= _DAVIDSON
         if on_gpu(like):
             kernel += f"<{law}, {str(rich).lower()}, {'float' if floats else 'double'}>"
-            room = np.empty((3 if rich else 1) * len(responses[GAP]), np.float32, like=like)
-        _launch(
-            kernel, _INTEGRAL, like, law, rich, floats, m=rows.n_annotators,
-            starts=rows.starts, blocks=blocks, channels=self._table.table, values=of_each,
-            pulls=[responses.get(name) for name in _CHANNELS], curvatures=room,
-            curves=[curvature.get(pair) for pair in _PAIRS], **self._answers, **values,
+            room = np.empty((3 if rich else 1) * size, np.float32, like=like)
+        launch(
+            kernel, "annotators", like, law, rich, floats, m=m, starts=rows.starts, blocks=blocks,
+            channels=[member for channel in channels for member in _members(channel)],
+            pulls=[responses.get(name) for name in _CHANNELS], values=of_each, curvatures=room,
+            curves=[curvature.get(pair) for pair in _PAIRS], **rows.answers._asdict(), **values,
         )  # fmt: skip
-        return float(of_each.sum())
+        value = float(of_each.sum()) * (1.0 if "theta" in values else -1.0)
+        return NativeTape(rows, value, curvature, blocks, responses, *of_tape)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -449,27 +331,18 @@ class NativeAnnotators(Annotators):
         return replace(self.rows, starts=np.append(np.arange(0, n, _PIECE), n))
 
     def _at_modes(  # noqa: PLR0917
-        self,
-        rows: Rows,
-        unknowns: FloatArray,
-        prior: Normal,
-        law: int,
-        modes: FloatArray,
-        close: float,
+        self, rows: Rows, unknowns: FloatArray, prior: Normal, law: int, modes: Any, close: float
     ) -> Tape:
         """Maximise over reliabilities, looked for at ``modes``, which move to the next ones."""
-        theta, inverse = np.empty((2, rows.n_annotators, 1), like=self._like)
-        scores, blocks = np.empty(len(rows), like=self._like), _lying(rows.starts, self._like)
-        responses, curvature = np.empty((2, len(rows)), np.float32, like=self._like)
-        tables = blocks, {GAP: responses}, {(GAP, GAP): curvature}
-        value = self._solve(
-            rows, law, *tables, unknowns=unknowns, largest_sd=np.inf, grades=np.zeros(_GRADES),
-            role=np.array([0, -1, -1, -1]), parameters=1, halves=1, means=prior.means,
-            sds=prior.sds, close=close, modes=modes, theta=theta, inverse=inverse, force=scores,
+        like, m = self._like, rows.n_annotators
+        self.theta, inverse = np.empty((m, 1), like=like), np.empty((m, 1), like=like)
+        scores = np.empty(len(rows), like=like)
+        return self._solve(
+            rows, law, lying(rows.starts, like), inverse, scores, unknowns=unknowns,
+            largest_sd=np.inf, grades=np.zeros(_GRADES), role=np.array([0, -1, -1, -1]),
+            parameters=1, halves=1, means=prior.means, sds=prior.sds, close=close, modes=modes,
+            theta=self.theta, inverse=inverse, force=scores,
         )  # fmt: skip
-        self.theta = theta
-        blocks, by_channel, curvatures = tables
-        return NativeTape(rows, value, curvatures, blocks, by_channel, inverse, scores)
 
     def integrated(self, point: Point) -> tuple[Tape, Posterior]:
         """Integrate θ_u out by cubature about its mode, for either sign where some are reversed."""
@@ -481,7 +354,7 @@ class NativeAnnotators(Annotators):
             of_prior = prior.means, prior.sds
         else:
             of_prior = np.array([prior.a, prior.b]), np.array(self.bounds)
-        (points, point_weights), like, n, m = self.rule, self._like, len(rows), rows.n_annotators
+        (points, point_weights), like, m = self.rule, self._like, rows.n_annotators
         share, each, upright = point.reversed_share, len(points), point.upright
         signs = (1.0,) if share is None else (1.0, -1.0)
         halves, p = len(signs), len(names)
@@ -491,15 +364,10 @@ class NativeAnnotators(Annotators):
         if upright is not None:
             looked[upright] = each
         blocks = np.zeros(m + 1, dtype=np.int64, like=like)
-        blocks[1:] = np.cumsum(looked * _lying(rows.sizes, like))
-        size, channels = int(blocks[-1]), self.family.channels
-        responses = {name: np.zeros(size, np.float32, like=like) for name in channels}
-        pairs = [pair for pair in _PAIRS if {*pair} <= {*responses}]
-        curvature = {pair: np.empty(n, np.float32, like=like) for pair in pairs}
-        evidence = self._solve(
-            rows, law[0], blocks, responses, curvature,
-            floats=n >= _MANY_ROWS and point.close >= _NEAR, unknowns=point.unknowns,
-            covariance=point.covariance,
+        blocks[1:] = np.cumsum(looked * lying(rows.sizes, like))
+        tape = self._solve(
+            rows, law[0], blocks, weights, unknowns=point.unknowns, covariance=point.covariance,
+            floats=len(rows) >= _MANY_ROWS and point.close >= _NEAR,
             covariance_size=0 if point.covariance.ndim == 1 else len(point.covariance),
             largest_sd=float(point.largest_gap_sd), grades=law[1],
             role=np.array([names.index(name) if name in names else -1 for name in _PARAMETERS]),
@@ -510,8 +378,7 @@ class NativeAnnotators(Annotators):
             close=float(point.close), modes=self._starting(prior, signs), nodes=nodes,
             weights=weights,
         )  # fmt: skip
-        posterior = Posterior(names, nodes, weights, evidence, halves)
-        return NativeTape(rows, -evidence, curvature, blocks, responses, weights), posterior
+        return tape, Posterior(names, nodes, weights, -tape.value, halves)
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:

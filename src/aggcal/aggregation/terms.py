@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import zip_longest
 from math import inf
 from operator import add
 from typing import Any
@@ -16,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.empirical import MEAN_PRIORS, Model, Problem
 from aggcal.aggregation.families import (
@@ -166,11 +167,7 @@ class Counts:
         """Count the judgments in memory."""
         ids, n = judgments.category_ids, judgments.n_items
         weights = {
-            each.name: sums(
-                each.code[each.code >= 0],
-                np.asarray(judgments.weight)[each.code >= 0],
-                max(len(ids[each.name]), int(each.code.max(initial=-1)) + 1),
-            )
+            each.name: np.bincount(each.code + 1, judgments.weight, len(ids[each.name]) + 1)[1:]
             for each in judgments.categories
         }
         grade, context = judgments.grade, judgments.context
@@ -190,8 +187,7 @@ class Counts:
         for name, own in self.category_weights.items():
             # A part counts up to the largest category that it has.
             pair = own, other.category_weights[name]
-            most = max(map(len, pair))
-            weights[name] = sum(np.pad(each, (0, most - len(each))) for each in pair)
+            weights[name] = np.array([*map(sum, zip_longest(*pair, fillvalue=0.0))])
         return Counts(
             self.ties + other.ties,
             max(self.largest_grade, other.largest_grade),

@@ -13,7 +13,7 @@ from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_cam
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import FIRST_SDS, Fit, Model, Problem, State, fit
+from aggcal.aggregation.empirical import Fit, Model, Problem, State, fit
 from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.posterior import FitCovariance
@@ -28,6 +28,8 @@ from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
 _VANISHING = (1.0, 10.0, 100.0, 1e4)
 """Sds of priors that get weaker, each fit beginning where the last one ended: the widest moves
 nothing by more than a hundred-millionth of itself, and still holds what the data leave free."""
+_WIDE = COMMON_POSITION, CONTEXT_READINESS, CONTROL
+"""Blocks whose priors get weaker with that of the scores."""
 _FAR_OUT = 15.0
 """Size of a score or an effect beyond which it is taken to run away."""
 _CERTAIN = 1e-12
@@ -106,40 +108,28 @@ def fit_alike(
     """
     uncontrolled = None
     if chosen.control is not None:
-        without, uncontrolled = replace(chosen, control=None), scores
+        without = replace(chosen, control=None)
+        options = {"fixed": fixed, "on_iteration": on_iteration}
         if not without.plain:
-            before = fit_alike(
-                judgments, without, scores, score_sd, fixed=fixed, on_iteration=on_iteration
-            )
-            scores = uncontrolled = before.fit.scores
-    model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixed else ()))
-    if score_sd is None:
-        result = _likelihood_maximum(model, chosen, scores, on_iteration)
-    else:
-        result = fit(Problem(model), model.first_state(scores, {SCORES: score_sd}), on_iteration)
-    return Effects(judgments, chosen, result, uncontrolled)
-
-
-def _likelihood_maximum(
-    model: Model, chosen: ChosenTerms, scores: FloatArray, on_iteration: Progress | None
-) -> Fit:
-    """Return the maximum-likelihood estimate, approached by priors that get weaker."""
-    if chosen.cells:
+            scores = fit_alike(judgments, without, scores, score_sd, **options).fit.scores
+        uncontrolled = scores
+    if score_sd is None and chosen.cells:
         raise OptionError(
             "effects of contexts and scores by category need a prior; use one (the default), "
             "or leave --context-effects and --by out."
         )
-    model = replace(model, fixed=frozenset({SCORES}))
+    fixes = fixed or score_sd is None
+    model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixes else ()))
     state = model.first_state(scores)
-    for sd in _VANISHING:
-        wide = dict.fromkeys((SCORES, COMMON_POSITION, CONTEXT_READINESS), sd)
-        wide[CONTROL] = max(sd, FIRST_SDS[CONTROL])
-        sds = {name: wide.get(name, value) for name, value in state.sds.items()}
+    # Without a prior the maximum of the likelihood is approached by priors that get weaker.
+    wide = (SCORES,) if score_sd is not None else (SCORES, *_WIDE)
+    for sd in _VANISHING if score_sd is None else (score_sd,):
+        sds = {name: sd if name in wide else value for name, value in state.sds.items()}
         result = fit(Problem(model), replace(state, sds=sds), on_iteration)
         state = result.state
-        if _ran_away(result):
+        if score_sd is None and _ran_away(result):
             break
-    return result
+    return Effects(judgments, chosen, result, uncontrolled)
 
 
 def _ran_away(result: Fit) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.aggregation.groups import members
 from aggcal.calibration.within import deviations, n_levels
-from aggcal.data.alike import alike_warning, groups_with, key
+from aggcal.data.alike import alike_warning, groups, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
 from aggcal.metrics import mean_ranks
 
@@ -110,8 +110,9 @@ def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalW
 
 def _alike(judged: Sequence[str] | TextArray, unjudged: list[str]) -> list[AggcalWarning]:
     # Where every scored item is one of the consensus, none is another spelling of one.
-    found = groups_with(judged, unjudged) if unjudged else []
-    return [alike_warning("item", found, {}, tables=True)] if found else []
+    new = {*unjudged}
+    alike = [group for group in groups([*judged, *unjudged]) if new & {*group}] if new else []
+    return [alike_warning("item", alike, {}, tables=True)] if alike else []
 
 
 def _padded(ids: list[str], others: list[str]) -> str:

@@ -139,7 +139,7 @@ def datasets(options: argparse.Namespace) -> int:
 
 
 def _dataset(info: DatasetInfo) -> dict[str, Any]:
-    from aggcal.datasets.places import located
+    from aggcal.datasets import located
 
     here = located(info, info.needs)
     missing = "download" if info.downloads else "in the repository only"

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-import numpy as np
-
-from aggcal._core.arrays import TextArray
 from aggcal.errors import AlikeIdsWarning, count, cut, printable
 
 _NUMBER = re.compile(r"([+-]?)(\d+)(?:[.,](\d+))?")
@@ -28,19 +24,10 @@ _BETWEEN_DIGITS = re.compile(rf"(?<=\d)[\s{_PARTS}]+(?=\d)")
 _AT_END = re.compile(r"(?<=\w)([-'’′])\Z")
 _NUMERO = re.compile(r"#\s*(?=\d)")
 _DROPPED = re.compile(rf"[\s{_PARTS}]+")
-_MARK = "\x01"
-_NUMBERED = re.compile(rf"{_MARK}\s*[+-]?\d")
-_UNTOLD = {
-    ord(sign): None
-    for sign in map(chr, range(128))
-    if sign != _MARK and re.match(rf"[\s{_PARTS}#\0]", sign)
-}
 _COMPATIBLE = ("<wide>", "<narrow>", "<noBreak>", "<compat>")
 """Other forms of the same letter. Superscripts and fractions are not: 10² is not 102."""
 _LOOKED_AT = 100
 """Groups that are asked in what they differ: more would tell nothing new."""
-_PIECE = 1 << 16
-"""Ids that are shortened together: more take more memory, fewer take longer."""
 _GROUPS, _SPELLINGS = 3, 4
 """Groups that a message shows, and spellings of each."""
 
@@ -91,82 +78,10 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     >>> groups(["Essay 20", "b", "essay20", "c"])
     [['Essay 20', 'essay20']]
     """
-    listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    if _spelt_one_way(listed):
-        return []
-    found: dict[str, list[str]] = {}
-    for label in _likely(list(dict.fromkeys(listed))):
-        found.setdefault(key(label), []).append(label)
-    return [spellings for spellings in found.values() if len(spellings) > 1]
-
-
-def groups_with(known: Sequence[str] | TextArray, new: Sequence[str]) -> list[list[str]]:
-    """Return the ids that are alike where one of each group is new; none of the known ones is.
-
-    The same as those of `groups` of all ids, without keys of millions that are like no new one.
-
-    Examples
-    --------
-    >>> groups_with(["Essay 20", "b", "B", "C"], ["essay20", "c"])
-    [['Essay 20', 'essay20'], ['C', 'c']]
-    """
-    plain, wanted = _spelt_one_way(new), _bare(new)
-    if wanted is None:
-        near = list(known)
-    else:
-        near, shortened = [], set(wanted)
-        for begin in range(0, len(known), _PIECE):
-            piece = list(known[begin : begin + _PIECE])
-            if not (plain and _spelt_one_way(piece)):
-                near += _with(piece, shortened)
-    fresh = set(new)
-    return [group for group in groups([*near, *new]) if not fresh.isdisjoint(group)]
-
-
-def _with(ids: list[str], shortened: Container[str]) -> list[str]:
-    """Return the ids whose bare forms are among others."""
-    bare = _bare(ids)
-    if bare is None:
-        return ids
-    return [label for label, short in zip(ids, bare, strict=True) if short in shortened]
-
-
-def _spelt_one_way(ids: Iterable[str]) -> bool:
-    """Tell whether all are small letters and digits: nothing that could be spelt otherwise."""
-    every = "".join(ids)
-    return every.isascii() and every.isalnum() and every == every.lower()
-
-
-def _likely(ids: list[str]) -> list[str]:
-    """Leave out ids that no other can be alike: a key takes long, and most ids need none.
-
-    Examples
-    --------
-    >>> _likely(["item-1", "item-2", "Item 2", "7", "7.0"])
-    ['item-2', 'Item 2', '7', '7.0']
-    """
-    bare = _bare(ids)
-    if bare is None:
-        return ids
-    times = Counter(bare)
-    return [label for label, short in zip(ids, bare, strict=True) if times[short] > 1]
-
-
-def _bare(ids: Sequence[str]) -> list[str] | None:
-    """Return what is common to all ids with the key of each; None where an id has our own mark.
-
-    It is what is left of an id without all that keys may drop. Where keys do more than drop
-    (numbers, letters of other alphabets), the key itself is so shortened.
-    """
-    together = _MARK.join(ids)
-    if len(ids) != together.count(_MARK) + 1:
-        return None
-    if not together.isascii() or _NUMBERED.search(_MARK + together):
-        plain = (not label.isascii() or _NUMBERED.match(_MARK + label) for label in ids)
-        together = _MARK.join(
-            key(label) if special else label for label, special in zip(ids, plain, strict=True)
-        )
-    return together.lower().translate(_UNTOLD).split(_MARK)
+    spellings: dict[str, list[str]] = {}
+    for label in dict.fromkeys(ids):
+        spellings.setdefault(key(label), []).append(label)
+    return [alike for alike in spellings.values() if len(alike) > 1]
 
 
 def difference(spellings: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal._core.text import card, clipped, wrapped
-from aggcal.errors import OptionError, count, printable
+from aggcal.errors import OptionError, TooLittleDataError, count, did_you_mean, printable, some
 from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Unfitted:
         empty: TextArray = np.empty(0, dtype=object)
         number: IntArray = np.empty(0, dtype=np.int64)
         return cls(empty, empty, empty, empty, number, empty, empty)
+
+    def without(self, annotators: list[str]) -> Unfitted:
+        """Return the rows of the other annotators."""
+        rows = ~np.isin(self.annotator.astype(str), annotators)
+        return Unfitted(*(getattr(self, each.name)[rows] for each in fields(self)))
 
     def __str__(self) -> str:
         """Name every such row, a line each."""
@@ -186,12 +191,35 @@ class AnyJudgments(ABC):
         Examples
         --------
         >>> import aggcal
-        >>> aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")]).without("bob")
-        Judgments(2 items, 1 annotators, 1 judgments)
+        >>> both = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a"), ("bob", "a", "b")])
+        >>> both.without("bob").notes
+        ("without 'bob' (2 judgments)",)
+        >>> both.without("bop")
+        Traceback (most recent call last):
+        aggcal.errors.OptionError: annotator 'bop' gave no judgment (did you mean 'bob'?); give ...
         """
-        from aggcal.data.leaving_out import without
-
-        return without(self.on_one_machine("leaving out annotators"), annotators)
+        judgments = self.on_one_machine("leaving out annotators")
+        named = list(dict.fromkeys(map(str, annotators)))
+        if not named:
+            return judgments
+        for name in named:
+            if name not in judgments.annotator_ids:
+                near = did_you_mean(name, judgments.annotator_ids)
+                raise OptionError(
+                    f"annotator '{name}' gave no judgment{near}; give ids as they are in "
+                    f"{judgments.source}."
+                )
+        gone = np.isin(judgments.annotator_ids, named)[judgments.annotator]
+        if gone.all():
+            raise TooLittleDataError(
+                f"without {some(named)} there is no judgment left; leave out fewer annotators."
+            )
+        note = f"without {some(named)} ({count(int(judgments.count[gone].sum()), 'judgment')})"
+        left = judgments.of_rows(~gone)
+        if items := judgments.n_items - left.n_items:
+            note += f": {count(items, 'item')} that nobody else compared left out too"
+        unfitted, notes = judgments.unfitted.without(named), (*judgments.notes, note)
+        return replace(left, unfitted=unfitted, notes=notes)
 
     def __repr__(self) -> str:
         return (

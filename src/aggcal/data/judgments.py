@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +24,16 @@ from aggcal._core.arrays import (
 )
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
-from aggcal.data.base import AnyJudgments
-from aggcal.data.codes import labels, refuse_codes
-from aggcal.data.row_columns import (
-    Categories,
-    columns_at,
-    positions,
-    renumbered,
-    rows_between,
-    screens_at,
-    split_by_screen,
-)
+from aggcal.data.base import AnyJudgments, Unfitted
+from aggcal.data.row_columns import Categories
 from aggcal.data.tallies import Tallies
-from aggcal.errors import TooLittleDataError
+from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.registry import LOCAL
 
 _ID = 80
 """Bytes that an id takes, about."""
+_ROW = {"of": "row"}
+"""Marks columns that have a number for each row."""
 _PIECE = 1 << 20
 """Rows that NumPy takes at a time: few enough for the cache, enough for each call to pay."""
 
@@ -79,27 +73,24 @@ class Judgments(AnyJudgments):
     array([2., 1.])
     """
 
-    annotator: CodeArray
-    left: CodeArray
-    right: CodeArray
-    outcome: FloatArray
-    weight: FloatArray
-    count: IntArray
+    annotator: CodeArray = field(metadata=_ROW)
+    left: CodeArray = field(metadata=_ROW)
+    right: CodeArray = field(metadata=_ROW)
+    outcome: FloatArray = field(metadata=_ROW)
+    weight: FloatArray = field(metadata=_ROW)
+    count: IntArray = field(metadata=_ROW)
     screen: IntArray | None = None
     screen_weight: FloatArray | None = None
-    context: CodeArray | None = None
+    context: CodeArray | None = field(default=None, metadata=_ROW)
     categories: tuple[Categories, ...] = ()
-    grade: GradeArray | None = None
+    grade: GradeArray | None = field(default=None, metadata=_ROW)
     engine_name = LOCAL
 
     def __post_init__(self) -> None:
-        for name in (
-            "annotator", "left", "right", "outcome", "weight", "count", "seconds", "screen",
-            "screen_weight", "context", "grade",
-        ):  # fmt: skip
-            column = getattr(self, name)
-            if column is not None:
-                object.__setattr__(self, name, frozen(column))
+        for each in fields(self):
+            column = getattr(self, each.name)
+            if isinstance(column, np.ndarray) and column.dtype != object:
+                object.__setattr__(self, each.name, frozen(column))
 
     @classmethod
     def of_codes(
@@ -130,13 +121,13 @@ class Judgments(AnyJudgments):
         if not len(annotator):
             raise TooLittleDataError("there is no row; give at least one judgment.")
         if not (annotator[1:] >= annotator[:-1]).all():
-            refuse_codes("rows are not sorted by annotator")
+            _refuse_codes("rows are not sorted by annotator")
         selfsame = np.flatnonzero(winner == loser)
         if len(selfsame):
             row = int(selfsame[0])
-            refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
-        items, (wins, losses) = labels("item", (winner, loser), item_ids)
-        annotators, (given,) = labels("annotator", (annotator,), annotator_ids)
+            _refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
+        items, (wins, losses) = _labels("item", (winner, loser), item_ids)
+        annotators, (given,) = _labels("annotator", (annotator,), annotator_ids)
         once = constant(1.0, len(winner))
         number = np.broadcast_to(np.int64(1), (len(winner),))
         found = cls(items, annotators, annotator, winner, loser, once, once, number)
@@ -147,11 +138,11 @@ class Judgments(AnyJudgments):
 
     def __sizeof__(self) -> int:
         # Engines decide by this whether something is worth moving.
-        columns: list[npt.NDArray[Any]] = [self.annotator, self.left, self.right]
-        columns += [self.outcome, self.weight, self.count]
-        columns += [column for column in (self.context, self.grade) if column is not None]
+        columns = [getattr(self, each.name) for each in fields(self) if each.metadata == _ROW]
         columns += [each.code for each in self.categories]
-        rows = sum(column.nbytes for column in columns if column.strides != (0,))
+        rows = sum(
+            column.nbytes for column in columns if column is not None and column.strides != (0,)
+        )
         return rows + _ID * (self.n_items + self.n_annotators)
 
     def first_rows(self) -> Columns:
@@ -252,35 +243,16 @@ class Judgments(AnyJudgments):
         >>> both.of_annotators(np.array([1, 1]))
         Judgments(2 items, 2 annotators, 2 judgments)
         """
-        sizes, rows = np.diff(self.starts)[chosen], rows_between(self.starts, chosen)
-        left, right = self.left[rows], self.right[rows]
-        kept = np.zeros(self.n_items, dtype=bool)
-        kept[left] = kept[right] = True
-        position = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        rows = _rows_between(self.starts, chosen)
+        own = np.repeat(np.arange(len(chosen), dtype=np.int32), np.diff(self.starts)[chosen])
+        part = self.take(rows)
+        if part["screen"] is not None:  # each copy has rankings of its own
+            whose = np.repeat(own, self.count[rows]) * (int(part["screen"].max()) + 1)
+            number = np.unique(whose + part["screen"], return_inverse=True)[1]
+            part["screen"] = number.astype(np.int64)
         copies = [f"{self.annotator_ids[u]} ({k})" for k, u in enumerate(chosen.tolist(), 1)]
-        constant_outcome = self.outcome.strides == (0,)
-        annotator = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
-        screens = screens_at(self, rows)
-        if screens:  # each copy has rankings of its own
-            whose = np.repeat(annotator, self.count[rows]) * (int(screens["screen"].max()) + 1)
-            own = np.unique(whose + screens["screen"], return_inverse=True)[1]
-            screens["screen"] = own.astype(np.int64)
-        return Judgments(
-            self.item_ids[kept],
-            as_text(copies),
-            annotator,
-            position[left],
-            position[right],
-            constant(float(self.outcome[0]), len(rows)) if constant_outcome else self.outcome[rows],
-            self.weight[rows],
-            self.count[rows],
-            source=self.source,
-            seconds=None if self.seconds is None else self.seconds[chosen],
-            sided=self.sided,
-            duplicates=None if self.duplicates is None else 0,
-            **columns_at(self, rows),
-            **screens,
-        )
+        seconds = None if self.seconds is None else self.seconds[chosen]
+        return self._of(part | {"annotator": own}, as_text(copies), seconds)
 
     def of_rows(self, rows: BoolArray | IntArray) -> Judgments:
         """Return the judgments at these rows: a mask, or positions, each as often as it stands.
@@ -295,29 +267,55 @@ class Judgments(AnyJudgments):
         >>> both.of_rows(both.annotator == 0)
         Judgments(2 items, 1 annotators, 1 judgments)
         """
-        chosen = positions(rows, len(self.count))
-        items, (left, right) = renumbered((self.left[chosen], self.right[chosen]), self.item_ids)
-        annotators, (annotator,) = renumbered((self.annotator[chosen],), self.annotator_ids)
-        shared = self.outcome.strides == (0,)
-        return Judgments(
-            self.item_ids[items],
-            self.annotator_ids[annotators],
-            annotator,
-            left,
-            right,
-            np.broadcast_to(self.outcome[0], (len(chosen),)) if shared else self.outcome[chosen],
-            self.weight[chosen],
-            self.count[chosen],
-            criteria=self.criteria,
-            source=self.source,
-            backend=self.backend,
-            seconds=None if self.seconds is None else self.seconds[annotators],
-            sided=self.sided,
-            format=self.format,
-            spelling=self.spelling,
+        chosen = _positions(rows, len(self.count))
+        part = self.take(chosen)
+        kept, (part["annotator"],) = _renumbered((part["annotator"],), self.annotator_ids)
+        seconds = None if self.seconds is None else self.seconds[kept]
+        return self._of(part, self.annotator_ids[kept], seconds)
+
+    def take(self, rows: IntArray) -> dict[str, Any]:
+        """Return every column at these rows, as arguments; one that is constant stays so.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> both = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
+        >>> both.take(np.array([1]))["left"]
+        array([1], dtype=int32)
+        """
+        return {
+            **{
+                each.name: _taken(getattr(self, each.name), rows)
+                for each in fields(self)
+                if each.metadata == _ROW
+            },
+            "categories": tuple(replace(each, code=each.code[rows]) for each in self.categories),
+            **self._screens(rows),
+        }
+
+    def _screens(self, rows: IntArray) -> dict[str, Any]:
+        """Return the screens of the judgments that these rows stand for, as arguments."""
+        screen, weight = self.screen, self.screen_weight
+        if screen is None or len(screen) != self.n_judgments:
+            # Where counts were changed by hand, nobody knows whose screens these are.
+            return {"screen": None, "screen_weight": None}
+        at = _rows_between(np.append(0, np.cumsum(self.count)), rows)
+        return {"screen": screen[at], "screen_weight": None if weight is None else weight[at]}
+
+    def _of(
+        self, part: dict[str, Any], annotator_ids: TextArray, seconds: FloatArray | None
+    ) -> Judgments:
+        """Return judgments of some rows alone, their items numbered anew."""
+        kept, (left, right) = _renumbered((part["left"], part["right"]), self.item_ids)
+        return replace(
+            self,
+            item_ids=self.item_ids[kept],
+            annotator_ids=annotator_ids,
+            seconds=seconds,
+            unfitted=Unfitted.none(),
+            notes=(),
             duplicates=None if self.duplicates is None else 0,
-            **columns_at(self, chosen),
-            **screens_at(self, chosen),
+            **part | {"left": left, "right": right},
         )
 
     def with_context_of_screens(self) -> Judgments:
@@ -336,13 +334,30 @@ class Judgments(AnyJudgments):
         >>> split.weight, split.context
         (array([1., 1.]), array([0, 1], dtype=int32))
         """
-        known = self.screen is not None and len(self.screen) == self.n_judgments
-        if self.context is not None or not known:
+        screen, number = self.screen, self.count
+        if self.context is not None or screen is None or len(screen) != self.n_judgments:
             return self
-        columns = split_by_screen(self)
-        merged = self.n_judgments - len(columns["count"])
-        fewer = None if self.duplicates is None else min(self.duplicates, merged)
-        return replace(self, duplicates=fewer, **columns)
+        row: IntArray = np.repeat(np.arange(len(number)), number)
+        numbers, context = np.unique(screen, return_inverse=True)
+        context = context.ravel().astype(np.int32)
+        order = np.lexsort((context, row))
+        row, context, screen = row[order], context[order], screen[order]
+        weight = self.screen_weight
+        each = (self.weight / number)[row] if weight is None else weight[order]
+        starts = np.append(True, (row[1:] != row[:-1]) | (context[1:] != context[:-1]))[: len(row)]
+        first = np.flatnonzero(starts)
+        merged = self.n_judgments - len(first)
+        columns = self.take(row[first]) | {
+            "weight": np.add.reduceat(each, first) if len(first) else each,
+            "count": np.diff(np.append(first, len(row))),
+            "context": context[first],
+            "context_ids": as_text(range(1, len(numbers) + 1)),
+            "context_name": "screen",
+            "screen": screen,
+            "screen_weight": None if weight is None else each,
+            "duplicates": None if self.duplicates is None else min(self.duplicates, merged),
+        }
+        return replace(self, **columns)
 
     def swapped(self) -> Judgments:
         """Return the same judgments with every preference turned round.
@@ -357,6 +372,76 @@ class Judgments(AnyJudgments):
         return replace(self, outcome=1.0 - self.outcome, grade=grade)
 
 
+def _taken(column: npt.NDArray[Any] | None, rows: IntArray) -> npt.NDArray[Any] | None:
+    """Return a column at some rows; one that is the same everywhere goes on taking no memory."""
+    if column is None or column.strides != (0,):
+        return None if column is None else column[rows]
+    return np.broadcast_to(column[:1], (len(rows),))
+
+
 def _named(ids: TextArray, codes: CodeArray) -> TextArray:
     """Return the id of each code, blank where there is none."""
     return np.append(ids, "")[codes]
+
+
+def _rows_between(starts: IntArray, chosen: IntArray) -> IntArray:
+    """Return the rows of the annotators at these positions, where they begin being known."""
+    sizes = starts[chosen + 1] - starts[chosen]
+    before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts[chosen] - before, sizes))
+
+
+def _positions(rows: BoolArray | IntArray, length: int) -> IntArray:
+    """Return positions in rising order, of a mask or of positions in any order."""
+    if rows.dtype == np.bool_:
+        if len(rows) != length:
+            raise OptionError(
+                f"a mask of {len(rows):,} entries cannot choose among {length:,} rows; give one "
+                "entry for each."
+            )
+        return np.flatnonzero(rows)
+    found = np.sort(rows).astype(np.int64)
+    if len(found) and not 0 <= found[0] <= found[-1] < length:
+        raise OptionError(
+            f"there are {length:,} rows, so positions {found[0]:,} to {found[-1]:,} are not all "
+            "among them; count them from 0."
+        )
+    return found
+
+
+def _renumbered(
+    codes: tuple[CodeArray, ...], ids: TextArray
+) -> tuple[BoolArray, tuple[CodeArray, ...]]:
+    """Return which ids occur, and the codes counted among those alone."""
+    kept = np.zeros(len(ids), dtype=bool)
+    for column in codes:
+        kept[column] = True
+    position = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return kept, tuple(position[column] for column in codes)
+
+
+def _labels(
+    kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None
+) -> tuple[TextArray, list[FloatArray]]:
+    """Return an id for each code, and how often each column has it; every number must be used."""
+    lowest, n = min(c.min() for c in columns), int(max(c.max() for c in columns)) + 1
+    if lowest < 0:
+        _refuse_codes(f"{kind} codes begin at {lowest}, not at 0")
+    counts = [sums(column, constant(1.0, len(column)), n) for column in columns]
+    seen = sum(counts)
+    if not np.all(seen):
+        unused = np.flatnonzero(seen == 0.0)
+        _refuse_codes(f"{kind} code {unused[0]} does not occur, though {n - 1} does")
+    if ids is None:
+        return as_text(range(n)), counts
+    if len(ids) != n:
+        _refuse_codes(f"there are {count(len(ids), 'id')} for {count(n, kind)}")
+    twice = [one for one, often in Counter(ids.tolist()).items() if often > 1]
+    if twice:
+        _refuse_codes(f"{kind} id {some(twice)} is given twice")
+    return ids, counts
+
+
+def _refuse_codes(why: str) -> NoReturn:
+    """Refuse codes: they were numbered by who called."""
+    raise TooLittleDataError(f"{why}; correct the codes, or give ids to read_judgments instead.")

@@ -7,18 +7,18 @@ What there is stands in `aggcal.registry.datasets`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.datasets.download import download_dataset
-from aggcal.datasets.places import HOME, information, located
+from aggcal.datasets.download import HOME, cache, download_dataset
 from aggcal.datasets.tables import read_tables
-from aggcal.errors import FileError
+from aggcal.errors import FileError, check_choice
 from aggcal.io import read_judgments, read_scores
-from aggcal.registry.datasets import DatasetInfo
+from aggcal.registry.datasets import DATASETS, DatasetInfo
 from aggcal.registry.literals import DatasetName
 
 __all__ = ["HOME", "Dataset", "find", "load"]
@@ -77,9 +77,8 @@ def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Data
     >>> dots.truth["1"], dots.scores["1"]
     (50.0, 32.75)
     """
-    info = information(name)
-    folder = folder_of(info, info.needs, say)
-    tables = read_tables(info, folder)
+    folder = _folder(name, say, whole=False)
+    tables = read_tables(DATASETS[name], folder)
     return Dataset(
         name,
         read_judgments(tables.judgments),
@@ -107,20 +106,49 @@ def find(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Path
     Traceback (most recent call last):
     aggcal.errors.OptionError: dataset 'iris' is unknown; choose dots, reading-level, llmfao, ...
     """
-    info = information(name)
-    return folder_of(info, (info.mark,), say)
+    return _folder(name, say, whole=True)
 
 
-def folder_of(
-    info: DatasetInfo, files: tuple[str, ...], say: Callable[[str], None] | None = None
-) -> Path:
-    """Return a folder that has these files of a dataset, downloaded if need be."""
-    found = located(info, files)
-    if found is not None:
-        return found[1]
+def located(info: DatasetInfo, files: tuple[str, ...]) -> tuple[str, Path] | None:
+    """Return the first place that has all of these files of a dataset: what it is, and the folder.
+
+    Examples
+    --------
+    >>> located(DATASETS["dots"], ("no-such-file.csv",)) is None
+    True
+    """
+    stated = os.environ.get(HOME)
+    if stated and not Path(stated).is_dir():
+        raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
+    for kind, place in _places():
+        folder = place / info.folder
+        if all((folder / file).is_file() for file in files):
+            return kind, folder
+    return None
+
+
+def _folder(name: DatasetName, say: Callable[[str], None] | None, *, whole: bool) -> Path:
+    """Return a folder that has a whole dataset, or what loading needs, downloaded if need be."""
+    check_choice("dataset", name, DATASETS)
+    info = DATASETS[name]
+    if here := located(info, (info.mark,) if whole else info.needs):
+        return here[1]
     if not info.downloads:
         raise FileError(
             f"dataset '{info.name}' is not on this machine; get the folder datasets of aggcal's "
             f"repository, and set {HOME} to it."
         )
     return download_dataset(info, say or (lambda _: None))
+
+
+def _places() -> Iterator[tuple[str, Path]]:
+    stated = os.environ.get(HOME)
+    if stated:
+        yield HOME, Path(stated)
+    here = Path(__file__).resolve().parent
+    source = here.parents[1]
+    # Only where this file is part of a clone is there a repository around it.
+    if source.name == "src":
+        yield "repository", source.parent / "datasets"
+    yield "installed", here
+    yield "downloaded", cache()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import json
 import os
 import tempfile
 import time
@@ -13,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggcal._core.progress import counted
-from aggcal.datasets.answers import as_csv, dots_tables
-from aggcal.datasets.places import HOME, cache
+from aggcal.datasets.tables import ranked_pairs
 from aggcal.errors import FileError, OptionError
 from aggcal.registry.datasets import DOTS, READING_LEVEL, SUSHI, DatasetInfo
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
+HOME = "AGGCAL_DATA"
+"""The environment variable that names the folder of the datasets."""
 MIRROR = "AGGCAL_MIRROR"
 """The environment variable that names a server to ask instead of the public source."""
 
@@ -75,6 +79,12 @@ def download_dataset(info: DatasetInfo, say: Say) -> Path:
     for path in sorted(files, key=lambda path: path == info.mark):
         _write(folder / path, files[path])
     return folder
+
+
+def cache() -> Path:
+    """Return the folder for what is downloaded."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "aggcal" / "data"
 
 
 @remembered
@@ -159,8 +169,8 @@ def _reading_level(say: Say) -> Mapping[str, bytes]:
             f"try again, or set {HOME} to a folder that has it."
         ) from None
     return {
-        "judgments.csv": as_csv(["annotator", "winner", "loser"], judgments),
-        "items.csv": as_csv(header, items),
+        "judgments.csv": _csv(["annotator", "winner", "loser"], judgments),
+        "items.csv": _csv(header, items),
     }
 
 
@@ -177,13 +187,42 @@ def _dots(say: Say) -> Mapping[str, bytes]:
     return files
 
 
+def dots_tables(raw: bytes) -> tuple[bytes, bytes]:
+    """Turn the participants' answers into judgments and ratings, as CSV.
+
+    An entry ranks 2, 3, 5 or 6 pictures (rank 1 has the most dots) and estimates their dots; four
+    entries in a row are one participant's. Item k has 49 + k dots.
+
+    Examples
+    --------
+    >>> answers = [{"frames": 2, "rankings": [2, 1], "groundtruth": [50, 52], "batch": 0,
+    ...             "ratings": [40, 60]}]
+    >>> dots_tables(json.dumps(answers).encode())[0].decode().splitlines()
+    ['annotator,winner,loser,entry,frames', '1,3,1,1,2']
+    """
+    judgments: list[list[object]] = []
+    ratings: list[list[object]] = []
+    for k, entry in enumerate(json.loads(raw)):
+        who, number = k // 4 + 1, k + 1
+        items = [str(truth - 49) for truth in entry["groundtruth"]]
+        ranks = entry["rankings"]
+        for item, rank, rating in zip(items, ranks, entry["ratings"], strict=True):
+            ratings.append([who, number, entry["frames"], entry["batch"], item, rank, rating])
+        for winner, loser in ranked_pairs(items, ranks):
+            judgments.append([who, winner, loser, number, entry["frames"]])
+    return (
+        _csv(["annotator", "winner", "loser", "entry", "frames"], judgments),
+        _csv(["annotator", "entry", "frames", "batch", "item", "rank", "rating"], ratings),
+    )
+
+
 def _sushi(say: Say) -> Mapping[str, bytes]:
     say("downloading Sushi")
     rows = [line.split() for line in _lines(f"{_SUSHI}/sushi3a.5000.10.order")[1:]]
     # A row is 0, the number of items, and the items from the most preferred on.
     rankings: list[list[object]] = [[k, *row[2:]] for k, row in enumerate(rows, 1)]
     header = ["annotator", *(f"r{k}" for k in range(1, 11))]
-    return {"rankings.csv": as_csv(header, rankings)}
+    return {"rankings.csv": _csv(header, rankings)}
 
 
 _SOURCES: dict[str, Callable[[Say], Mapping[str, bytes]]] = {
@@ -202,3 +241,11 @@ def _lines(path: str) -> list[str]:
 
 def _whole(number: str) -> str:
     return str(int(float(number)))
+
+
+def _csv(header: list[str], rows: list[list[object]]) -> bytes:
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(header)
+    out.writerows(rows)
+    return text.getvalue().encode()

@@ -7,15 +7,14 @@ is known of all items or some.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import combinations, groupby
 from pathlib import Path
 
 import numpy as np
 
 from aggcal._core.tables import Columns
-from aggcal.datasets.answers import ranked_pairs
 from aggcal.errors import FileError
 from aggcal.registry.datasets import (
     COUNTRY_POPULATION,
@@ -62,14 +61,12 @@ def read_tables(info: DatasetInfo, folder: Path) -> Tables:
 
 
 def _dots(folder: Path) -> Tables:
-    columns: dict[str, list[str]] = {n: [] for n in ("annotator", "winner", "loser", "screen")}
+    pairs: list[Row] = []
     for entry, rows in groupby(_rows(folder / "ratings.csv"), key=lambda row: row["entry"]):
         answers = list(rows)
         shown, ranks = [row["item"] for row in answers], [int(row["rank"]) for row in answers]
-        for winner, loser in ranked_pairs(shown, ranks):
-            values = (answers[0]["annotator"], winner, loser, entry)
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
+        said = {"annotator": answers[0]["annotator"], "screen": entry}
+        pairs += [{**said, "winner": a, "loser": b} for a, b in ranked_pairs(shown, ranks)]
     items = _rows(folder / "items.csv")
     counted = [
         row
@@ -77,41 +74,48 @@ def _dots(folder: Path) -> Tables:
         if (row["corruption"], row["level"]) == (DAMAGE, LEVEL)
     ]
     return Tables(
-        {name: np.array(values, dtype=object) for name, values in columns.items()},
-        _numbers(counted, "s_p", "score"),
-        _numbers(items, "truth"),
-        {"estimates": _numbers(items, "mean_rating", "score")},
+        _columns(pairs, "annotator", "winner", "loser", "screen"),
+        _columns(counted, "item", score="s_p"),
+        _columns(items, "item", truth="truth"),
+        {"estimates": _columns(items, "item", score="mean_rating")},
     )
 
 
 def _documents(folder: Path) -> Tables:
-    items = _rows(folder / "items.csv")
-    judgments = _texts(_rows(folder / "judgments.csv"), ("annotator", "winner", "loser"))
-    return Tables(judgments, _numbers(items, "s_p", "score"), _numbers(items, "truth"))
+    items, judgments = _rows(folder / "items.csv"), _rows(folder / "judgments.csv")
+    return Tables(
+        _columns(judgments, "annotator", "winner", "loser"),
+        _columns(items, "item", score="s_p"),
+        _columns(items, "item", truth="truth"),
+    )
 
 
 def _llmfao(folder: Path) -> Tables:
     rows = _rows(folder / "battles.csv")
     people = [row for row in rows if row["annotator"] not in (_CHEAP, _GOOD)]
-    judgments = _texts(people, ("annotator", "left", "right", "outcome"))
-    known = [row for row in _rows(folder / "items.csv") if row["arena_score"]]
-    truth = _numbers(known, "arena_score", "truth", item="name")
-    return Tables(judgments, _wins(rows, _CHEAP), truth, {_GOOD: _wins(rows, _GOOD)})
+    rated = [row | {"item": row["name"]} for row in _rows(folder / "items.csv")]
+    rated = [row for row in rated if row["arena_score"]]
+    return Tables(
+        _columns(people, "annotator", "left", "right", "outcome"),
+        _wins(rows, _CHEAP),
+        _columns(rated, "item", truth="arena_score"),
+        {_GOOD: _wins(rows, _GOOD)},
+    )
 
 
 def _judgemark(folder: Path) -> Tables:
     rows = [row for row in _rows(folder / "judgments.csv") if row["annotator"] != _WEAKEST]
     scores = [row for row in _rows(folder / "scores.csv") if row["annotator"] == _WEAKEST]
     return Tables(
-        _texts(rows, ("annotator", "winner", "loser")),
-        _numbers(scores, "mean_score", "score"),
-        _numbers(_rows(folder / "items.csv"), "truth"),
+        _columns(rows, "annotator", "winner", "loser"),
+        _columns(scores, "item", score="mean_score"),
+        _columns(_rows(folder / "items.csv"), "item", truth="truth"),
     )
 
 
 def _sushi(folder: Path) -> Tables:
-    rows = _rows(folder / "rankings.csv")
-    return Tables(_texts(rows, ("annotator", *(f"r{k}" for k in range(1, 11)))))
+    ranks = (f"r{k}" for k in range(1, 11))
+    return Tables(_columns(_rows(folder / "rankings.csv"), "annotator", *ranks))
 
 
 _READERS: dict[str, Callable[[Path], Tables]] = {
@@ -122,6 +126,18 @@ _READERS: dict[str, Callable[[Path], Tables]] = {
     COUNTRY_POPULATION.name: _documents,
     SUSHI.name: _sushi,
 }
+
+
+def ranked_pairs(items: Sequence[str], ranks: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Take a ranking apart into (winner, loser), rank 1 the highest; the first shown come first.
+
+    Examples
+    --------
+    >>> list(ranked_pairs(["a", "b", "c"], [2, 3, 1]))
+    [('a', 'b'), ('c', 'a'), ('c', 'b')]
+    """
+    for (one, above), (other, below) in combinations(zip(items, ranks, strict=True), 2):
+        yield (one, other) if above < below else (other, one)
 
 
 def _wins(rows: Iterable[Row], judge: str) -> Columns:
@@ -141,16 +157,9 @@ def _rows(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def _texts(rows: Iterable[Row], names: tuple[str, ...]) -> Columns:
-    rows = list(rows)
-    return {name: np.array([row[name] for row in rows], dtype=object) for name in names}
-
-
-def _numbers(
-    rows: Iterable[Row], column: str, called: str | None = None, *, item: str = "item"
-) -> Columns:
-    rows = list(rows)
-    return {
-        "item": np.array([row[item] for row in rows], dtype=object),
-        called or column: np.array([float(row[column]) for row in rows]),
+def _columns(rows: Sequence[Row], *texts: str, **numbers: str) -> Columns:
+    """Return columns of texts under their own names, and of numbers under ours."""
+    columns: Columns = {name: np.array([row[name] for row in rows], object) for name in texts}
+    return columns | {
+        ours: np.array([float(row[n]) for row in rows]) for ours, n in numbers.items()
     }

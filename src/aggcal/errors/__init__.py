@@ -45,15 +45,48 @@ The tree::
 A message says what is wrong, where, and what to do.
 """
 
+import re
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
-from aggcal.errors.nearest import nearest
-from aggcal.errors.texts import cut as cut
-from aggcal.errors.texts import printable as printable
+from aggcal.errors.voice import option as option
 from aggcal.errors.voice import spoken
 
 _SHOWN, _LONGEST = 3, 100  # ids that a message names before it counts, and characters of each
+_ALIKE = 0.6
+"""Share of two names that must agree: less would offer names that nobody meant."""
+_MOST, _COMPARED = 3, 5_000
+"""Names that are offered where several are equally near; names that are compared at most, since
+each takes some microseconds."""
+
+# What moves a cursor or begins a line, and what turns the text beside it or cannot be encoded.
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return a text on one line that no terminal or log takes for anything but text.
+
+    Whatever people read passes through here, since ids may hold anything; CSV and JSON do not.
+
+    Examples
+    --------
+    >>> printable("one" + chr(27) + "[2J" + chr(10) + "two"), printable(chr(0x202E) + "abc")
+    ('one [2J two', '\N{REPLACEMENT CHARACTER}abc')
+    """
+    return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text, cut with an ellipsis if it is too long.
+
+    Examples
+    --------
+    >>> cut("abcdef", 3)
+    'abc…'
+    """
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
@@ -115,6 +148,31 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     near = [f"'{printable(cut(each, _LONGEST))}'" for each in nearest(str(name), map(str, known))]
     listed = " or ".join((", ".join(near[:-1]), near[-1]) if near[1:] else near)
     return f" (did you mean {listed}?)" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names nearest to a name, in their order; none where none is near.
+
+    Capitals, spaces, hyphens and underscores do not count.
+
+    Examples
+    --------
+    >>> nearest("sugest", ["suggest", "simulate"]), nearest("hra-x", ["hra-g", "btl", "hra-n"])
+    (['suggest'], ['hra-g', 'hra-n'])
+    >>> nearest("x", ["suggest", "simulate"])
+    []
+    """
+    from difflib import SequenceMatcher  # which hardly any command needs
+
+    def plain(text: str) -> str:
+        return re.sub("[ _-]", "", text.casefold())
+
+    matcher, ratios = SequenceMatcher(None, "", plain(name), autojunk=False), dict[str, float]()
+    for each in islice(known, _COMPARED):
+        matcher.set_seq1(plain(each))
+        ratios[each] = matcher.ratio() if plain(name) and matcher.quick_ratio() >= _ALIKE else 0.0
+    best = max(ratios.values(), default=0.0)
+    return [each for each in ratios if ratios[each] == best >= _ALIKE][:_MOST]
 
 
 def check_choice(what: str, name: Any, choices: Collection[str]) -> None:
@@ -224,6 +282,10 @@ class AggcalWarning(UserWarning):
     """
 
     code = "notice"
+    """What `aggcal check` and ``summary.json`` call such a finding."""
+
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        cls.code = code or cls.code
 
     def __init__(
         self,
@@ -249,145 +311,97 @@ class AggcalWarning(UserWarning):
         return printable(spoken(f"{ended(self.what)} {sentence(self.remedy)}"))
 
 
-class AlikeIdsWarning(AggcalWarning):
+class AlikeIdsWarning(AggcalWarning, code="alike-ids"):
     """Ids that differ only in case, spacing, punctuation or Unicode form: likely one."""
 
-    code = "alike-ids"
 
-
-class SelfPairWarning(AggcalWarning):
+class SelfPairWarning(AggcalWarning, code="self-pairs"):
     """An item was compared with itself."""
 
-    code = "self-pairs"
 
-
-class DuplicateRowsWarning(AggcalWarning):
+class DuplicateRowsWarning(AggcalWarning, code="duplicate-rows"):
     """Rows are equal in every column: perhaps one judgment was recorded more than once."""
 
-    code = "duplicate-rows"
 
-
-class WeightsWarning(AggcalWarning):
+class WeightsWarning(AggcalWarning, code="weights"):
     """Weights above 1 count as so many answers, and do not look like numbers of answers."""
 
-    code = "weights"
 
-
-class UnansweredWarning(AggcalWarning):
+class UnansweredWarning(AggcalWarning, code="unanswered"):
     """Judgments were skipped, failed or given no weight."""
 
-    code = "unanswered"
 
-
-class OneAnnotatorWarning(AggcalWarning):
+class OneAnnotatorWarning(AggcalWarning, code="one-annotator"):
     """Only one annotator judged."""
 
-    code = "one-annotator"
 
-
-class PooledCriteriaWarning(AggcalWarning):
+class PooledCriteriaWarning(AggcalWarning, code="pooled-criteria"):
     """Judgments of several criteria were fitted as one."""
 
-    code = "pooled-criteria"
 
-
-class SeparationWarning(AggcalWarning):
+class SeparationWarning(AggcalWarning, code="separation"):
     """Items that never win or never lose."""
 
-    code = "separation"
 
-
-class DisconnectedWarning(AggcalWarning):
+class DisconnectedWarning(AggcalWarning, code="disconnected"):
     """The comparison graph falls into pieces."""
 
-    code = "disconnected"
 
-
-class WeaklyJoinedWarning(AggcalWarning):
+class WeaklyJoinedWarning(AggcalWarning, code="weakly-joined"):
     """Groups of items that too few judgments join for their order to be known."""
 
-    code = "weakly-joined"
 
-
-class PairedByLevelWarning(AggcalWarning):
+class PairedByLevelWarning(AggcalWarning, code="paired-by-level"):
     """Items that were compared with others of their own level, by what is not in the answers."""
 
-    code = "paired-by-level"
 
-
-class ReversedWarning(AggcalWarning):
+class ReversedWarning(AggcalWarning, code="reversed-annotators"):
     """Annotators whose judgments run against the consensus."""
 
-    code = "reversed-annotators"
 
-
-class DividedWarning(AggcalWarning):
+class DividedWarning(AggcalWarning, code="divided"):
     """Annotators fall into camps with opposite orders."""
 
-    code = "divided"
 
-
-class UnmatchedItemsWarning(AggcalWarning):
+class UnmatchedItemsWarning(AggcalWarning, code="unmatched-items"):
     """Items that are in only one of the two tables."""
 
-    code = "unmatched-items"
 
-
-class DirectionWarning(AggcalWarning):
+class DirectionWarning(AggcalWarning, code="direction"):
     """The model's scores fall where the consensus rises."""
 
-    code = "direction"
 
-
-class NoMaximumWarning(AggcalWarning):
+class NoMaximumWarning(AggcalWarning, code="no-maximum"):
     """The maximum-likelihood estimate does not exist."""
 
-    code = "no-maximum"
 
-
-class FewJudgmentsWarning(AggcalWarning):
+class FewJudgmentsWarning(AggcalWarning, code="few-judgments"):
     """Annotators gave too few judgments for standard errors without a prior."""
 
-    code = "few-judgments"
 
-
-class HarmfulWarning(AggcalWarning):
+class HarmfulWarning(AggcalWarning, code="harmful"):
     """Another calibrator is likely to be closer to the truth."""
 
-    code = "harmful"
 
-
-class DependentModelsWarning(AggcalWarning):
+class DependentModelsWarning(AggcalWarning, code="second-model"):
     """A second model is of no use beside the first."""
 
-    code = "second-model"
 
-
-class AnchorsWarning(AggcalWarning):
+class AnchorsWarning(AggcalWarning, code="anchors"):
     """Anchors are too few, or not all of them can be used."""
 
-    code = "anchors"
 
-
-class NoGpuWarning(AggcalWarning):
+class NoGpuWarning(AggcalWarning, code="no-gpu"):
     """There is no GPU to work with, and the processor took its place."""
 
-    code = "no-gpu"
 
-
-class PluginWarning(AggcalWarning):
+class PluginWarning(AggcalWarning, code="plugin"):
     """An installed package registers something that cannot be used."""
 
-    code = "plugin"
 
-
-class KernelWarning(AggcalWarning):
+class KernelWarning(AggcalWarning, code="kernel"):
     """The judgments do not determine the kernel of a Gaussian process."""
 
-    code = "kernel"
 
-
-class ConvergenceWarning(AggcalWarning):
+class ConvergenceWarning(AggcalWarning, code="not-converged"):
     """The optimum was not reached to the wanted precision."""
-
-    code = "not-converged"

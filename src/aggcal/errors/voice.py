@@ -17,12 +17,14 @@ _ARGUMENTS = {
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {
-    **dict.fromkeys(("append", "force", "repeat", "drafts", "normalize-ids", "quick"), "True"),
-    "centred": "True", "no-check": "False", "unweighted": "None", "spreadsheet-safe": "True",
-    "independent": "True",
+    "no-check": ("check", "False"), "unweighted": ("weights", "None"),
+    **{flag: (flag.replace("-", "_"), "True") for flag in (
+        "append", "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
+        "spreadsheet-safe", "independent",
+    )},
 }
+"""Flags: what they are in Python."""
 _PRIOR = {"score-sd", "reliability-sd"}
-_FLAG_ARGUMENTS = {"no-check": "check", "unweighted": "weights"}
 _NO_VALUE = {
     "alone", "and", "are", "as", "at", "does", "first", "for", "has", "here", "if", "in", "is",
     "leaves", "lets", "merges", "on", "or", "out", "refuses", "says", "takes", "tells", "to",
@@ -49,6 +51,17 @@ def speaking_options() -> Iterator[None]:
         yield
     finally:
         _voice["shell"] = before
+
+
+def option(name: str, value: str = "") -> str:
+    """Name an option in a message: the argument of a function where Python was called.
+
+    Examples
+    --------
+    >>> option("column", "annotator=coder"), option("per-item"), option("repeat")
+    ("columns={'annotator': 'coder'}", 'per_item=', 'repeat=True')
+    """
+    return f"--{name} {value}".strip() if _voice["shell"] else _argument(name, value)
 
 
 def spoken(text: str) -> str:
@@ -79,32 +92,31 @@ def argument_of(option: str) -> str:
     return _ARGUMENTS.get(option, option.replace("-", "_"))
 
 
-def _as_one(found: re.Match[str]) -> str:
-    return found[0].replace(f"}} {found[1]}={{", ", ")
+def _as_one(several: re.Match[str]) -> str:
+    return several[0].replace(f"}} {several[1]}={{", ", ")
 
 
-def _as_argument(found: re.Match[str]) -> str:
-    option, value = found[1], found[2]
-    if option is None:  # in quotation marks
-        return found[0]
-    rest = "" if value is None else f" {value}"
-    if option in _FLAGS:
-        return f"{_FLAG_ARGUMENTS.get(option, option.replace('-', '_'))}={_FLAGS[option]}{rest}"
-    name = argument_of(option)
+def _as_argument(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
+    if name is None:  # in quotation marks
+        return match[0]
     if value == "is":  # speaks of the argument, and does not say what to write
-        return f"{name} is"
-    if value is None or value in _NO_VALUE:
-        return f"prior=Prior({name}=...){rest}" if option in _PRIOR else f"{name}={rest}"
-    return _assigned(option, name, value.strip("'"))
+        return f"{argument_of(name)} is"
+    if value is None or value in _NO_VALUE or name in _FLAGS:
+        return _argument(name) + ("" if value is None else f" {value}")
+    return _argument(name, value.strip("'"))
 
 
-def _assigned(option: str, name: str, value: str) -> str:
-    """Write an argument with its value; what is in capitals stands for one."""
-    if option in _PRIOR:
-        return f"prior=Prior({name}={value})"
-    if option in ("column", "outcome"):
-        own, _, other = value.rpartition("=") if option == "outcome" else value.partition("=")
-        return f"{name}={{{own!r}: {other if _STANDS_FOR(other) else repr(other)}}}"
+def _argument(name: str, value: str = "") -> str:
+    """Write an option as the argument of a function; what is in capitals stands for a value."""
+    if name in _FLAGS:
+        return "=".join(_FLAGS[name])
+    argument = argument_of(name)
+    if name in _PRIOR:
+        return f"prior=Prior({argument}={value or '...'})"
+    if name in ("column", "outcome") and value:
+        own, _, other = value.rpartition("=") if name == "outcome" else value.partition("=")
+        return f"{argument}={{{own!r}: {other if _STANDS_FOR(other) else repr(other)}}}"
     if value == "none":
-        return f"{name}=None"
-    return f"{name}={value if _STANDS_FOR(value) else repr(value)}"
+        return f"{argument}=None"
+    return f"{argument}={value if not value or _STANDS_FOR(value) else repr(value)}"

@@ -12,7 +12,6 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.data.base import AnyJudgments, Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import columns_at
 from aggcal.errors import OptionError
 from aggcal.io.adding_columns import alike, screens_of_both, sorted_screens
 from aggcal.io.formats._base import SEVERAL
@@ -147,18 +146,8 @@ def _merged(part: Judgments) -> Judgments:
 
 
 def _rows(part: Judgments, chosen: IntArray) -> Judgments:
-    """Return the rows at these positions; an outcome that all share goes on taking no memory."""
-    shared = part.outcome.strides == (0,)
-    return replace(
-        part,
-        annotator=part.annotator[chosen],
-        left=part.left[chosen],
-        right=part.right[chosen],
-        outcome=part.outcome[: len(chosen)] if shared else part.outcome[chosen],
-        weight=part.weight[chosen],
-        count=part.count[chosen],
-        **columns_at(part, chosen),
-    )
+    """Return the rows at these positions."""
+    return replace(part, **part.take(chosen))
 
 
 def _keys(part: Judgments) -> list[np.ndarray]:

@@ -22,17 +22,9 @@ from aggcal.registry.literals import (
     LinkName,
     Switch,
     Ties,
+    UncertaintyName,
 )
 from aggcal.registry.names import Names, load
-from aggcal.registry.scales import ELO as ELO
-from aggcal.registry.scales import SCALES as SCALES
-from aggcal.registry.scales import WIN as WIN
-from aggcal.registry.scales import ScaleInfo as ScaleInfo
-from aggcal.registry.uncertainties import BOOTSTRAP as BOOTSTRAP
-from aggcal.registry.uncertainties import LAPLACE as LAPLACE
-from aggcal.registry.uncertainties import ROBUST as ROBUST
-from aggcal.registry.uncertainties import UNCERTAINTIES as UNCERTAINTIES
-from aggcal.registry.uncertainties import UncertaintyInfo as UncertaintyInfo
 
 
 @dataclass(frozen=True)
@@ -282,6 +274,83 @@ AUTO_CALIBRATOR = CalibratorInfo(
     "choose for me, and say why",
 )
 """What chooses among the calibrators; none itself, so it is not listed among them."""
+
+
+@dataclass(frozen=True)
+class ScaleInfo:
+    """A scale of the consensus."""
+
+    name: str
+    column: str
+    """Its column in ``items.csv``."""
+    title: str
+    """Its heading in the report."""
+    means: str
+    """What its numbers mean, in a line of the report."""
+    linked: bool = True
+    """Whether it needs to know how often an item wins."""
+
+
+ELO = ScaleInfo(
+    "elo",
+    "elo",
+    "Elo",
+    "Elo ratings: an item 400 points ahead of another wins against it ten times as often as it "
+    "loses",
+)
+HUNDRED = ScaleInfo(
+    "0-100",
+    "score_0_100",
+    "0–100",
+    "consensus scores, stretched so that the lowest item has 0 and the highest 100",
+    linked=False,
+)
+WIN = ScaleInfo(
+    "win",
+    "win_probability",
+    "Wins",
+    "probability that a typical annotator prefers the item to one of average score",
+)
+SCALES = {scale.name: scale for scale in (ELO, HUNDRED, WIN)}
+"""The scales by name."""
+
+
+@dataclass(frozen=True)
+class UncertaintyInfo:
+    """A kind of uncertainty of the consensus."""
+
+    name: UncertaintyName
+    covers: str
+    """What its intervals are intervals of."""
+    means: str
+    """How it was computed, for the report."""
+
+
+ROBUST = UncertaintyInfo(
+    "robust",
+    "the consensus of these annotators: what they would agree on with unlimited judgments",
+    "how the intervals were computed: from the curvature of the posterior at its maximum, widened "
+    "by how much more than chance answers of an annotator, to a question, in a context or in an "
+    "act agree, and by what weights above 1 add.",
+)
+LAPLACE = UncertaintyInfo(
+    "laplace",
+    "the consensus of these annotators: what they would agree on with unlimited judgments, if they "
+    "answer independently, as the method assumes",
+    "how the intervals were computed: from the curvature of the posterior at its maximum. The more "
+    "curved, the narrower.",
+)
+BOOTSTRAP = UncertaintyInfo(
+    "bootstrap",
+    "the consensus that this fit would reach with unlimited annotators of the same kind, or with "
+    "unlimited contexts where the judgments have contexts",
+    "how the intervals were computed: by refitting many times, each time to annotators (contexts, "
+    "where there are some) resampled from these.",
+)
+UNCERTAINTIES: dict[str, UncertaintyInfo] = {
+    info.name: info for info in (ROBUST, LAPLACE, BOOTSTRAP)
+}
+"""The kinds of uncertainty by name. None covers the truth."""
 
 
 @dataclass(frozen=True)

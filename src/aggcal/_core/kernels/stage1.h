@@ -370,7 +370,7 @@ struct Channel {
 
 // ---------------------------------------------------------------- annotators integrated out
 // What is integrated, and where results go; all members are of 8 bytes, and in the order of
-// `native._INTEGRAL`. A channel that is not there has no columns, a parameter that is not there the
+// `aggcal._core.kernels.stage1.MEMBERS`. A channel that is not there has no columns, a parameter that is not there the
 // role -1.
 struct Integral {
     int64_t m;
@@ -603,7 +603,7 @@ public:
 // Responses of annotators through channels; M, which mixes those of one annotator, is diag p - p p'
 // for nodes of weights p, and diag p where `centred` is 0. Of an annotator as many nodes are stored
 // as fit into the block: those of a second half that was not looked at have no weight. All members
-// are of 8 bytes, and in the order of `native._SUMS`.
+// are of 8 bytes, and in the order of `MEMBERS`.
 struct Sums {
     int64_t m, nodes;
     const int64_t *starts, *blocks;
