@@ -12,7 +12,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from aggcal import registry
@@ -448,6 +447,8 @@ class Quantify:
         self, consensus: Consensus, judgments: Judgments, item: int, mine: BoolArray
     ) -> tuple[float, float]:
         """Return the most probable score of a new item by some rows, and its standard deviation."""
+        from scipy.optimize import minimize_scalar
+
         own, part = self._needed(consensus, "has no likelihood"), judgments.of_rows(mine)
         rows, typical = mode_rows(part), float(np.median(consensus.reliabilities))
         fixed = aligned(consensus.scores, consensus.item_ids, part.item_ids)
