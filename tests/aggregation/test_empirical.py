@@ -172,9 +172,9 @@ def test_an_unknown_estimator_is_refused_and_so_is_one_without_use() -> None:
 
 
 def test_spreads_that_do_not_settle_are_not_called_a_missed_optimum() -> None:
-    (warning,) = not_converged("hra-g", Convergence(False, 200, 1e-9, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 1e-9, 1e-4, 1.0))  # noqa: FBT003
     assert "did not converge within" in str(warning)
-    (warning,) = not_converged("hra-g", Convergence(False, 200, 0.1, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 0.1, 1e-4, 1.0))  # noqa: FBT003
     assert "its relative gradient is" in str(warning)
 
 

@@ -343,8 +343,6 @@ def test_barcw_reaches_the_optimum_of_its_whole_objective(
     assert record is not None
     assert record.converged
     assert record.gradient_norm <= 1e-8
-    # Neither half of a step can make it worse.
-    assert (np.diff(record.objectives) <= 1e-9).all()
     share = 1.0 / (1.0 + np.exp(-best.x[n]))
     losses = np.bincount(judgments.annotator, plain_loss(judgments, best.x[:n]), m)
     guesses = np.log(2.0) * np.bincount(judgments.annotator, judgments.weight, m)

@@ -16,10 +16,10 @@ are called upright.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import log
+from operator import add
 
 import numpy as np
 
@@ -60,6 +60,10 @@ _LEAST_CURVATURE = 0.1
 """Of the prior's, that a mixture's mode is looked for with: its likelihood is not log-concave."""
 _HERMITE = 6
 """Nodes of a mixture's annotators: fewer miss a second mode, more change nothing."""
+
+
+_Spread = list[tuple[dict[str, FloatArray], float]]
+"""What moves rows, wherever their uncertain gaps are looked at, and the share of that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,13 +283,13 @@ class Annotators:
         terms = self.family.terms(self._moved(unknowns), known, self.rows.answers)
         nobody = np.empty((0, len(self.rows)), like=terms.loss)
         responses = dict.fromkeys(self.family.channels, nobody)
-        return Tape(self.rows, float(terms.loss.sum()), terms.score, terms.curvature, responses)
+        weights, value = np.empty((self.rows.n_annotators, 0), like=terms.loss), terms.loss.sum()
+        return Tape(self.rows, float(value), terms.score, terms.curvature, responses, weights)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
         rows, names = self.rows, self.family.names
-        spread = _Spread(self._moved(unknowns), [(0.0, 1.0)], np.zeros(1))
-        mode = self._mode(spread, prior, 1.0, close)
+        mode = self._mode([(self._moved(unknowns), 1.0)], prior, 1.0, close)
         low, high = self.bounds
         at_bound = (mode.theta <= low) & (mode.score > 0.0)
         at_bound |= (mode.theta >= high) & (mode.score < 0.0)
@@ -321,7 +325,8 @@ class Annotators:
         curvature, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
         nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
         none = np.empty((0, len(rows)), like=gap)
-        tape = Tape(rows, value, {GAP: terms.score[GAP]}, curvature, {GAP: none})
+        weights = np.empty((m, 0), like=gap)
+        tape = Tape(rows, value, {GAP: terms.score[GAP]}, curvature, {GAP: none}, weights)
         if prior is None:
             return tape, nobody
         precision = rows.by_annotator(weight * in_theta[0] ** 2)
@@ -404,12 +409,12 @@ class Annotators:
         return {name: channels[name].gather(unknowns) for name in self.family.channels}
 
     def _spread(self, point: Point) -> _Spread:
-        gap = self.rows.channels[GAP]
+        gap, moved = self.rows.channels[GAP], self._moved(point.unknowns)
         sd = np.minimum(np.sqrt(gap.variances(point.covariance)), point.largest_gap_sd)
-        points = [(0.0, 1.0)]
-        if sd.any():
-            points = list(zip(GAP_POINTS.tolist(), GAP_WEIGHTS.tolist(), strict=True))
-        return _Spread(self._moved(point.unknowns), points, sd)
+        if not sd.any():
+            return [(moved, 1.0)]
+        points = zip(GAP_POINTS.tolist(), GAP_WEIGHTS.tolist(), strict=True)
+        return [(moved | {GAP: moved[GAP] + off * sd}, share) for off, share in points]
 
     def _terms(self, spread: _Spread, theta: FloatArray, sign: float) -> Terms:
         """Return the terms of rows at θ, averaged over their uncertain gaps.
@@ -419,12 +424,9 @@ class Annotators:
         by_row = dict(zip(self.family.names, self.rows.per_row(theta).T, strict=True))
         if sign < 0.0:
             by_row[RELIABILITY] = -by_row[RELIABILITY]
-        total: Terms | None = None
-        for moved, share in spread.each():
-            terms = self.family.terms(moved, by_row, self.rows.answers).times(share)
-            total = terms if total is None else total + terms
-        assert total is not None  # noqa: S101  # there is at least one point
-        return total
+        answers, family = self.rows.answers, self.family
+        each = (family.terms(moved, by_row, answers).times(share) for moved, share in spread)
+        return reduce(add, each)
 
     def _look(self, spread: _Spread, theta: FloatArray, prior: Prior, sign: float) -> _Mode:
         """Return each annotator's value, its gradient and curvature in θ."""
@@ -483,18 +485,3 @@ class _Mode:
     score: FloatArray
     curvature: FloatArray
     terms: Terms
-
-
-@dataclass(frozen=True, eq=False)
-class _Spread:
-    """What moves rows, and where their gaps are looked at, being uncertain."""
-
-    moved: dict[str, FloatArray]
-    points: list[tuple[float, float]]
-    gap_sd: FloatArray
-
-    def each(self) -> Iterator[tuple[dict[str, FloatArray], float]]:
-        """Yield what moves rows, and the share of that."""
-        for off, share in self.points:
-            gap = self.moved[GAP] + off * self.gap_sd if off else self.moved[GAP]
-            yield self.moved | {GAP: gap}, share

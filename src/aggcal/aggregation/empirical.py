@@ -43,6 +43,7 @@ from aggcal.aggregation.modes import another_order
 from aggcal.aggregation.newton import (
     Convergence,
     Progress,
+    anderson,
     conjugate_gradients,
     definite_inverse,
 )
@@ -61,7 +62,6 @@ from aggcal.aggregation.spreads import (
     PARAMETER_PRIOR,
     RELIABILITY_PRIOR,
     REVERSED_PRIOR,
-    Deviations,
     annotator_sd,
     centred,
     effect_sd,
@@ -150,8 +150,8 @@ annotators say little, went round in circles for ever."""
 _ASTRAY = 30
 """Iterations in a row, each moving further than an sd of scores, after which a start is given up:
 of 561 small fits that came to rest, none moved so far in more than 18."""
-_MEMORY, _FURTHEST = 4, 0.5
-"""Updates that Anderson acceleration combines, and how far it goes beyond the last."""
+_MEMORY = 4
+"""Updates that Anderson acceleration combines."""
 _SMALL = 0.1
 """Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 _SMALLER = (0.1, 0.01)
@@ -367,29 +367,27 @@ class Curvature:
         constraint = np.outer(self.constraint, self.constraint)
         return definite_inverse(observed + prior + constraint, complete + prior)
 
-    def variances_of(
-        self, values: FloatArray, with_constraint: FloatArray, covariance: FloatArray
-    ) -> FloatArray:
+    def variances_of(self, values: FloatArray, covariance: FloatArray) -> FloatArray:
         """Return the variance of an annotator's quantity on the constraint, unknowns uncertain.
 
         Parameters
         ----------
         values
             The quantity at each node, annotators by nodes.
-        with_constraint
-            w_u Cov(x_u, ρ_u).
         covariance
             Of the unknowns: a matrix, or its diagonal.
         """
-        posterior = self.posterior
+        posterior, share = self.posterior, np.zeros(len(values))
         deviation = posterior.deviation(values)
         own = posterior.mean(np.square(deviation))
+        if self.model.constrained:
+            strengths = posterior.deviation(posterior.strengths)
+            share = self.shares * posterior.mean(deviation * strengths) / self.variance
         toward = self.constraint * sqrt(self.variance)
         carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
         square, along = self.tape.forms(posterior.weights * deviation, covariance, carried)
-        share = with_constraint / self.variance
-        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
-        return np.asarray(np.maximum(total + own - with_constraint * share, 1e-12))
+        on_constraint = share * (share * (dot(toward, carried) - self.variance) - 2.0 * along)
+        return np.asarray(np.maximum(square + own + on_constraint, 1e-12))
 
     def multiplier_step(self, step: FloatArray, length: float, sd: float) -> float:
         """Return how the multiplier moves in a step of Newton's method.
@@ -717,7 +715,6 @@ class _Run:
     tolerance: float = _TOLERANCE
     """Change in an iteration at which it has settled."""
     moves: list[float] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
@@ -801,7 +798,6 @@ class _Run:
             if length < _TOLERANCE:
                 break
         here = problem.at(state, close=close, upright=self.upright)
-        self.objectives.append(problem.objective(state, here))
         tight = float(np.clip(last, _TIGHT, _LOOSE))
         new, covariance, length = self._newton_step(state, here, tight)
         if not np.isfinite(length):
@@ -840,7 +836,7 @@ class _Run:
             return np.concatenate([state.unknowns[first:], logs])
 
         self.path.append((coordinates(old), coordinates(new)))
-        ahead, unknowns = _anderson(self.path[-_MEMORY:]), new.unknowns.copy()
+        ahead, unknowns = anderson(self.path[-_MEMORY:]), new.unknowns.copy()
         unknowns[first:] = ahead[: model.size - first]
         *sds, odds = np.exp(ahead[model.size - first :]).tolist()
         limited = dict(zip(names, np.maximum(sds, LEAST_SD).tolist(), strict=True))
@@ -901,8 +897,7 @@ class _Run:
             len(self.moves),
             norm,
             self.tolerance,
-            (*self.objectives, objective),
-            (*self.moves, norm),
+            objective,
         )
         return Fit(problem, state, here.posterior, here, objective, record, at_rest=self.at_rest)
 
@@ -927,23 +922,19 @@ def _updated(
 
     ``here`` and the covariance are those of the state before the last step.
     """
-    model, sds, unknowns = problem.model, dict(new.sds), new.unknowns.copy()
+    model, sds = problem.model, dict(new.sds)
     for name in model.estimated:
         if name in model.rows.blocks:
             sds[name] = _block_sd(model, new, name, covariance, careful=careful)
-            continue
-        deviations = _deviations(problem, old, here, covariance, name)
-        weight = _prior_weight(name)
-        sds[name], moved = annotator_sd(deviations, sds[name], FIRST_SDS[name], weight)
-        if name in model.means:
-            unknowns[model.index(name)] += moved
+        else:
+            sds[name] = _parameter_sd(problem, old, here, covariance, name)
     share, grades = new.reversed_share, new.grades
     if model.constrained:
         share = reversed_share(here.posterior.reversed)
     if len(grades) > 1:
         expected = problem.annotators.expected_grades(new.unknowns, here.posterior, grades)
         grades = grade_weights(grades, model.rows.grade_weights, expected)
-    return replace(new, unknowns=unknowns, sds=sds, reversed_share=share, grades=grades)
+    return replace(new, sds=sds, reversed_share=share, grades=grades)
 
 
 def _block_sd(
@@ -960,36 +951,29 @@ def _block_sd(
     return effect_sd(sd, values, variances, widest=1.0, careful=careful)
 
 
-def _deviations(
+def _parameter_sd(
     problem: Problem, state: State, here: Curvature, covariance: FloatArray, name: str
-) -> Deviations:
-    """Return how far a parameter of each annotator is from its prior mean, and how surely."""
+) -> float:
+    """Estimate the sd of an annotators' parameter again, from how far each is from its mean."""
     model, posterior = problem.model, here.posterior
     values = posterior.strengths if name == RELIABILITY else posterior.of(name)
-    deviation, own = posterior.deviation(values), posterior.variance(values)
-    with_constraint = np.zeros(len(own))
-    if model.constrained:
-        strengths = posterior.deviation(posterior.strengths)
-        with_constraint = problem.shares * posterior.mean(deviation * strengths)
-    variances = here.variances_of(values, with_constraint, covariance)
-    mean, hyperprior = 1.0, None
+    variances, mean = here.variances_of(values, covariance), 1.0
     if name in model.means:
         # What counts is how sure the distance from the mean is, which moves with the annotators.
-        k = model.index(name)
-        mean, (centre, sd) = float(state.unknowns[k]), MEAN_PRIORS[name]
-        hyperprior = mean - centre, sd
+        k, deviation = model.index(name), posterior.deviation(values)
+        mean = float(state.unknowns[k])
         if covariance.ndim > 1:
             none, along = np.zeros(model.size), np.ascontiguousarray(covariance[k])
             with_mean = here.tape.forms(posterior.weights * deviation, none, along)[1]
             of_mean = covariance[k, k]
         else:
             responses = next(each.responses for each in here.tape.means if each.index == k)
-            with_mean, of_mean = (
-                covariance[k] * posterior.mean(deviation * responses),
-                covariance[k],
-            )
+            with_mean = covariance[k] * posterior.mean(deviation * responses)
+            of_mean = covariance[k]
         variances = np.maximum(variances - 2.0 * with_mean + of_mean, 1e-12)
-    return Deviations(posterior.mean(values) - mean, own, variances, hyperprior)
+    deviations = posterior.mean(values) - mean
+    sd, weight = state.sds[name], _prior_weight(name)
+    return annotator_sd(deviations, variances, sd, FIRST_SDS[name], weight)
 
 
 def _prior_weight(name: str) -> float:
@@ -1002,22 +986,3 @@ def _change(old: State, new: State) -> float:
     pairs = zip(old.grades, new.grades, strict=True)
     grades = [abs(log(after / before)) for before, after in pairs]
     return max(*sds, *grades, abs(new.reversed_share - old.reversed_share))
-
-
-def _anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """Return the coordinates at which the updates of the last points cancel best.
-
-    Examples
-    --------
-    Updates that halve the distance from 1 lead there:
-
-    >>> _anderson([(np.zeros(1), np.full(1, 0.5)), (np.full(1, 0.5), np.full(1, 0.75))])
-    array([1.])
-    """
-    points, images = (np.array(each) for each in zip(*path, strict=True))
-    last = images[-1]
-    if len(points) > 1 and np.isfinite(images).all():
-        steps = images - points
-        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
-        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
-    return np.asarray(last)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,18 +51,6 @@ class LawTerms(NamedTuple):
     cross: FloatArray
 
 
-class Law(Protocol):
-    """How likely each answer is, given the advantage η of the left item and the readiness ν."""
-
-    def terms(self, eta: FloatArray, nu: FloatArray, answers: Answers) -> LawTerms:
-        """Return the loss of rows and its derivatives."""
-        ...
-
-    def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:
-        """Return the probabilities of left, right and tie, rows by answers."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Terms:
     """The loss of rows, its score in each variable, and its curvature in each pair of them."""
@@ -85,24 +73,6 @@ class Terms:
             {name: share * value for name, value in self.score.items()},
             {pair: share * value for pair, value in self.curvature.items()},
         )
-
-
-class Family(Protocol):
-    """What the likelihood of a row is a function of."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parameters of annotators."""
-        ...
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """What moves rows."""
-        ...
-
-    def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
-        """Return the loss of rows and its derivatives, given channels and parameters by row."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,16 +227,10 @@ class Adjacent:
 
     def probabilities(self, eta: FloatArray, nu: FloatArray) -> FloatArray:
         """Return the probabilities of left, right and tie, rows by answers: grades are added up."""
-        top, size = len(self.grades), np.abs(eta)
-        small = np.exp(-0.5 * size)
-        tie = np.exp(np.minimum(nu, _LARGEST_READINESS)) * small**top
-        ahead = sum(share * small ** (top - g) for g, share in enumerate(self.grades, 1))
-        behind = sum(share * small ** (top + g) for g, share in enumerate(self.grades, 1))
-        left = np.where(eta >= 0.0, ahead, behind)
-        right = np.where(eta >= 0.0, behind, ahead)
-        weights = np.stack([left, right, tie], axis=1)
-        chances: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-        return chances
+        chances = self._chances(eta, nu)
+        left = np.where(eta >= 0.0, chances.ahead, chances.behind)
+        right = np.where(eta >= 0.0, chances.behind, chances.ahead)
+        return np.stack([left, right, chances.tie], axis=1)
 
     def levels(self, eta: FloatArray, nu: FloatArray) -> list[FloatArray]:
         """Return the probability of each grade, for either side."""
@@ -277,20 +241,22 @@ class Adjacent:
         # All is divided by the largest weight of a decided answer, exp(top |η|/2).
         small = np.exp(-0.5 * size)
         tie = np.exp(np.minimum(nu, _LARGEST_READINESS)) * small**top
-        total, mean, square = tie.copy(), np.zeros_like(size), np.zeros_like(size)
-        levels = []
-        for g, share in enumerate(self.grades, 1):
-            ahead, behind = share * small ** (top - g), share * small ** (top + g)
-            total += ahead + behind
-            mean += 0.5 * g * (ahead - behind)
-            square += 0.25 * g * g * (ahead + behind)
-            levels.append(ahead + behind)
+        every = [
+            (0.5 * g, share * small ** (top - g), share * small ** (top + g))
+            for g, share in enumerate(self.grades, 1)
+        ]
+        ahead, behind = sum(each[1] for each in every), sum(each[2] for each in every)
+        total = ahead + behind + tie
+        mean = sum(a * (more - less) for a, more, less in every)
+        square = sum(a * a * (more + less) for a, more, less in every)
         return _Chances(
             0.5 * top * size + np.log(total),
             np.sign(eta) * mean / total,
             square / total,
             tie / total,
-            [level / total for level in levels],
+            ahead / total,
+            behind / total,
+            [(more + less) / total for _, more, less in every],
         )
 
 
@@ -300,6 +266,9 @@ class _Chances(NamedTuple):
     """Expected lean: E a, a = ±g/2."""
     square: FloatArray
     tie: FloatArray
+    ahead: FloatArray
+    behind: FloatArray
+    """Of all answers for the side that is ahead, and for the other."""
     levels: list[FloatArray]
     """Probability of each grade, for either side."""
 
@@ -361,6 +330,10 @@ class RaoKupper:
         cut, expit = _threshold(nu), special_of(eta).expit
         tie = -np.expm1(-2.0 * cut) * expit(cut - eta) * expit(cut + eta)
         return np.stack([expit(eta - cut), expit(-eta - cut), tie], axis=1)
+
+
+Law = Wins | Adjacent | RaoKupper
+Family = Advantage | Mixture
 
 
 def win_terms(family: Family, gap: FloatArray, theta: FloatArray) -> Terms:

@@ -51,8 +51,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.links import link
-from aggcal.aggregation.modes import Evaluation
-from aggcal.aggregation.newton import Convergence, Progress, minimise
+from aggcal.aggregation.newton import Convergence, Evaluation, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.start import not_converged
 from aggcal.data.base import AnyJudgments
@@ -387,8 +386,6 @@ def maximise_expectation(
     With the weights of the very point, the gradient of the weighted objective is that of the whole
     (Fisher's identity); that in π is how far it would still move.
     """
-    values: list[float] = []
-    norms: list[float] = []
     posterior = Posterior(wins, wins.totals(), root)
     posterior.evaluate(whitened)
     for _ in range(_MOST_STEPS):
@@ -396,18 +393,16 @@ def maximise_expectation(
         posterior = Posterior(wins, wins.totals(trust.weights), root)
         gradient_norm = posterior.evaluate(whitened).gradient_norm
         log_prior = log(share) + log1p(-share) - 0.5 * float(whitened @ whitened)
-        values.append(-trust.log_likelihood - log_prior)
-        norms.append(max(gradient_norm, abs(trust.share - share)))
-        if norms[-1] <= _EM_TOLERANCE:
+        value = -trust.log_likelihood - log_prior
+        norm = max(gradient_norm, abs(trust.share - share))
+        if norm <= _EM_TOLERANCE:
             break
         steps += 1
         if on_iteration is not None:
-            on_iteration(steps, norms[-1])
+            on_iteration(steps, norm)
         whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
         share = trust.share
-    record = Convergence(
-        norms[-1] <= _EM_TOLERANCE, steps, norms[-1], _EM_TOLERANCE, tuple(values), tuple(norms)
-    )
+    record = Convergence(norm <= _EM_TOLERANCE, steps, norm, _EM_TOLERANCE, value)
     return posterior, trust, record
 
 
@@ -452,7 +447,7 @@ class _GaussianProcess:
                 *not_converged(name, record),
                 *fit.chosen.warnings(name),
             ),
-            objective=record.objectives[-1],
+            objective=record.objective,
             log_likelihood=fit.log_likelihood,
             convergence=record,
             kernel=fit.chosen.kernel,
@@ -610,18 +605,11 @@ def fit_rank_svm(
         warnings.simplefilter("ignore")  # our own record says whether it converged
         machine.fit(both, labels, sample_weight=0.5 * np.tile(weight, 2))
     slopes = np.ravel(machine.coef_)
-    first, gradient_at_zero = objective(np.zeros_like(slopes))
+    gradient_at_zero = objective(np.zeros_like(slopes))[1]
     value, gradient = objective(slopes)
     size = float(np.max(np.abs(gradient_at_zero)))
     norm = float(np.max(np.abs(gradient))) / max(size, 1e-300)
-    record = Convergence(
-        norm <= _SVM_TOLERANCE,
-        int(machine.n_iter_),
-        norm,
-        _SVM_TOLERANCE,
-        (first, value),
-        (float(size > 0.0), norm),
-    )
+    record = Convergence(norm <= _SVM_TOLERANCE, int(machine.n_iter_), norm, _SVM_TOLERANCE, value)
     return slopes, value, record
 
 

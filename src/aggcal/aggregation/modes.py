@@ -20,7 +20,7 @@ from aggcal._core.arrays import FloatArray, IntArray, dot
 from aggcal.aggregation.annotators import Beta, Normal, Prior
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
 from aggcal.aggregation.links import Link
-from aggcal.aggregation.newton import Convergence, Progress, minimise
+from aggcal.aggregation.newton import Convergence, Evaluation, Progress, anderson, minimise
 from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.aggregation.rows import Plan, Rows
 from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
@@ -54,23 +54,12 @@ _FEW_ANNOTATORS, _FEW_ROWS = 12, 2000
 """Up to so many, each annotator is tried the other way round: it takes milliseconds."""
 _MOST_DENSE = 300
 """Up to so many items variances are exact; beyond, they are those of the diagonal."""
-_SD_ROUNDS, _SD_CLOSE, _LONGEST = 60, 1e-8, 3.0
-"""Fits in search of σ at most; a change of its logarithm that counts as none; and the longest step
-by the secant, as a multiple of the plain one."""
+_SD_ROUNDS, _SD_CLOSE = 60, 1e-8
+"""Fits in search of σ at most, and a change of its logarithm that counts as none."""
 VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Precisions of priors that get weaker; the last is too weak to matter."""
 _RUN_AWAY = 15.0
 """Range of the scores beyond which they are taken to have no maximum."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """The objective at some scores, and its derivatives (see `newton.Evaluation`)."""
-
-    value: float
-    gradient: FloatArray
-    diagonal: FloatArray
-    gradient_norm: float
 
 
 class Profile:
@@ -248,8 +237,8 @@ class Modes:
         every, n, free = self._alike(default_sd**-2), len(component), len(component)
         free -= int(component.max()) + 1
         scores = self._by_wins() if start is None else start
-        sigma, close, before = default_sd, _ROUGH_SD, (0.0, 0.0)
-        for count in range(_SD_ROUNDS):
+        sigma, close, path = default_sd, _ROUGH_SD, list[tuple[FloatArray, FloatArray]]()
+        for _ in range(_SD_ROUNDS):
             every.precision = sigma**-2
             scores = every.minimise(scores, close)[0]
             if n <= _MOST_DENSE:
@@ -257,15 +246,13 @@ class Modes:
                 variances = np.diag(centred(inverse, component))
             else:
                 variances = 1.0 / every.diagonal
-            change = log(next_sd(sigma, scores, variances, free, default_sd) / sigma)
-            if abs(change) < _SD_CLOSE:
+            new = next_sd(sigma, scores, variances, free, default_sd)
+            change = abs(log(new / sigma))
+            if change < _SD_CLOSE:
                 break
-            step = change
-            if count and before[1] != change:  # where the change would be 0, by the last two
-                secant = change * before[0] / (before[1] - change)
-                step = secant if 0.0 < secant / change < _LONGEST else change
-            before, sigma = (step, change), sigma * float(np.exp(step))
-            close = min(_ROUGH_SD, max(1e-2 * abs(change), self.tolerance))
+            path.append((np.log([sigma]), np.log([new])))
+            sigma = float(np.exp(anderson(path[-2:])[0]))
+            close = min(_ROUGH_SD, max(1e-2 * change, self.tolerance))
         every.precision = sigma**-2
         return sigma, self._fit(every, scores)
 
@@ -421,7 +408,7 @@ class Modes:
         theta = each.theta()
         theta = np.ones(self.rows.n_annotators) if theta is None else theta
         likelihood = each.log_likelihood()
-        return Mode(scores, theta, record.objectives[-1], likelihood, record, each)
+        return Mode(scores, theta, record.objective, likelihood, record, each)
 
 
 def doubtful(scores: FloatArray, reliabilities: FloatArray, weights: FloatArray) -> bool:

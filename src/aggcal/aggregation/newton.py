@@ -8,9 +8,10 @@ two groups of parameters that is the direction that Jacobi scaling leaves nearly
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import inf, sqrt
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -30,34 +31,24 @@ larger by far, as where one judgment weighs millions."""
 _FIRST_RADIUS = 10.0
 """In preconditioned units: larger risks a wasted step, smaller takes more of them."""
 _SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
-
+_FURTHEST = 0.5
+"""How far Anderson acceleration goes beyond the last update."""
 
 Progress = Callable[[int, float], None]
 """Called with the number of the iteration and the relative gradient norm."""
+Operator = Callable[[FloatArray], FloatArray]
+"""A linear map of vectors."""
 
 
-class Evaluation(Protocol):
+class Evaluation(NamedTuple):
     """A function at a point."""
 
-    @property
-    def value(self) -> float:
-        """The value."""
-        ...
-
-    @property
-    def gradient(self) -> FloatArray:
-        """The gradient."""
-        ...
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """Of the curvature, for Jacobi's scaling."""
-        ...
-
-    @property
-    def gradient_norm(self) -> float:
-        """The largest element of the gradient, each relative to what it could be."""
-        ...
+    value: float
+    gradient: FloatArray
+    diagonal: FloatArray
+    """Of the curvature, for Jacobi's scaling."""
+    gradient_norm: float
+    """The largest element of the gradient, each relative to what it could be."""
 
 
 class Objective(Protocol):
@@ -79,22 +70,20 @@ class Convergence:
     ``gradient_norm`` is the largest element of the gradient, each over the size it would have if
     every judgment pulled the same way: it does not depend on units or on the amount of data. Of a
     fit with the annotators integrated out it is each over its curvature and the sd of the scores,
-    or how far the scale constraint is missed, and ``gradient_norms`` are the largest changes in
-    each iteration, of which the tolerance is one.
+    or how far the scale constraint is missed.
     """
 
     converged: bool
     iterations: int
     gradient_norm: float
     tolerance: float
-    objectives: tuple[float, ...]
-    gradient_norms: tuple[float, ...]
+    objective: float
+    """At the end."""
 
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     vector: FloatArray
     predicted: float
     length: float
@@ -135,51 +124,39 @@ def minimise(
     """
     x = start.astype(np.float64, copy=True)
     point = objective.evaluate(x)
-    values, norms = [point.value], [point.gradient_norm]
     radius = _FIRST_RADIUS * float(np.sqrt(point.diagonal.sum()))
     iteration, exact = 0, False
-    while point.gradient_norm > tolerance and iteration < max_iterations:
+    while (norm := point.gradient_norm) > tolerance and iteration < max_iterations:
         iteration += 1
         if on_iteration is not None:
-            on_iteration(iteration, point.gradient_norm)
-        norm = point.gradient_norm
+            on_iteration(iteration, norm)
         forcing = _EXACT if exact else min(_FORCING, max(_QUADRATIC * norm, 0.5 * tolerance / norm))
-        step = _steihaug(objective, point, x if shared_scale else None, forcing, radius)
+        scaling = _jacobi(objective, point, x if shared_scale else np.zeros(0))
+        step = _steihaug(objective.product, -point.gradient, scaling, forcing, radius)
         trial = objective.evaluate(x + step.vector)
         gain = point.value - trial.value
         # Close to the optimum the gain drowns in rounding: then the gradient decides.
-        closer = trial.gradient_norm < 0.1 * point.gradient_norm
+        closer = trial.gradient_norm < 0.1 * norm
         noise = (_LARGE_NOISE if closer else _NOISE) * max(1.0, abs(point.value))
         drowned = max(abs(gain), step.predicted) <= noise
         ratio = gain / step.predicted if step.predicted > 0.0 else -1.0
         if drowned:
-            accepted = _size(trial) < _size(point) or trial.gradient_norm < point.gradient_norm
+            accepted = _size(trial) < _size(point) or trial.gradient_norm < norm
         else:
             accepted = bool(np.isfinite(trial.value)) and ratio > _ACCEPTED
-        if accepted:
-            exact = False
-            x, point = x + step.vector, trial
-            if not drowned and ratio < _POOR:
-                radius = _POOR * min(step.length, radius)
-            elif ratio > _GOOD and step.on_boundary:
-                radius *= 3.0
-        else:
+        if not accepted or (ratio < _POOR and not drowned):
             radius = _POOR * min(step.length, radius)
-            point = objective.evaluate(x)
-            if (drowned and exact) or radius < _SMALLEST_RADIUS:
-                break
-            # Perhaps the step was only solved for too loosely: once more, exactly.
-            exact = drowned
-        values.append(point.value)
-        norms.append(point.gradient_norm)
-    return x, Convergence(
-        point.gradient_norm <= tolerance,
-        iteration,
-        point.gradient_norm,
-        tolerance,
-        tuple(values),
-        tuple(norms),
-    )
+        elif ratio > _GOOD and step.on_boundary:
+            radius *= 3.0
+        if accepted:
+            exact, x, point = False, x + step.vector, trial
+            continue
+        point = objective.evaluate(x)
+        if (drowned and exact) or radius < _SMALLEST_RADIUS:
+            break
+        # Perhaps the step was only solved for too loosely: once more, exactly.
+        exact = drowned
+    return x, Convergence(norm <= tolerance, iteration, norm, tolerance, point.value)
 
 
 def _size(point: Evaluation) -> float:
@@ -187,43 +164,38 @@ def _size(point: Evaluation) -> float:
     return dot(point.gradient, point.gradient / point.diagonal)
 
 
-def _steihaug(
-    objective: Objective, point: Evaluation, scale: FloatArray | None, forcing: float, radius: float
-) -> _Step:
-    """Minimise the quadratic model within the trust region by preconditioned CG."""
+def _jacobi(objective: Objective, point: Evaluation, scale: FloatArray) -> Operator:
+    """Return what divides by the diagonal, corrected along the scale, if any is shared."""
     diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max()) + 1e-300)
-    x, stiffness = scale, 0.0
-    if x is not None and x.any():
-        stiffness = dot(x, objective.product(x))
+    stiffness = dot(scale, objective.product(scale)) if scale.any() else 0.0
+    if stiffness <= 0.0:
+        return lambda vector: vector / diagonal
+    return lambda vector: vector / diagonal + scale * (dot(scale, vector) / stiffness)
 
-    def precondition(vector: FloatArray) -> FloatArray:
-        scaled: FloatArray = vector / diagonal
-        if x is not None and stiffness > 0.0:
-            scaled = scaled + x * (dot(x, vector) / stiffness)
-        return scaled
 
-    residual = -point.gradient
-    step = np.zeros_like(residual)
-    direction = precondition(residual)
+def _steihaug(
+    product: Operator, target: FloatArray, scaling: Operator, close: float, radius: float
+) -> _Step:
+    """Solve a symmetric system by preconditioned conjugate gradients, within a trust region.
+
+    Without a radius it is solved as far as it is positive definite.
+    """
+    step, residual = 0.0 * target, target.copy()  # a target that is not finite is no step
+    direction = scaling(residual)
     size = first = dot(residual, direction)
-    if not size > 0.0:
-        return _Step(step, 0.0, 0.0, on_boundary=False)
     # Norms in the preconditioner's metric follow from recurrences.
-    step_square, step_dot, direction_square = 0.0, 0.0, size
-    model = 0.0
-    for _ in range(max(100, 20 * len(step))):
-        curved = objective.product(direction)
+    step_square, step_dot, direction_square, model = 0.0, 0.0, size, 0.0
+    for _ in range(max(100, 20 * len(step)) if size > 0.0 else 0):
+        curved = product(direction)
         curvature = dot(direction, curved)
         convex = curvature > 1e-15 * direction_square
-        length = size / curvature if convex else np.inf
-        reached = (
-            step_square + 2.0 * length * step_dot + length * length * direction_square
-            if convex
-            else np.inf
-        )
-        if reached >= radius * radius:
+        length = size / curvature if convex else inf
+        reached = step_square + length * (2.0 * step_dot + length * direction_square)
+        if not convex and radius == inf:
+            return _Step(step if step.any() else direction, -model, inf, on_boundary=True)
+        if not convex or reached >= radius * radius:
             room = direction_square * (radius * radius - step_square)
-            length = (np.sqrt(max(step_dot * step_dot + room, 0.0)) - step_dot) / direction_square
+            length = (sqrt(max(step_dot * step_dot + room, 0.0)) - step_dot) / direction_square
             step += length * direction
             model += -length * size + 0.5 * length * length * curvature
             return _Step(step, -model, radius, on_boundary=True)
@@ -231,16 +203,57 @@ def _steihaug(
         residual = residual - length * curved
         model -= 0.5 * length * size
         step_square = reached
-        scaled = precondition(residual)
+        scaled = scaling(residual)
         new_size = dot(residual, scaled)
-        if new_size <= forcing * forcing * first:
+        if new_size <= close * close * first:
             break
         ratio = new_size / size
         direction = scaled + ratio * direction
         step_dot = ratio * (step_dot + length * direction_square)
         direction_square = new_size + ratio * ratio * direction_square
         size = new_size
-    return _Step(step, -model, float(np.sqrt(step_square)), on_boundary=False)
+    return _Step(step, -model, sqrt(step_square), on_boundary=False)
+
+
+def conjugate_gradients(
+    product: Operator, target: FloatArray, diagonal: FloatArray | Operator, close: float
+) -> FloatArray:
+    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
+
+    It is preconditioned by a diagonal, or by a function that solves a similar system.
+
+    Examples
+    --------
+    >>> stiff = np.array([2.0, 4.0])
+    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
+    array([0.5 , 0.25])
+    """
+    scaling = diagonal if callable(diagonal) else lambda vector: vector / diagonal
+    return _steihaug(product, target, scaling, close, inf).vector
+
+
+def anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
+    """Return the point at which the updates of the last points cancel best, by Anderson.
+
+    Parameters
+    ----------
+    path
+        Points, and what an update made of each.
+
+    Examples
+    --------
+    Updates that halve the distance from 1 lead there:
+
+    >>> anderson([(np.zeros(1), np.full(1, 0.5)), (np.full(1, 0.5), np.full(1, 0.75))])
+    array([1.])
+    """
+    points, images = (np.array(each) for each in zip(*path, strict=True))
+    last = images[-1]
+    if len(points) > 1 and np.isfinite(images).all():
+        steps = images - points
+        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
+        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
+    return np.asarray(last)
 
 
 def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
@@ -305,41 +318,3 @@ def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
     if failed:
         return np.asarray(np.linalg.solve(matrix, target))
     return np.asarray(dpotrs(factor, target, lower=True)[0])
-
-
-def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray],
-    target: FloatArray,
-    diagonal: FloatArray | Callable[[FloatArray], FloatArray],
-    close: float,
-) -> FloatArray:
-    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
-
-    It is preconditioned by a diagonal, or by a function that solves a similar system.
-
-    Examples
-    --------
-    >>> stiff = np.array([2.0, 4.0])
-    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
-    array([0.5 , 0.25])
-    """
-
-    def solved(vector: FloatArray) -> FloatArray:
-        return diagonal(vector) if callable(diagonal) else vector / diagonal
-
-    found, residual = np.zeros_like(target), target.copy()
-    direction = scaled = solved(residual)
-    size = first = dot(residual, scaled)
-    for _ in range(10 * len(target)):
-        if size <= close**2 * first:
-            break
-        curved = product(direction)
-        curvature = dot(direction, curved)
-        if curvature <= 0.0:
-            return found if found.any() else direction
-        found = found + (size / curvature) * direction
-        residual = residual - (size / curvature) * curved
-        scaled = solved(residual)
-        new = dot(residual, scaled)
-        direction, size = scaled + (new / size) * direction, new
-    return found

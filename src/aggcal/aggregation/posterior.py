@@ -184,12 +184,7 @@ class FitPosterior:
 
     def variances_of(self, values: FloatArray) -> FloatArray:
         """Return the variances of a quantity of the annotators, which has values at their nodes."""
-        posterior, curvature = self.fit.posterior, self.fit.curvature
-        deviation, with_constraint = posterior.deviation(values), np.zeros(len(values))
-        if self.fit.problem.model.constrained:
-            strengths = posterior.deviation(posterior.strengths)
-            with_constraint = curvature.shares * posterior.mean(deviation * strengths)
-        variances = curvature.variances_of(values, with_constraint, self.unknowns)
+        variances = self.fit.curvature.variances_of(values, self.unknowns)
         return variances if isinstance(self.fit.problem, ModeProblem) else _WIDER**2 * variances
 
     def result(self) -> FitCovariance:

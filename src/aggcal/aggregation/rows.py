@@ -94,10 +94,7 @@ class Channel:
 
     def gather(self, unknowns: FloatArray) -> FloatArray:
         """Return Z x."""
-        if self.is_difference:
-            moved: FloatArray = unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]]
-        else:
-            moved = (self.factors * unknowns[self.columns]).sum(axis=1)
+        moved: FloatArray = (self.factors * unknowns[self.columns]).sum(axis=1)
         return moved
 
     def scatter(self, flow: FloatArray) -> FloatArray:
@@ -412,11 +409,8 @@ def answers_of(
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
     tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
     decided, lean = tied == 0.0, (outcome - 0.5) * weight
-    if not grades or judgments.grade is None:
-        levels = np.zeros((least, len(weight)))
-        levels[0] = np.where(decided, weight, 0.0)
-        return Answers(weight, lean, tied), levels
-    steps = np.maximum(np.abs(judgments.grade.astype(np.int64)), 1)
+    graded = grades and judgments.grade is not None
+    steps = np.maximum(np.abs(judgments.grade.astype(np.int64)), 1) if graded else np.ones(1, int)
     every = range(1, max(least, int(steps.max(initial=1))) + 1)
     levels = np.stack([np.where((steps == g) & decided, weight, 0.0) for g in every])
     return Answers(weight, lean * steps, tied), levels

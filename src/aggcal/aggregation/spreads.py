@@ -10,7 +10,6 @@ which goes to the same end in fewer steps,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import exp, log, sqrt
 
 import numpy as np
@@ -42,13 +41,6 @@ _LITTLE = 0.1
 """Share of the scores that the data must determine for MacKay's update, which is fast but wrong
 where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
 _BISECTIONS = 30
-_UPDATES, _SAME = 50, 1e-6
-"""Updates of an annotators' sd that are carried out at once at most, its mean moving along, and the
-relative change at which they have ended."""
-_LEAST_LEFT, _ROUNDING = 0.1, 1e-30
-"""Least share of an annotator's precision that a wider prior leaves; a variance as good as 0."""
-_LONGEST = 1.0
-"""Largest change of a mean in an update: likelihoods are nearly straight beyond it."""
 _UNUSED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -174,71 +166,25 @@ def _vanishes(sd: float, values: FloatArray, variances: FloatArray) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class Deviations:
-    """How far a parameter of each annotator is from its prior mean, and how surely."""
-
-    means: FloatArray
-    """Posterior means less the prior mean."""
-    own: FloatArray
-    """Posterior variances, the unknowns fixed."""
-    variances: FloatArray
-    """The same, the unknowns uncertain."""
-    hyperprior: tuple[float, float] | None = None
-    """How far the prior mean is above its own prior's, and the sd of that; None: it is known."""
-
-    def under(self, old: float, new: float) -> tuple[Deviations, float]:
-        """Return the same under another sd of the prior, and how far the prior mean then moves.
-
-        Posteriors are taken as normal, and the prior mean is the one that is then most probable.
-        """
-        # Who has judged very much may be known to rounding.
-        precision = 1.0 / np.maximum(self.own, _ROUNDING)
-        changed = np.maximum(precision + (new**-2 - old**-2), _LEAST_LEFT * precision)
-        by, moved = precision / changed, 0.0
-        means, own = by * self.means, by * self.own
-        if self.hyperprior is not None:
-            (above, sd), left = self.hyperprior, np.maximum(1.0 - own / new**2, 0.0)
-            ratio = (new / sd) ** 2
-            moved = (float(means.sum()) - ratio * above) / (float(left.sum()) + ratio)
-            means = means - moved * left
-        variances = own + by**2 * (self.variances - self.own)
-        return Deviations(means, own, variances, self.hyperprior), moved
-
-
 def annotator_sd(
-    deviations: Deviations, sd: float, default: float, weight: float
-) -> tuple[float, float]:
+    deviations: FloatArray, variances: FloatArray, sd: float, default: float, weight: float
+) -> float:
     """Return a better estimate of the sd of an annotators' parameter.
-
-    And how far their mean moves with it, where it is unknown: many updates are then carried out at
-    once, as each of them alone moves the mean, and by little.
 
     Parameters
     ----------
-    deviations
-        Of the annotators, under the sd so far.
+    deviations, variances
+        Of the annotators from the prior mean, under the sd so far: posterior means and variances.
     sd
         That.
     default, weight
         The sd before anybody has judged, and how many annotators it counts as.
     """
-    low, high = np.clip(np.array([sd / sqrt(_STEP), sd * sqrt(_STEP)]), LEAST_SD, _LARGEST_SD)
-    several = deviations.hyperprior is not None
-    new, here, m = sd, deviations, len(deviations.means)
-    first = moved = 0.0
-    if several:
-        here, first = deviations.under(sd, sd)
-    for _ in range(_UPDATES if several else 1):
-        square, trace = dot(here.means, here.means), float(here.variances.sum())
-        degrees_of_freedom = max(weight + m - 1 - trace / new**2, 0.5 * weight)
-        before, new = new, sqrt((weight * default**2 + square) / degrees_of_freedom)
-        new = float(np.clip(new, low, high))
-        if abs(new - before) < _SAME * before:
-            break
-        if several:
-            here, moved = deviations.under(sd, new)
-    return new, float(np.clip(moved - first, -_LONGEST, _LONGEST))
+    square, trace = dot(deviations, deviations), float(variances.sum())
+    degrees_of_freedom = max(weight + len(deviations) - 1 - trace / sd**2, 0.5 * weight)
+    new = sqrt((weight * default**2 + square) / degrees_of_freedom)
+    low, high = sd / sqrt(_STEP), sd * sqrt(_STEP)
+    return float(np.clip(new, max(low, LEAST_SD), min(high, _LARGEST_SD)))
 
 
 def reversed_share(probabilities: FloatArray) -> float:

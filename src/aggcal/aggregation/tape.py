@@ -65,7 +65,8 @@ class Tape:
     """Responses through each channel, responses by rows: minus the scores at a node, or the
     cross-derivatives with a parameter."""
     weights: FloatArray | None = None
-    """Probabilities of the nodes, annotators by nodes, where responses are of nodes."""
+    """Probabilities of the nodes, annotators by nodes, where responses are of nodes: of none where
+    annotators are alike."""
     inverse_root: FloatArray | None = None
     """L⁻¹ of the curvature LL' in θ_u, annotators first, where responses are of parameters."""
     means: list[Mean] = field(default_factory=list)
@@ -78,10 +79,6 @@ class Tape:
     @cached_property
     def _channels(self) -> dict[str, Channel]:
         return {name: self.rows.channels[name] for name in self.score}
-
-    @property
-    def _has_responses(self) -> bool:
-        return self.weights is not None or self.inverse_root is not None
 
     def _mix(self, responses: FloatArray) -> FloatArray:
         """Multiply responses, annotators by responses, by M."""
@@ -135,22 +132,19 @@ class Tape:
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
         moved = {name: channel.gather(vector) for name, channel in self._channels.items()}
-        mixed, total = None, self._zeros(self.size)
-        if self._has_responses:
-            parts = (self.responses[name] * change for name, change in moved.items())
-            responses = reduce(add, (self.rows.by_annotator(part).T for part in parts))
-            for mean in self.means:
-                responses = responses + mean.responses * vector[mean.index]
-            mixed = self._mix(responses)
-        by_row = None if mixed is None else self.rows.per_row(mixed).T
+        parts = (self.responses[name] * change for name, change in moved.items())
+        responses = reduce(add, (self.rows.by_annotator(part).T for part in parts))
+        for mean in self.means:
+            responses = responses + mean.responses * vector[mean.index]
+        mixed, total = self._mix(responses), self._zeros(self.size)
+        by_row = self.rows.per_row(mixed).T
         for name, channel in self._channels.items():
             curvatures = (self._curvature(name, other) * change for other, change in moved.items())
             flow = reduce(add, curvatures)
-            if by_row is not None:
-                flow = flow - (by_row * self.responses[name]).sum(axis=0)
+            flow = flow - (by_row * self.responses[name]).sum(axis=0)
             total[: channel.size] += channel.scatter(flow)
         for mean in self.means:
-            missing = 0.0 if mixed is None else float((mixed * mean.responses).sum())
+            missing = float((mixed * mean.responses).sum())
             total[mean.index] += mean.curvature * vector[mean.index] - missing
         return total
 

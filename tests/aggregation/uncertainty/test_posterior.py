@@ -35,7 +35,7 @@ def at_mode(scores: FloatArray, slopes: FloatArray, rows: Rows, precision: float
     component = np.zeros(len(scores), dtype=np.int64)
     fixed = frozenset({SCORES})
     model = Model(rows, RELIABLE, component, fixed=fixed, penalty=penalty, located=True)
-    record = Convergence(True, 0, 0.0, 0.0, (), ())  # noqa: FBT003
+    record = Convergence(True, 0, 0.0, 0.0, 0.0)  # noqa: FBT003
     return ModeProblem(model, slopes, prior, equally=True).fit(scores, record)
 
 
