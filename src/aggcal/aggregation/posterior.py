@@ -10,7 +10,7 @@ Of many unknowns only the diagonal is estimated, as Hutchinson does with traces:
 z, E z∘(H⁻¹ z) is the diagonal of the inverse of the information H. With the diagonal D of H, the
 control variate is D⁻¹ − D⁻¹ H D⁻¹: its diagonal is 0, and elsewhere it goes with H⁻¹. Its
 coefficient is that of a regression over all unknowns and signs. Standard errors of thousands of
-items are then within 1% where pairs are drawn at random, and have an error of 3 to 5% at most
+items are then within 1% where pairs are drawn at random, and have an error of 3 to 6% at most
 (standard deviation) in chains and in blocks of items that are hardly compared with others.
 """
 
