@@ -547,7 +547,7 @@ def _estimated_again(
     common = next_sd(values.common_sd, values.parts[0], variances[:n], n - 1, 1.0)
     apart = values.apart_sd
     if len(values.parts) > 1:
-        apart = effect_sd(apart, values.parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
+        apart = effect_sd(apart, values.parts[1:].ravel(), variances[n:])
     shares = mixture.shape.shares
     if shares is None:
         shares = (classes.sum(axis=0) + 1.0) / (mixture.m + mixture.k)

@@ -407,8 +407,6 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
             if known
             else None
         )
-    if not isinstance(family, Advantage):
-        return None
     law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
     if isinstance(law, Wins):
