@@ -721,9 +721,12 @@ class Effects:
             value = 0.5 * float((prior * x) @ x) - float(total.sum())
             return value, mean.sum(axis=1) + prior * x, curvature
 
+        def value_and_gradient(x: Any) -> Any:
+            return at(x)[:2]
+
         start = np.zeros(len(prior))
         best = minimize(
-            lambda x: at(x)[:2], start, jac=True, method="BFGS", options={"gtol": _CLOSE}
+            value_and_gradient, start, jac=True, method="BFGS", options={"gtol": _CLOSE}
         ).x
         return float(best[0]), float(np.sqrt(np.linalg.inv(at(best)[2])[0, 0]))
 
