@@ -29,9 +29,9 @@ from aggcal.io.numbering import natural, numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
+from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import checked_sides
 from aggcal.io.words import ANNOTATOR, WINNER_LOSER
-from aggcal.io.saving import scratch_folder
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
@@ -448,4 +448,4 @@ def natural_order(ids: Iterable[str]) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-    return as_text(sorted(ids, key=natural))
+    return as_text(sorted(map(str, ids), key=natural))

@@ -423,7 +423,7 @@ def _refuse_missing(table: Table, known: Mapping[str, Any], choices: Choices) ->
     if "winner" in known or "outcome" in known:
         return
     refuse_other_tables(table, choices)
-    needed = ("winner", "loser")
+    needed: tuple[str, ...] = ("winner", "loser")
     if "left" in known or table.columns.keys() & {"left", "right", "outcome"}:
         needed = ("outcome",) if "left" in known else ("left", "right", "outcome")
     missing = [name for name in needed if name not in table.columns]
