@@ -13,12 +13,10 @@ from aggcal.io.formats.ratings import rated_columns
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
-    GROUP,
     ITEM,
     LEFT_RIGHT,
     NAMES,
     OUTCOME,
-    PER_ITEM,
     RANKS,
     RATING,
     SHOWN,
@@ -314,71 +312,60 @@ def _answers(table: Table) -> list[str]:
 def _ask_for_ratings(table: Table, *, who: bool) -> None:
     """Refuse what may be ratings or ranks but does not say so, with how to read it."""
     have = table.columns.keys()
-    item = next((name for name in (*ITEM, *GROUP, *PER_ITEM) if name in have), None)
-    rest = sorted(have - {*ANNOTATOR, *RANKS, ""})
     rank = next((name for name in RANKS if name in have), None)
-    if rank is not None and who:
-        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
-        raise OptionError(
-            f"{table.name}: holds ranks in the column '{rank}'; say which columns are meant with "
-            f"{named}--column 'rank={rank}'."
-        )
-    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
     rated = next((name for name in RATING if name in have), None)
-    if rated is not None and who:
-        raise OptionError(
-            f"{table.name}: holds ratings ('{rated}') and names no items; say which column names "
-            f"what was rated with --column item=NAME (there are {some(_without(rest, rated), 10)})."
-        )
-    if who and item in ITEM:
-        shown = numbers or _without(rest, item)
-        if shown:
-            labels = (
-                ""
-                if numbers
-                else (
-                    ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
-                )
-            )
-            raise OptionError(
-                f"{table.name}: names annotators and items but no rating; say which column it is "
-                f"({some(shown)}), as in --column 'rating={shown[0]}'{labels}."
-            )
-    if len(numbers) < 2 and not who:  # noqa: PLR2004
-        return
-    if not numbers:
-        alike = _alike(table, rest)
-        if alike:
-            raise OptionError(
-                f"{table.name}: has a row for each annotator and the same labels in {some(alike)}; "
-                "if these columns are the items and the labels their ratings or ranks, say "
-                "--format ratings and name all labels, the best first, as in --order 'A,B,C'."
-            )
-        return
-    if who:
-        what = (
+    item = next((name for name in ITEM if name in have), None)
+    rest = [n for n in sorted(have - {*ANNOTATOR, *ITEM, rank, rated, ""}) if not _is_measured(n)]
+    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
+    others = [name for name in rest if name not in numbers]
+    shown, alone = numbers or rest, others[0] if len(others) == 1 else None
+    named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
+    order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+    scores = "if they are scores, they come second, after the judgments"
+    alike = [] if numbers else _alike(table, rest)
+    cases = (
+        (
+            who and rank,
+            f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
+            f"--column 'rank={rank}'",
+        ),
+        (
+            who and rated,
+            f"holds ratings ('{rated}') and names no items; say which column names what was rated "
+            f"with --column item=NAME (there are {some(rest, 10)})",
+        ),
+        (
+            who and item and shown,
+            f"names annotators and items but no rating; say which column it is ({some(shown)}), "
+            f"as in --column 'rating={(shown or [''])[0]}'{order}",
+        ),
+        (
+            who and numbers,
             f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
             "the items and the numbers their ratings, say --format ratings --order highest, or "
-            "--order lowest if 1 is the best"
-        )
-    else:
-        left = _without(rest, *numbers)
-        if item in ITEM:
-            said = "--format ratings"
-        elif len(left) == 1:
-            said = f"--format ratings --column 'item={left[0]}'; if each is an item, with "
-            said += f"--format ratings --column 'annotator={left[0]}'"
-        else:
-            return
-        what = (
+            "--order lowest if 1 is the best",
+        ),
+        (
+            who and alike,
+            f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
+            "are the items and the labels their ratings or ranks, say --format ratings and name "
+            "all labels, the best first, as in --order 'A,B,C'",
+        ),
+        (
+            item and len(numbers) > 1,
             f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
-            f"rating, say so with {said}; if they are scores, they come second, after the judgments"
-        )
-    raise OptionError(f"{table.name}: {what}.")
-
-
-def _without(names: Iterable[str], *others: str | None) -> list[str]:
-    return [name for name in names if name not in others]
+            f"rating, say so with --format ratings; {scores}",
+        ),
+        (
+            alone and len(numbers) > 1,
+            f"has several numbers for each '{alone}' ({some(numbers)}); if each is one annotator's "
+            f"rating, say --format ratings --column 'item={alone}'; if each is an item, say "
+            f"--format ratings --column 'annotator={alone}'; {scores}",
+        ),
+    )
+    said = next((text for holds, text in cases if holds), None)
+    if said is not None:
+        raise OptionError(f"{table.name}: {said}.")
 
 
 def _alike(table: Table, names: Iterable[str]) -> list[str]:

@@ -167,10 +167,13 @@ def numbered(
     one, path = parts[0], parts[0].path if len(parts) == 1 else None
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
+    who, one_side, other_side = (key.astype(np.int32) for key in merged.keys[:3])
     judgments = Judgments(
         item_ids,
         annotator_ids,
-        *(key.astype(np.int32) for key in merged.keys[:3]),
+        who,
+        one_side,
+        other_side,
         constant_if_one(values[merged.keys[3]]),
         constant_if_one(weight),
         constant_if_one(merged.number),
@@ -192,7 +195,7 @@ def numbered(
     if acts == "pair":
         return judgments
     coded = keys[len(keys) - len(further) :]
-    return _with_acts(judgments, rows, (keys, coded), values, fit, acts, surely=surely)
+    return _with_acts(judgments, rows, (keys, coded), values, fit=fit, kind=acts, surely=surely)
 
 
 def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
@@ -440,9 +443,9 @@ def _with_acts(
     rows: _Rows,
     codes: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
     values: FloatArray,
+    *,
     fit: Any,
     kind: RankingWeight,
-    *,
     surely: bool,
 ) -> Judgments:
     """Weigh the pairs of rankings and screens that a table names, or that are recognised."""
@@ -462,8 +465,8 @@ def _with_acts(
 
     def first(most: int) -> Columns:
         n = most if isinstance(fit, slice) else int(np.count_nonzero(fit[:most]))
-        codes = (each[:n].astype(np.int32, copy=False) for each in (whose, left, right))
-        return Columns(*codes, values[outcome[:n]])
+        who, one, other = (c[:n].astype(np.int32, copy=False) for c in (whose, left, right))
+        return Columns(who, one, other, values[outcome[:n]])
 
     found = Acts.recognised(len(rows), first, surely=surely)
     if found is None:

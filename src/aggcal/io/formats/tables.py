@@ -34,7 +34,7 @@ def _one_hot(*cells: str | None) -> str:
     return ("left", "right", "tie")[marked.index(True)] if sum(marked) == 1 else "not one of three"
 
 
-def _soft(preference: str | None) -> str:
+def _soft(preference: str | None) -> str | None:
     """Return what AlpacaEval means: 1 is the first output, 2 the second, 0 an early tie."""
     if _unread(preference):
         return "failed"
