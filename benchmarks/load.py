@@ -20,7 +20,7 @@ import duckdb
 import aggcal
 
 
-def main(rows: int, memory: str | None) -> None:
+def main(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgments.csv"
         duckdb.connect().execute(
@@ -34,7 +34,7 @@ def main(rows: int, memory: str | None) -> None:
         counted = duckdb.connect().execute(scanned).fetchone()
         scan = time.perf_counter() - began
         began = time.perf_counter()
-        judgments = aggcal.read_judgments(path, memory=memory)
+        judgments = aggcal.read_judgments(path)
         load = time.perf_counter() - began
     if counted != (rows,) or judgments.n_rows != rows:
         raise SystemExit("not every row was read")
@@ -43,7 +43,7 @@ def main(rows: int, memory: str | None) -> None:
         f"{rows:,} rows: bare scan {scan:.1f} s; load {load:.1f} s ({load / scan:.1f} x the scan,"
     )
     print(
-        f"{rows / load / 1e6:.2f} M rows/s), peak memory {peak:.2f} GB, limit {memory}; {judgments}"
+        f"{rows / load / 1e6:.2f} M rows/s), peak memory {peak:.2f} GB; {judgments}"
     )
 
 

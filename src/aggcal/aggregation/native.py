@@ -388,10 +388,8 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
     """
     if isinstance(family, Mixture):
         inverse = np.array([1.0 / family.width, 0.0, 0.0])
-        law = _MIXTURES.get(family.link.name) if family.logit else None
-        return None if law is None else (law, inverse)
-    if not isinstance(family, Advantage):
-        return None
+        known = family.logit and family.link.name in _MIXTURES
+        return (_MIXTURES[family.link.name], inverse) if known else None
     law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
     if isinstance(law, Wins):
