@@ -326,41 +326,55 @@ def _ask_for_ratings(table: Table, *, who: bool) -> None:
     cases = (
         (
             who and rank,
-            f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
-            f"--column 'rank={rank}'",
+            (
+                f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
+                f"--column 'rank={rank}'"
+            ),
         ),
         (
             who and rated,
-            f"holds ratings ('{rated}') and names no items; say which column names what was rated "
-            f"with --column item=NAME (there are {some(rest, 10)})",
+            (
+                f"holds ratings ('{rated}') and names no items; say which column names what was rated "
+                f"with --column item=NAME (there are {some(rest, 10)})"
+            ),
         ),
         (
             who and item and shown,
-            f"names annotators and items but no rating; say which column it is ({some(shown)}), "
-            f"as in --column 'rating={(shown or [''])[0]}'{order}",
+            (
+                f"names annotators and items but no rating; say which column it is ({some(shown)}), "
+                f"as in --column 'rating={(shown or [''])[0]}'{order}"
+            ),
         ),
         (
             who and numbers,
-            f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
-            "the items and the numbers their ratings, say --format ratings --order highest, or "
-            "--order lowest if 1 is the best",
+            (
+                f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
+                "the items and the numbers their ratings, say --format ratings --order highest, or "
+                "--order lowest if 1 is the best"
+            ),
         ),
         (
             who and alike,
-            f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
-            "are the items and the labels their ratings or ranks, say --format ratings and name "
-            "all labels, the best first, as in --order 'A,B,C'",
+            (
+                f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
+                "are the items and the labels their ratings or ranks, say --format ratings and name "
+                "all labels, the best first, as in --order 'A,B,C'"
+            ),
         ),
         (
             item and len(numbers) > 1,
-            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
-            f"rating, say so with --format ratings; {scores}",
+            (
+                f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
+                f"rating, say so with --format ratings; {scores}"
+            ),
         ),
         (
             alone and len(numbers) > 1,
-            f"has several numbers for each '{alone}' ({some(numbers)}); if each is one annotator's "
-            f"rating, say --format ratings --column 'item={alone}'; if each is an item, say "
-            f"--format ratings --column 'annotator={alone}'; {scores}",
+            (
+                f"has several numbers for each '{alone}' ({some(numbers)}); if each is one annotator's "
+                f"rating, say --format ratings --column 'item={alone}'; if each is an item, say "
+                f"--format ratings --column 'annotator={alone}'; {scores}"
+            ),
         ),
     )
     said = next((text for holds, text in cases if holds), None)

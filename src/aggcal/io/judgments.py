@@ -448,4 +448,4 @@ def natural_order(ids: Iterable[str]) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-    return as_text(sorted(map(str, ids), key=natural))
+    return as_text(sorted([str(each) for each in ids], key=natural))
