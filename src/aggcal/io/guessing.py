@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -263,7 +263,9 @@ def refuse_other_tables(table: Table, choices: Choices) -> None:
             "judgments; if they are ratings, say who gave them with --column annotator=NAME."
         )
     if not paired(have) and not have & {"winner", "loser", "left", "right", "outcome"}:
-        _ask_for_ratings(table, who=who)
+        what = next(_may_be(table, who=who), None)
+        if what is not None:
+            raise OptionError(f"{table.name}: {what}.")
 
 
 def _refuse_headers(table: Table) -> None:
@@ -309,63 +311,51 @@ def _answers(table: Table) -> list[str]:
     return answers if len(set[str]().union(*distinct)) < sum(map(len, distinct)) else []
 
 
-def _ask_for_ratings(table: Table, *, who: bool) -> None:
-    """Refuse what may be ratings or ranks but does not say so, with how to read it."""
+def _may_be(table: Table, *, who: bool) -> Iterator[str]:
+    """Say what a table without pairs may be, the surest first, and how it is then read."""
     have = table.columns.keys()
     rank = next((name for name in RANKS if name in have), None)
     rated = next((name for name in RATING if name in have), None)
     item = next((name for name in ITEM if name in have), None)
     rest = [n for n in sorted(have - {*ANNOTATOR, *ITEM, rank, rated, ""}) if not _is_measured(n)]
     numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
-    others = [name for name in rest if name not in numbers]
-    shown, alone = numbers or rest, others[0] if len(others) == 1 else None
-    named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
-    order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
-    scores = "if they are scores, they come second, after the judgments"
-    alike = [] if numbers else _alike(table, rest)
-    cases = (
-        (
-            who and rank,
+    if who and rank:
+        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
+        yield (
             f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
-            f"--column 'rank={rank}'",
-        ),
-        (
-            who and rated,
+            f"--column 'rank={rank}'"
+        )
+    if who and rated:
+        yield (
             f"holds ratings ('{rated}') and names no items; say which column names what was rated "
-            f"with --column item=NAME (there are {some(rest, 10)})",
-        ),
-        (
-            who and item and shown,
-            f"names annotators and items but no rating; say which column it is ({some(shown)}), "
-            f"as in --column 'rating={(shown or [''])[0]}'{order}",
-        ),
-        (
-            who and numbers,
+            f"with --column item=NAME (there are {some(rest, 10)})"
+        )
+    if who and item and rest:
+        order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+        yield (
+            "names annotators and items but no rating; say which column it is "
+            f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
+        )
+    if who and numbers:
+        yield (
             f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
             "the items and the numbers their ratings, say --format ratings --order highest, or "
-            "--order lowest if 1 is the best",
-        ),
-        (
-            who and alike,
+            "--order lowest if 1 is the best"
+        )
+    if who and (alike := _alike(table, rest)):
+        yield (
             f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
             "are the items and the labels their ratings or ranks, say --format ratings and name "
-            "all labels, the best first, as in --order 'A,B,C'",
-        ),
-        (
-            item and len(numbers) > 1,
+            "all labels, the best first, as in --order 'A,B,C'"
+        )
+    alone = [name for name in rest if name not in numbers]
+    if len(numbers) > 1 and (item or len(alone) == 1):
+        each = "" if item else f" --column 'item={alone[0]}'"
+        yield (
             f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
-            f"rating, say so with --format ratings; {scores}",
-        ),
-        (
-            alone and len(numbers) > 1,
-            f"has several numbers for each '{alone}' ({some(numbers)}); if each is one annotator's "
-            f"rating, say --format ratings --column 'item={alone}'; if each is an item, say "
-            f"--format ratings --column 'annotator={alone}'; {scores}",
-        ),
-    )
-    said = next((text for holds, text in cases if holds), None)
-    if said is not None:
-        raise OptionError(f"{table.name}: {said}.")
+            f"rating, say so with --format ratings{each}; if they are scores, they come second, "
+            "after the judgments"
+        )
 
 
 def _alike(table: Table, names: Iterable[str]) -> list[str]:

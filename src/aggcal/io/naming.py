@@ -357,12 +357,12 @@ def _names(source: Source) -> tuple[str, ...]:
 def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict[str, Source]:
     """Choose what each column of ours is: the first of several that is there."""
     have = table.columns.keys()
-    known: dict[str, Any] = {"weight": "weight", **form.columns}
+    known: dict[str, Any] = {**form.columns}
     if form.info == TABLE:
         _call_by_last_word(table)
-        known |= {name: name for name in ("criterion", *words.EXTRA) if name in have} | plain_pair(
-            have
-        )
+        known |= {
+            name: name for name in ("weight", "criterion", *words.EXTRA) if name in have
+        } | plain_pair(have)
         known |= guessed(table, known, choices)
         _refuse_missing(table, known, choices)
     for own in choices.columns:

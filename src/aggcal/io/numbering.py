@@ -32,10 +32,7 @@ _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", 
 """Why rows are not fitted, in the order in which it is asked."""
 
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-
-
-def natural(text: str) -> tuple[bool, int, str]:
+def natural(text: str) -> tuple[bool, float, str]:
     """Return by what ids are sorted: numbers as numbers, then text.
 
     Examples
@@ -43,8 +40,8 @@ def natural(text: str) -> tuple[bool, int, str]:
     >>> sorted(["b", "10", "9"], key=natural)
     ['9', '10', 'b']
     """
-    whole = _WHOLE.fullmatch(text)
-    return whole is None, int(text) if whole else 0, text
+    value = number(text)
+    return (False, value, text) if np.isfinite(value) else (True, 0.0, text)
 
 
 @dataclass
