@@ -6,11 +6,11 @@ plain Python, and answered for all its rows by one look-up.
 - `tables` opens what a person brings; `delimited`, `jsons`, `parquet`, `frames` and `workbooks`
   load it. `words` has what people call things.
 - `formats`: the exports of people's tools, each declared. `naming` names columns as ours,
-  `guessing` those in other words; `outcomes` says what outcomes mean, `refusals` refuses rows, and `numbering`
-  turns ids into codes. `judgments` does all of this for one file or several.
+  `guessing` those in other words; `outcomes` says what outcomes mean, `refusals` refuses rows, and
+  `numbering` turns ids into codes. `judgments` does all of this for one file or several.
 - `items`: tables with a row for each item: scores, truth, features, control, texts.
 - `results` reads back what aggcal wrote, `adding` adds judgments to earlier ones, `convert` writes
-  other formats, `writing` sets of files, put in place whole or not at all.
+  other formats; `saving` puts sets of files in place whole or not at all.
 """
 
 from aggcal.io.adding import add_judgments

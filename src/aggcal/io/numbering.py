@@ -192,7 +192,7 @@ def numbered(
     if acts == "pair":
         return judgments
     coded = keys[len(keys) - len(further) :]
-    return _with_acts(judgments, rows, (keys, coded), values, fit, acts, surely=surely)
+    return _with_acts(judgments, rows, (keys, coded), values, fit, kind=acts, surely=surely)
 
 
 def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
@@ -441,8 +441,8 @@ def _with_acts(
     codes: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
     values: FloatArray,
     fit: Any,
-    kind: RankingWeight,
     *,
+    kind: RankingWeight,
     surely: bool,
 ) -> Judgments:
     """Weigh the pairs of rankings and screens that a table names, or that are recognised."""
