@@ -121,7 +121,7 @@ def test_strengths_follow_what_the_ends_mean() -> None:
     assert list(left_won(found).values()) == [0.75, 0.0, 0.5, 0.25]
     found = aggcal.read_judgments(data, outcomes=turned)
     assert list(left_won(found).values()) == [0.25, 1.0, 0.5, 0.75]
-    assert "strength of the right" in found.notes[0]
+    assert any("strength of the right" in note for note in found.notes)
     own = rows("annotator,left,right,outcome", [0.75, 0, 0.5, 0.25])
     found = aggcal.read_judgments(own, outcomes=turned)
     assert list(left_won(found).values()) == [0.25, 1.0, 0.5, 0.75]
@@ -183,9 +183,9 @@ def first(judgments: aggcal.Judgments) -> str:
 @pytest.mark.parametrize("how", LABELS)
 def test_ratings_whose_labels_call_the_lowest_the_best(how: str, words: tuple[str, ...]) -> None:
     data = rated(LABELS[how], words)
-    with pytest.raises(OptionError, match="order='lowest' or order='highest'"):
-        aggcal.read_judgments(data)
-    assert first(aggcal.read_judgments(data, order="lowest")) == "p1"
+    found = aggcal.read_judgments(data)
+    assert first(found) == first(aggcal.read_judgments(data, order="lowest")) == "p1"
+    assert "the lowest rating is taken for the best" in found.notes
     assert first(aggcal.read_judgments(data, order="highest")) == "p2"
     assert first(aggcal.read_judgments(rated(LABELS[how], words[::-1]))) == "p2"
 
@@ -194,25 +194,26 @@ def test_ratings_whose_labels_call_the_lowest_the_best(how: str, words: tuple[st
     "header",
     [
         "rating (1 = best)", "score (1 best, 5 worst)", "quality [1=excellent; 5=poor]",
-        "overall (1-5, 1 is best)", "Note", "Schulnote", "place", "rating (lower is better)",
-        "rating (5 = worst)",
+        "overall (1-5, 1 is best)", "place", "rating (lower is better)", "rating (5 = worst)",
+        "Note", "Schulnote", "mark", "grade",
     ],
 )  # fmt: skip
 def test_a_header_that_calls_the_lowest_the_best(header: str) -> None:
     data = [{"annotator": who, "item": item, header: n} for who, item, n in GIVEN]
     how: dict[str, Any] = {"columns": {"rating": header}, "format": "ratings"}
-    with pytest.raises(OptionError, match="order='lowest' or order='highest'"):
-        aggcal.read_judgments(data, **how)
+    if header in ("Note", "Schulnote", "mark", "grade"):  # in some countries
+        with pytest.raises(OptionError, match="order='lowest' or order='highest'"):
+            aggcal.read_judgments(data, **how)
+    else:
+        assert first(aggcal.read_judgments(data, **how)) == "p1"
     assert first(aggcal.read_judgments(data, **how, order="lowest")) == "p1"
     assert first(aggcal.read_judgments(data, **how, order="highest")) == "p2"
 
 
 def test_headers_of_a_sheet_and_labels_that_agree() -> None:
     sheet = [{"paper": f"p{k}", "Ann (1 = best)": k, "Bob (1 = best)": k} for k in (1, 5)]
-    with pytest.raises(OptionError, match="order='lowest'"):
-        aggcal.read_judgments(sheet, format="ratings")
-    assert first(aggcal.read_judgments(sheet, format="ratings", order="lowest")) == "p1"
-    for header in ("rating", "rating (5 = best)", "rating (1 = poor, 5 = excellent)", "mark (1-5)"):
+    assert first(aggcal.read_judgments(sheet, format="ratings")) == "p1"
+    for header in ("rating", "rating (5 = best)", "rating (1 = poor, 5 = excellent)"):
         data = [{"annotator": who, "item": item, header: n} for who, item, n in GIVEN]
         found = aggcal.read_judgments(data, columns={"rating": header})
         assert first(found) == "p2"
@@ -224,7 +225,7 @@ def test_a_letter_or_one_and_two_are_read_as_the_side(pair: str) -> None:
     for values in ("ABBA", "1221"):
         found = aggcal.read_judgments(rows(f"annotator,{pair},winner", values))
         assert list(left_won(found).values()) == [1.0, 0.0, 0.0, 1.0]
-        assert any(note.startswith("outcomes taken: ") for note in found.notes)
+        assert found.notes[0].endswith(f"({values[0]} = left, {values[1]} = right)")
 
 
 @pytest.mark.parametrize("names", [("winner", "loser"), ("chosen", "rejected")])

@@ -242,10 +242,10 @@ def test_in_our_own_column_our_own_words_come_first() -> None:
 def test_what_was_taken_is_said() -> None:
     rows = [("u", "p", "q", "A"), ("u", "q", "p", "B"), ("v", "p", "q", "neither")]
     notes = aggcal.read_judgments(rows).notes
-    assert "outcomes taken: 'a' as left, 'b' as right" in notes
+    assert "read as: outcome (A = left, B = right, neither = tie)" in notes
     assert "1 'neither' is counted as a tie; outcomes={'neither': 'skip'} leaves them out" in notes
     numbers = aggcal.read_judgments([("u", "p", "q", 1), ("u", "q", "p", 2)]).notes
-    assert numbers == ("outcomes taken: 1 as left, 2 as right",)
+    assert numbers == ("read as: outcome (1 = left, 2 = right)",)
 
 
 def test_a_known_label_can_be_mapped_to_something_else() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -91,38 +92,84 @@ def test_qualtrics(tmp_path: Path) -> None:
     assert _read(tmp_path, named).annotator_ids.tolist() == ["R_1", "R_2"]
 
 
-ASKED = {
+NAMED = {
     "WorkerId,Input.left,Input.right,Answer.choice\nw,e1,e2,left\nv,e2,e3,right\n": (
-        "columns={'left': 'input.left', 'right': 'input.right', 'outcome': 'answer.choice'}"
+        'annotator = "WorkerId", left = "Input.left", right = "Input.right", '
+        'outcome = "Answer.choice"'
     ),
     "INPUT:image_a,INPUT:image_b,OUTPUT:result,ASSIGNMENT:worker_id\ne1,e2,a,w\ne2,e3,b,v\n": (
-        "columns={'annotator': 'assignment:worker_id', 'left': 'input:image_a', "
+        'annotator = "ASSIGNMENT:worker_id", left = "INPUT:image_a", right = "INPUT:image_b", '
+        'outcome = "OUTPUT:result" (a = left, b = right)'
     ),
     "PROLIFIC_PID,stimulus_left,stimulus_right,response,rt\nw,e1,e2,left,9\nv,e2,e3,right,8\n": (
-        "'left': 'stimulus_left', 'right': 'stimulus_right', 'outcome': 'response'}"
+        'annotator = "PROLIFIC_PID", left = "stimulus_left", right = "stimulus_right", '
+        'outcome = "response"'
     ),
     "Prüfer;links;rechts;Ergebnis\nw;e1;e2;links\nv;e2;e3;rechts\n": (
-        "{'annotator': 'prüfer', 'left': 'links', 'right': 'rechts', 'outcome': 'ergebnis'}"
+        'annotator = "Prüfer", left = "links", right = "rechts", '
+        'outcome = "Ergebnis" (links = left, rechts = right)'
     ),
     "judge,essay 1,essay 2,winner\nw,e1,e2,e1\nv,e2,e3,e3\n": (
-        "columns={'left': 'essay 1', 'right': 'essay 2'}."
+        'annotator = "judge", left = "essay 1", right = "essay 2", outcome = "winner"'
     ),
     "judge,Option A,Option B,Preferred\nw,e1,e2,Option A\nv,e2,e3,Option B\n": (
-        "columns={'outcome': 'preferred'}."
+        'annotator = "judge", left = "Option A", right = "Option B", '
+        'outcome = "Preferred" (Option A = left, Option B = right)'
+    ),
+    "Judge,Left script,Right script,Verdict\nw,e1,e2,A\nv,e2,e3,B\nv,e1,e3,C\n": (
+        'annotator = "Judge", left = "Left script", right = "Right script", '
+        'outcome = "Verdict" (A = left, B = right, C = tie)'
+    ),
+    "Judge,Script Won,Script Lost\nw,e1,e2\nv,e3,e2\n": (
+        'annotator = "Judge", winner = "Script Won", loser = "Script Lost"'
+    ),
+    "juge,gauche,droite,prefers_gauche\nw,e1,e2,True\nv,e2,e3,False\n": (
+        'annotator = "juge", left = "gauche", right = "droite", outcome = "prefers_gauche"'
     ),
 }
 
 
-@pytest.mark.parametrize("text", ASKED)
-def test_other_names_of_columns_lead_to_success(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", NAMED)
+def test_other_names_of_columns_are_read_and_said(tmp_path: Path, text: str) -> None:
+    found = _read(tmp_path, text)
+    assert found.notes[0] == f"read as: {NAMED[text]}"
+    assert {("w", "e1", "e2"), ("v", "e3", "e2")} <= _above(found)
+
+
+def test_guesses_are_refused_where_asked(tmp_path: Path) -> None:
+    text = "Judge,Left script,Right script,Chosen\nw,e1,e2,left\nv,e2,e3,right\n"
     with pytest.raises(OptionError, match="if this is right, read it with") as caught:
-        _read(tmp_path, text)
-    said = str(caught.value)
-    assert ASKED[text] in said
-    columns = eval(said.partition("columns=")[2].rstrip("."))  # noqa: S307  # our own words
-    labels = {"outcomes": {"links": "left", "rechts": "right"}} if "links" in text else {}
-    found = _read(tmp_path, text, columns=columns, **labels)
+        _read(tmp_path, text, strict=True)
+    columns = eval(str(caught.value).partition("columns=")[2].rstrip("."))  # noqa: S307
+    found = _read(tmp_path, text, columns=columns, strict=True)
     assert _above(found) == {("w", "e1", "e2"), ("v", "e3", "e2")}
+
+
+def test_records_in_records(tmp_path: Path) -> None:
+    pairs = [("ann", "e1", "e2", "left"), ("bob", "e2", "e3", "right")]
+    records = [
+        {"by": who, "items": {"left": {"id": a}, "right": {"id": b}}, "answer": {"winner": side}}
+        for who, a, b, side in pairs
+    ]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(records))
+    found = aggcal.read_judgments(path)
+    assert _above(found) == {("ann", "e1", "e2"), ("bob", "e3", "e2")}
+    assert 'left = "items.left.id"' in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trial,rt_left,rt_right,response\n1,300,200,left\n2,200,100,right\n",
+        "marked by teacher,second juror,script 1,script 2,choice\n1,ann,e1,e2,1\n2,bob,e2,e3,2\n",
+        "left,right,left_better,right_better\ne1,e2,1,0\ne2,e3,0,1\n",
+        "annotator,item,rank\nann,e1,0\nann,e2,1\n",
+    ],
+)
+def test_what_has_no_reading_or_two_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(AggcalError):
+        _read(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +178,7 @@ def test_other_names_of_columns_lead_to_success(tmp_path: Path, text: str) -> No
         ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
         ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
         ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
-        ("name,A vs B,B vs C\nann,A,C\n", "a column for each pair"),
+        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "several columns of answers"),
         ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
         ("judge,item,position\nann,A,1\nann,B,2\n", "columns={'rank': 'position'}"),
     ],
@@ -163,10 +210,10 @@ GRID = "Timestamp,Email Address,Rate [Poster A],Rate [Poster B]\n9:00,ann,5,2\n9
 
 
 def test_a_column_for_each_item(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"say format='ratings', or .* order='lowest' if 1"):
+    with pytest.raises(OptionError, match=r"ratings' order='highest', or order='lowest' if 1"):
         _read(tmp_path, GRID)
     best = {("ann", "Poster A", "Poster B"), ("bob", "Poster B", "Poster A")}
-    assert _above(_read(tmp_path, GRID, format="ratings")) == best
+    assert _above(_read(tmp_path, GRID, format="ratings", order="highest")) == best
     turned = _above(_read(tmp_path, GRID, format="ratings", order="lowest"))
     assert turned == {(who, b, a) for who, a, b in best}
 
@@ -176,13 +223,13 @@ WIDE = "paper,Reviewer 1,Reviewer 2\np1,4,3\np2,5,4\np3,1,2\n"
 
 @pytest.mark.parametrize("row", ["Average,3.3,3", "Total:,10,9", "median,4,3"])
 def test_rows_that_add_up_the_others_are_no_items(tmp_path: Path, row: str) -> None:
-    found = _read(tmp_path, f"{WIDE}{row}\n")
+    found = _read(tmp_path, f"{WIDE}{row}\n", order="highest")
     assert found.item_ids.tolist() == ["p1", "p2", "p3"]
     assert any("adds up the rows above" in note for note in found.notes)
 
 
 def test_an_item_may_be_called_total(tmp_path: Path) -> None:
-    assert "Total" in _read(tmp_path, f"{WIDE}Total,2,5\n").item_ids
+    assert "Total" in _read(tmp_path, f"{WIDE}Total,2,5\n", order="highest").item_ids
 
 
 def test_columns_beside_ratings_are_nobodys(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from aggcal.errors import (
     TableError,
     WeightError,
 )
-from aggcal.simulation import simulate
 
 SHORT = {"annotator": ["u", "u", "v"], "winner": ["007", "b", "b"], "loser": ["b", "007", "1.0"]}
 LONG = {
@@ -264,17 +263,6 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
         columns = {"annotator": [f"u{k}"], "winner": ["a"], "loser": ["b"]}
         pq.write_table(pa.table(columns), tmp_path / part)
     assert aggcal.read_judgments(tmp_path).annotator_ids.tolist() == ["u0", "u1"]
-
-
-def test_reading_within_little_memory_gives_the_same(tmp_path: Path) -> None:
-    made = simulate(items=500, annotators=200, judgments=300_000, seed=1)
-    frame = pd.DataFrame(made.judgments)
-    frame.to_parquet(tmp_path / "j.parquet")
-    free, tight = (aggcal.read_judgments(tmp_path / "j.parquet", memory=m) for m in (None, "60MB"))
-    for name in ("annotator", "left", "right", "weight", "count"):
-        np.testing.assert_array_equal(getattr(free, name), getattr(tight, name))
-    with pytest.raises(OptionError, match="write 2GB"):
-        aggcal.read_judgments(tmp_path / "j.parquet", memory="plenty")
 
 
 def test_keys_that_appear_late_are_read(tmp_path: Path) -> None:

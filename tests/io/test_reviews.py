@@ -157,12 +157,12 @@ WIDE = "Paper,Ada,Bob\n1,4,1\n2,2,\n3,2,3\n"
 def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"\('ada', 'bob'\); .* say so with format='ratings'"):
         _read(tmp_path, WIDE)
-    found = _read(tmp_path, WIDE, format="ratings")
+    found = _read(tmp_path, WIDE, format="ratings", order="highest")
     assert _pairs(found) == set(WHOLE)
     titled = "Paper,Title,Ada,Bob\n1,On x,4,1\n2,On y,2,\n3,On z,2,3\n"
     with pytest.raises(OptionError, match="format='ratings'"):
         _read(tmp_path, titled)
-    found = _read(tmp_path, titled, format="ratings")
+    found = _read(tmp_path, titled, format="ratings", order="highest")
     assert _pairs(found) == set(WHOLE)
     assert "columns without ratings are not used: 'Title'" in found.notes
     with pytest.raises(TableError, match="the rating 'good' is not a finite number"):
@@ -170,7 +170,10 @@ def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> N
             tmp_path, WIDE.replace("3,2,3", "3,2,good").replace("2,2,", "2,2,2"), format="ratings"
         )
     mails = WIDE.replace("Ada", "Ada@x.org").replace("Bob", "bob@x.org")
-    assert _read(tmp_path, mails).annotator_ids.tolist() == ["Ada@x.org", "bob@x.org"]
+    assert _read(tmp_path, mails, order="highest").annotator_ids.tolist() == [
+        "Ada@x.org",
+        "bob@x.org",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,22 +182,22 @@ def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> N
         (
             "reviewer,paper,clarity,overall\na,1,3,4\na,2,4,1\n",
             "columns={'rating': 'clarity'}",
-            {"columns": {"rating": "overall"}},
+            {"columns": {"rating": "overall"}, "order": "highest"},
         ),
         (
             "Name,Anna,Bob\ne1,4,3\ne2,1,2\n",
             "format='ratings' columns={'item': 'name'}",
-            {"format": "ratings", "columns": {"item": "Name"}},
+            {"format": "ratings", "columns": {"item": "Name"}, "order": "highest"},
         ),
         (
             "essay,Anna,Bob\n1,A,B\n2,C,C\n",
-            "columns 'annotator', 'winner', 'loser' missing",
+            "columns 'winner', 'loser' missing",
             {"format": "ratings", "order": "A,B,C"},
         ),
         (
             "reviewer,p1,p2\na,4,3\nb,5,4\n",
-            "these columns are the items .* say format='ratings'",
-            {"format": "ratings"},
+            "these columns are the items .* say format='ratings' order='highest'",
+            {"format": "ratings", "order": "highest"},
         ),
     ],
 )

@@ -144,7 +144,6 @@ _ROWS = (
         Option("--quick", "skip the slow parts: copied answers, opposing groups, cycles and "
             "precision"),
         o.SEED,
-        Option("--strict", "exit with code 1 if there is a problem"),
         o.as_json("counts, findings and precision"),
         o.READING,
     ), study=True),

@@ -163,13 +163,11 @@ def _chosen(
 
 def _columns(path: str) -> dict[str, list[Any]]:
     """Return the cells of a table by the names of its columns."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from aggcal.io.tables import opened
+    from aggcal.io.writing.scratch import scratch_folder
 
-    with TemporaryDirectory(prefix="aggcal-") as scratch:
-        table = opened(path, Path(scratch), what="tables")
+    with scratch_folder() as scratch:
+        table = opened(path, scratch, what="tables")
         loaded = table.load([name for name in table.columns if name])
     return {
         table.columns[name].strip(): column.cells()[:_MOST_ROWS] for name, column in loaded.items()

@@ -231,6 +231,8 @@ READING = Group("reading judgments", (
         "session or screen; 'ranking' for the ranking or ratings that pairs come from"),
     Option("--by COLUMN[,COLUMN]", "columns with the categories of each judgment, such as "
         "language or topic", ""),
+    Option("--strict", "refuse columns that are called in other words, even if they have one "
+        "reading; 'aggcal check' then also exits with code 1 if there is a problem"),
     VERBOSE,
 ))
 CONVERTING = Group(

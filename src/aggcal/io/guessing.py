@@ -51,7 +51,7 @@ _DECIDED_ITEM = (
 _PEOPLE = re.compile(
     r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
     r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüfer|lehrer|gutachter|^name$"
-    r"|^your name$|jury|juror|response ?id|^who$|^wer$|^by$"
+    r"|^your name$|jury|juror|juge|enseignant|korrektor|response ?id|^who$|^wer$|^by$"
 )
 """What columns are called that name people."""
 _LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
@@ -62,10 +62,10 @@ _DECIDED = re.compile(
 )
 """What columns are called that say which of two won."""
 _NEVER = re.compile(
-    r"\b(?:rt|time|date|timestamp|duration|seconds|ms|trial|index|order|age|score|rating|confidence"
-    r"|position|rank|width|height|length|count|number|progress)\b"
+    r"\b(?:rt|time|date|timestamp|duration|seconds|ms|trial|index|order|age|confidence|position|rank"
+    r"|width|height|length|count|number|progress)\b"
 )
-"""What columns are called that hold neither items nor people."""
+"""What columns are called that hold neither items, people nor ratings."""
 _KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
 _VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
 _FORM = "annotator,left,right,outcome"
@@ -128,7 +128,11 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
 
 
 def _names_people(name: str) -> bool:
-    return bool(_PEOPLE.search(name)) and not _NEVER.search(" ".join(_words(name)))
+    return bool(_PEOPLE.search(name)) and not _is_measured(name)
+
+
+def _is_measured(name: str) -> bool:
+    return bool(_NEVER.search(" ".join(_words(name))))
 
 
 def _quoted(text: str) -> str:
@@ -153,7 +157,7 @@ def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[st
         for one, two in permutations(sorted(table.columns), 2)
         if differ(one, two)
         and not _goes_on(one, table)
-        and not _NEVER.search(" ".join(_words(one)))
+        and not _is_measured(one)
         and {*map(str.lower, table.first(one))} - _NO_ITEM
     ]
     likely = [pair for pair in pairs if _LIKELY.search(pair[0])] or pairs
@@ -232,8 +236,9 @@ def _refuse_choices_among_more(table: Table) -> None:
 def refuse_other_tables(table: Table, choices: Choices) -> None:
     """Refuse a table that has no pairs as what it is, or may be: one without a header, ratings."""
     have = table.columns.keys()
-    below = str((table.head or [{}])[0].get("") or "")
-    if below:
+    first = (table.head or [{}])[0]
+    below = str(first.get("") or "")
+    if below and not all(first.values()):
         raise TableError(
             f"{table.name}: its header is in two rows, and columns have no name in the first "
             f"('{below}' is in the second); write all names into the first row and remove the "
@@ -287,15 +292,23 @@ def _answers(table: Table) -> list[str]:
     others = sorted(table.columns.keys() - {*ANNOTATOR, *ITEM, ""})
     sides = {name for pair in LEFT_RIGHT for name in pair}
 
+    def asks(name: str) -> bool:
+        """Whether a column is called by a pair: "A vs B", "Is A or B better?"."""
+        named = all(cell.lower() in name for cell in table.first(name))
+        return bool(_VERSUS.search(name) or (named and re.search(r"\S\s+or\s+\S", name)))
+
     def answered(name: str) -> bool:
         cells = [*map(str.lower, table.first(name))]
         marked = {*cells} <= marks and bool(_DECIDED.search(name))
-        asked = _VERSUS.search(name) or (
-            re.search(r"\S\s+or\s+\S", name) and all(cell in name for cell in cells)
-        )
-        return bool(cells) and bool(asked or marked or all(map(is_label, cells)))
+        return bool(cells) and (marked or all(map(is_label, cells)))
 
-    return [name for name in others if name not in sides and answered(name)]
+    asked = [*filter(asks, others)]
+    if len(asked) > 1:
+        return asked
+    answers = [name for name in others if name not in sides and answered(name)]
+    distinct = [{*table.first(name)} for name in answers]
+    # Items may be called A and B, too: answers are given more than once.
+    return answers if len(set[str]().union(*distinct)) < sum(map(len, distinct)) else []
 
 
 def _ask_for_ratings(table: Table, *, who: bool) -> None:
@@ -310,7 +323,7 @@ def _ask_for_ratings(table: Table, *, who: bool) -> None:
             f"{table.name}: holds ranks in the column '{rank}'; say which columns are meant with "
             f"{named}--column 'rank={rank}'."
         )
-    numbers = rated_columns(table.head)
+    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
     rated = next((name for name in RATING if name in have), None)
     if rated is not None and who:
         raise OptionError(
@@ -345,7 +358,7 @@ def _ask_for_ratings(table: Table, *, who: bool) -> None:
     if who:
         what = (
             f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
-            "the items and the numbers their ratings, say --format ratings, or --format ratings "
+            "the items and the numbers their ratings, say --format ratings --order highest, or "
             "--order lowest if 1 is the best"
         )
     else:

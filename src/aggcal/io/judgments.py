@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,6 @@ from aggcal.io.choices import (
     stated_order,
     stated_scale,
 )
-from aggcal.io.files import no_room
 from aggcal.io.folders import Given, files_of, labels_of
 from aggcal.io.naming import Part, part_of, repeated_header
 from aggcal.io.numbering import natural, numbered
@@ -33,6 +31,7 @@ from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
 from aggcal.io.sides import checked_sides
 from aggcal.io.words import ANNOTATOR, WINNER_LOSER
+from aggcal.io.writing.scratch import scratch_folder
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
@@ -64,6 +63,7 @@ def read_judgments(
     blank: Blank = "skip",
     normalize_ids: bool = False,
     aliases: Any = None,
+    strict: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
     """Read judgments.
@@ -127,6 +127,9 @@ def read_judgments(
     aliases
         Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
         any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
+    strict
+        Whether to refuse columns that are called in other words than those which are known, also
+        where there is but one reading.
     on_progress
         Called after each file with the percentage of files that are read.
 
@@ -163,6 +166,7 @@ def read_judgments(
         context=context,
         by=categories_of(by, criterion, criteria),
         strength_scale=stated_scale(strength_scale),
+        strict=strict,
     )
     with parts_of(data, choices, format, on_progress=on_progress) as read:
         judgments = numbered(
@@ -208,13 +212,9 @@ def parts_of(
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
     everything: list[Part] = []
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="aggcal-")
-    except OSError as error:
-        raise no_room(error) from None
-    with scratch:
+    with scratch_folder() as scratch:
         for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
-            folder = Path(scratch.name, str(number))
+            folder = scratch / str(number)
             folder.mkdir()
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label

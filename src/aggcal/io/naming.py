@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,6 +69,8 @@ class Part:
     label: str = ""
     content: str | None = None
     """What tells the contents of several files apart."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What labels of outcomes were taken for."""
     steps: Mapping[str, str] = field(default_factory=dict)
     """What labels mean that say how much better an item is."""
 
@@ -101,6 +104,13 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if format_name is None and not table.is_text:
         refuse_places_for_items(table)
     form = recognised(table, format_name)
+    if form.info == TABLE and any(
+        isinstance(v, Mapping) for row in table.head for v in row.values()
+    ):
+        table = _flat(table)
+        here = {own: other for own, other in named.items() if other in table.columns}
+        table.columns |= {own: table.columns[other] for own, other in here.items()}
+        form = recognised(table, format_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "
@@ -207,7 +217,7 @@ def _refuse_unknown_parting(
 
 def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -> None:
     """Write the numbers of ratings, ranks and weights in the usual way, in place."""
-    rated = rated_columns(table.head) if form.info.name == RATINGS.name else []
+    rated = rated_columns(table.head) if form.info == RATINGS else []
     numeric = {*words.RATING, "rank", "weight", "confidence", *rated}
     renamed = {other.strip().lower(): own for own, other in choices.columns.items()}
     for k, name in enumerate(name.strip().lower() for name in table.header):
@@ -313,6 +323,33 @@ def _refuse_halves(table: Table, columns: Iterable[Column]) -> None:
         ) from None
 
 
+def _flat(table: Table) -> Table:
+    """Return records whose parts are columns of their own: ``{"left": {"id": 1}}`` has "left.id"."""
+
+    def parts(record: Any, before: str = "") -> dict[str, Any]:
+        cells: dict[str, Any] = {}
+        for name, value in record.items():
+            nested = isinstance(value, Mapping)
+            cells |= parts(value, f"{before}{name}.") if nested else {f"{before}{name}": value}
+        return cells
+
+    rows = [parts(row) if isinstance(row, Mapping) else row for row in table.rows]
+    header = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    return Table(
+        table.name, [*header], rows, places=table.place, notes=table.notes, path=table.path
+    )
+
+
+def _call_by_last_word(table: Table) -> None:
+    """Let columns such as "Input.left" or "answer:winner" be called by their last word, if one is."""
+    last: dict[str, list[str]] = {}
+    for name in table.columns:
+        *before, word = re.split(r"[.:/]", name)
+        if before and word in words.NAMES and word not in table.columns:
+            last.setdefault(word, []).append(name)
+    table.columns |= {w: table.columns[names[0]] for w, names in last.items() if len(names) == 1}
+
+
 def _names(source: Source) -> tuple[str, ...]:
     return (source,) if isinstance(source, str) else source.names
 
@@ -321,7 +358,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
     """Choose what each column of ours is: the first of several that is there."""
     have = table.columns.keys()
     known: dict[str, Any] = {"weight": "weight", **form.columns}
-    if form.info.name == TABLE.name:
+    if form.info == TABLE:
+        _call_by_last_word(table)
         known |= {name: name for name in ("criterion", *words.EXTRA) if name in have} | plain_pair(
             have
         )

@@ -16,6 +16,7 @@ from aggcal.io.guessing import says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
+from aggcal.registry import TABLE
 
 NOT_ANSWERED = "not answered"
 """Why a row with a blank outcome is not fitted."""
@@ -62,6 +63,7 @@ def meant(part: Part) -> None:
             lambda text: final.get(text.lower(), text), NOT_ANSWERED
         )
     refuse_rows(part, NOT_ANSWERED)
+    part.notes[:0] = read_as(part)
 
 
 def _asked(part: Part) -> dict[str, str]:
@@ -188,10 +190,13 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     labels |= part.steps
     others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
     values = {text: number(text) for text in others if not np.isnan(number(text))}
+    if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
+        labels |= {text: "tie" for text in others if text in ("C", "c")}
     numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
     if numbered:
         labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}
-    part.notes += _taken(outcome, labels, part.form.labels)
+    part.labels = labels
+    part.notes += _ties(outcome, labels)
     return outcome.map(lambda text: labels.get(text, text)), labels
 
 
@@ -232,18 +237,36 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
     return {text: side + "+" * order.index(level) for text, (side, level) in steps.items()}
 
 
-def _taken(outcome: Column, labels: Mapping[str, str], usual: tuple[str, ...]) -> list[str]:
-    """Say how labels were taken that are not our own, nor the format's."""
-    times = dict(zip(outcome.texts, outcome.times().tolist(), strict=True))
-    sides = {
-        text.lower(): means
-        for text, means in sorted(labels.items())
-        if means != "tie"
-        and text.lower() not in (*words.MEANINGS, *usual)
-        and words.spelt(text) not in words.BOTH_BAD
+def read_as(part: Part) -> list[str]:
+    """Say which columns and labels were taken for ours that are called otherwise.
+
+    Nothing is said of what the user named, and of what a format is known for.
+    """
+    known = {*part.choices.columns, *(("outcome",) if part.form.labels else ())}
+    table = part.table if part.form.info == TABLE else None
+    shown = {} if table is None else {k: table.columns.get(n, n) for k, n in part.names.items()}
+    named = {
+        own: f'{own} = "{name.strip()}"'
+        for own, name in shown.items()
+        if name.strip().lower() != own and own not in known and own in (*words.OWN, "seconds")
     }
-    listed = [f"{k} as {m}" if number(k) > 0 else f"'{k}' as {m}" for k, m in sides.items()]
-    notes = [f"outcomes taken: {', '.join(listed)}"] if listed else []
+    usual = (*words.MEANINGS, *part.form.labels)
+    labels = {
+        text: means
+        for text, means in sorted(part.labels.items())
+        if text.lower() not in usual and words.spelt(text) not in words.BOTH_BAD
+    }
+    if not {*labels.values()} - {"tie"}:
+        labels = {}
+    meant = ", ".join(f"{text} = {means}" for text, means in labels.items())
+    if meant:
+        named["outcome"] = f"{named.get('outcome', 'outcome')} ({meant})"
+    return [f"read as: {', '.join(named.values())}"] if named else []
+
+
+def _ties(outcome: Column, labels: Mapping[str, str]) -> list[str]:
+    """Say how many answers were taken for ties that not everybody would call so."""
+    times, notes = dict(zip(outcome.texts, outcome.times().tolist(), strict=True)), []
     for name, spellings in (("both bad", words.BOTH_BAD), (words.NEITHER, (words.NEITHER,))):
         n = sum(times[t] for t, m in labels.items() if m == "tie" and words.spelt(t) in spellings)
         if n:
@@ -264,6 +287,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     notes, part.notes = part.notes, []
     by_label, labels = _labelled(part, asked)
     said, part.notes = part.notes, notes
+    taken, part.labels = part.labels, {}
     own = part.names["outcome"] == "outcome" and part.choices.columns.get("outcome") is None
     strength = numbers(outcome)
     between = (strength >= 0.0) & (strength <= 1.0)
@@ -274,6 +298,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     item = is_left | is_right
     if not (open_ & item).any() or (ours and not (open_ & ~known & ~between).any()):
         part.notes += said
+        part.labels = taken
         return _directed(part, by_label, labels, asked)
     sides = {text: _strength_of(means) for text, means in labels.items()}
     side = outcome.look_up([sides.get(t, np.nan) for t in outcome.texts], np.nan, float)
@@ -290,6 +315,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
         )
     if by_side and not by_item:
         part.notes += said
+        part.labels = taken
         return _directed(part, by_label, labels, asked)
     stray = decided & ~item & ~np.isnan(side)
     if stray.any():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from aggcal.data.spelling import KINDS, Kind, Spelling
 from aggcal.errors import TableError, some
 from aggcal.io.tables import listed, opened
+from aggcal.io.writing.scratch import scratch_folder
 
 _ALIAS = ("alias", "from", "old", "variant", "spelling", "nickname", "aka", "also known as")
 _ID = ("id", "to", "new", "canonical", "item", "annotator", "name", "is", "person", "standard")
@@ -57,9 +56,9 @@ def _read_cells(
     Returns what the table is called, its rows, and the names of its columns where they may be a
     pair like the others.
     """
-    with TemporaryDirectory(prefix="aggcal-") as scratch:
+    with scratch_folder() as scratch:
         names = {*_ALIAS, *_ID, *_KIND}
-        table = opened(data, Path(scratch), names=names, what="aliases", shapes=_SHAPES)
+        table = opened(data, scratch, names=names, what="aliases", shapes=_SHAPES)
         header = {name: spelt.strip() for name, spelt in table.columns.items() if name}
         kind = next((name for name in header if name in _KIND), None)
         two = [name.strip().lower() for name in table.header if name.strip()]

@@ -123,7 +123,11 @@ def note(notes: Notes, text: str) -> None:
 def nobody(choices: Choices, notes: Notes) -> str:
     """Return the annotator of judgments that name none, and say so."""
     who = choices.annotator or choices.made_up("unknown")
-    note(notes, f"the file names no annotators: all judgments are taken as those of '{who}'")
+    note(
+        notes,
+        f"the file names no annotators: all judgments are taken as those of '{who}', and errors "
+        "may be too small if few people gave many answers",
+    )
     return who
 
 

@@ -168,6 +168,11 @@ def _collect(
     who = _who(cells, f"ranking {group}", choices, notes)
     ordinal = re.fullmatch(r"\s*(\d+)\s*(?:st|nd|rd|th|\.)\s*", str(cells["rank"]), re.IGNORECASE)
     item, rank = cell_text(cells["item"]), number_of(ordinal[1] if ordinal else cells["rank"])
+    if rank == 0.0 and not choices.order:
+        raise OptionError(
+            f"{location}: the rank 0 may be the best or stand for none; say --order lowest if it is "
+            "the best, or leave out the rows of items that were not ranked."
+        )
     if item is None or rank is None:
         raise TableError(
             f"{location}: has no item or a rank that is not a number; correct the row."
@@ -297,6 +302,6 @@ def _choix(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
 
 RANKINGS = {
     "best-worst": Format(_is_best_worst, rows=_best_worst, renames=True),
-    "rankings": Format(_are_rankings, rows=_rankings, renames=True),
+    "rankings": Format(_are_rankings, rows=_rankings, renames=True, options=("order",)),
     "choix": Format(_is_choix, rows=_choix, sided=lambda _: False),
 }
