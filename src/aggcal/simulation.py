@@ -14,7 +14,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.families import Adjacent, Law, RaoKupper, Wins
 from aggcal.aggregation.links import link as link_of
-from aggcal.errors import OptionError, check_choice
+from aggcal.errors import OptionError, check_choice, option
 from aggcal.registry import LOGISTIC, TIES, limits
 from aggcal.registry.literals import LinkName, SimulatedTies
 
@@ -445,7 +445,8 @@ def _check(
     check_choice("design", design, DESIGNS)
     if not terms.plain and link != LOGISTIC.name:
         raise OptionError(
-            f"ties, sides, contexts and categories are simulated with --link {LOGISTIC.name} only; "
+            "ties, sides, contexts and categories are simulated with "
+            f"{option('link', LOGISTIC.name)} only; "
             f"the link is {link}."
         )
 

@@ -196,7 +196,7 @@ class Posterior:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Return the posterior mean of what is given at nodes."""
-        mean: FloatArray = (self.weights * values).sum(axis=1)
+        mean: FloatArray = np.einsum("uk,uk->u", self.weights, values)
         return mean
 
     def deviation(self, values: FloatArray) -> FloatArray:

@@ -413,7 +413,7 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     common, apart, variances = values.common_sd, values.apart_sd, np.diag(covariance)
     common = next_sd(common, parts[0], variances[:n], n - 1, 1.0)
     if len(parts) > 1:
-        apart = effect_sd(apart, parts[1:].ravel(), variances[n:], widest=1.0, careful=False)
+        apart = effect_sd(apart, parts[1:].ravel(), variances[n:])
     posteriors, shares = [point.posterior for point in here.points], values.shares
     turned = classes * np.stack([posterior.reversed for posterior in posteriors], axis=1)
     if mixture.kind in _CAMPS:

@@ -187,12 +187,11 @@ def claims_of(
     if stands is not None:
         above, t = _closed(above & stands), np.where(stands, t, 0.0)
     resting -= int(above.sum())
-    ends = (
-        frozen(end.astype(np.int64))
-        for sure in ((above, above), (t > usual, t > usual[:, None]))
-        for end in (1 + sure[0].sum(axis=0), n - sure[1].sum(axis=1))
-    )
-    return Claims(level, frozen(above), *ends, pairs_within(component, n), resting)
+    low, high = frozen(1 + above.sum(axis=0)), frozen(n - above.sum(axis=1))
+    best = frozen(1 + (t > usual).sum(axis=0))
+    worst = frozen(n - (t > usual[:, None]).sum(axis=1))
+    n_pairs = pairs_within(component, n)
+    return Claims(level, frozen(above), low, high, best, worst, n_pairs, resting)
 
 
 def _per_standard_error(matrix: FloatArray) -> FloatArray:

@@ -201,10 +201,9 @@ class SolvedCovariance(Covariance):
         kept = wide / (wide + noise)
         return (kept * residual.T).T, kept
 
-    def of(self, positions: IntArray) -> SolvedCovariance:
-        """Return the covariance of some of the scores."""
-        product = partial(_some, self.product, len(self.variances), positions)
-        return SolvedCovariance(self._free[positions], product)
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores: of so many, those hardly correlate."""
+        return independent(np.sqrt(self.variances[positions]))
 
     def within(self, component: IntArray) -> SolvedCovariance:
         """Return that about the mean of each component, where it is none between components."""
@@ -228,12 +227,6 @@ _Product = Callable[[FloatArray], FloatArray]
 
 def _scaled(product: _Product, root: FloatArray | float, vector: FloatArray) -> FloatArray:
     return np.asarray(root * product(root * vector))
-
-
-def _some(product: _Product, n: int, positions: IntArray, vector: FloatArray) -> FloatArray:
-    whole = np.zeros(n)
-    whole[positions] = vector
-    return product(whole)[positions]
 
 
 def _within(product: _Product, component: IntArray, vector: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import Beta, Normal, Point, Posterior, cubature
+from aggcal.aggregation.annotators import Beta, Normal, Point, Posterior
 from aggcal.aggregation.families import (
     POSITION,
     READINESS,
@@ -39,7 +39,7 @@ from aggcal.aggregation.families import (
     Family,
     typical_readiness,
 )
-from aggcal.aggregation.modes import another_order
+from aggcal.aggregation.modes import search
 from aggcal.aggregation.newton import (
     Convergence,
     Progress,
@@ -136,9 +136,6 @@ otherwise."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before each update: weakly
 determined standard deviations spiral."""
-_BEHIND = 1e-3
-"""Share by which damped variances may be off at the end: 3% too small ones were worth up to 13 of
-log-likelihood, more than the right one of two optima is better by."""
 _BACK = 0.5
 """A patient step back by more than this share of the last one says that the last one was too long,
 as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
@@ -157,13 +154,8 @@ _SMALL = 0.1
 _SMALLER = (0.1, 0.01)
 """Largest of the first scores of further tries where a start led nowhere: where judgments say next
 to nothing, first scores that fit them put the constraint out of reach."""
-_MIRRORED = 2
-"""Rounds in which the mirrors of new optima are tried. Without them, and with optima compared by
-their objectives, 6% of rankings came out upside down and no warning was given where a third or two
-fifths of the annotators were reversed (960 studies, ten shapes)."""
-_SAME, _CLOSE_BY = 1e-6, 0.03
-"""Relative difference of objectives up to which the first of two fits is taken, and distance at
-which a fit is taken to go where another one went."""
+_SAME = 1e-6
+"""Relative difference of objectives up to which the first of two fits is taken."""
 Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
@@ -484,8 +476,7 @@ class Problem:
             k = posterior.names.index(name)
             precision = float(prior.sds[k]) ** -2.0
             responses = precision * (posterior.of(name) - prior.means[:, k, None])
-            information = information_of_mean(posterior, name, precision)
-            index = self.model.index(name)
+            index, information = self.model.index(name), len(responses) * precision
             means.append(Mean(index, responses, -posterior.mean(responses), information))
         return means
 
@@ -554,36 +545,6 @@ class Problem:
         return replace(state, unknowns=unknowns)
 
 
-def information_of_mean(posterior: Posterior, name: str, precision: float) -> float:
-    """Return the complete information of the prior mean of a parameter.
-
-    It is the number of annotators times the prior precision T, but for what cubature gets wrong.
-    What the annotators leave of it, T − T² V with V the posterior variance, is a small difference
-    of large numbers where annotators differ little: an error of a thousandth in V would decide its
-    sign. So V is that of a normal posterior, which the nodes have exactly, as far as the prior
-    decides.
-
-    Examples
-    --------
-    >>> nodes = np.array([0.0, 0.3, -0.3])[None, :, None]
-    >>> posterior = Posterior((POSITION,), nodes, np.array([[4, 1, 1]]) / 6, 0.0)
-    >>> round(information_of_mean(posterior, POSITION, 20.0), 6)
-    20.0
-    """
-    total, rule = len(posterior.nodes) * precision, cubature(len(posterior.names))[1]
-    for half in range(posterior.halves):
-        part = slice(half * len(rule), (half + 1) * len(rule))
-        nodes, weights = posterior.of(name)[:, part], posterior.weights[:, part]
-        share = weights.sum(axis=1)
-        own = weights / np.where(share > 0.0, share, 1.0)[:, None]
-        off = nodes - (nodes @ rule)[:, None]
-        normal = np.square(off) @ rule
-        variance = (own * np.square(off)).sum(axis=1) - (own * off).sum(axis=1) ** 2
-        by_prior = np.clip(precision * normal, 0.0, 1.0)
-        total += precision**2 * float(share @ (by_prior * (variance - normal)))
-    return total
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The posterior of the unknowns, and of everything beside them."""
@@ -598,9 +559,6 @@ class Fit:
     convergence: Convergence
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""
-    at_rest: bool = False
-    """Whether nothing moves but the variances of gaps, which are behind: without damping such fits
-    go round in circles. It counts as converged where no other start leads further."""
 
     __repr__ = brief
 
@@ -625,22 +583,13 @@ class Fit:
                 cost += 0.5 * _prior_weight(name) * (log(square) + 1.0 / square)
         return cost
 
-    def attracts(self, state: State) -> bool:
-        """Whether a fit that is there is on its way to this optimum."""
-        if not self.convergence.converged:
-            return False
-        off = np.abs(state.unknowns - self.state.unknowns).max() / self.state.sds[SCORES]
-        return max(float(off), _change(self.state, state)) < _CLOSE_BY
-
 
 def fit(problem: Problem, start: State, on_iteration: Progress | None = None) -> Fit:
     """Fit a model from a start.
 
     ``on_iteration`` is called with the number of the iteration and what still moves.
     """
-    result = _Run(problem, on_iteration).fit(start)
-    assert result is not None  # noqa: S101  # there are no other fits that it could lead to
-    return result
+    return _Run(problem, on_iteration).fit(start)
 
 
 def best(
@@ -653,57 +602,26 @@ def best(
 ) -> Fit:
     """Fit from several starts, and from others that the best fit suggests; keep the best.
 
-    Where a start leads nowhere, it is tried again with smaller scores; and the mirrors of optima
-    that the others led to are tried, as some are only found from there. ``rough`` is for a fit that
+    Where a start leads nowhere, it is tried again with smaller scores. ``rough`` is for a fit that
     another one goes on from: it ends where it hardly moves, unless there are others to compare.
     """
     if rough:
         runs = (_Run(problem, on_iteration, _ROUGHLY).fit(state) for state in starts)
-        first = _lowest([result for result in runs if result is not None])
+        first = min(runs, key=lambda each: each.cost)
         if first.convergence.converged and not [*others(first)]:
             return first
-    fits: list[Fit] = []
 
-    def attempt(states: Iterable[State]) -> None:
-        for state in states:
-            result = _Run(problem, on_iteration).fit(state, fits)
-            if result is not None:
-                fits.append(result)
+    def attempt(state: State) -> Fit:
+        return fit(problem, state, on_iteration)
 
-    attempt(starts)
+    fits = [*map(attempt, starts)]
     for size in _SMALLER:
-        if not _lowest(fits).convergence.converged:
-            attempt(_scaled(problem, start, size) for start in starts)
-    tried = len(fits)
-    attempt(others(_lowest(fits)))
-    for _ in range(_MIRRORED):
-        tried, new = len(fits), fits[tried:]
-        attempt(each.mirrored for each in new)
-    return _accepted(_lowest(fits))
-
-
-def _accepted(result: Fit) -> Fit:
-    """Take a fit that is at rest as converged."""
-    if not result.at_rest or not result.convergence.gradient_norm < _TOLERANCE:
-        return result
-    return replace(result, convergence=replace(result.convergence, converged=True))
-
-
-def _scaled(problem: Problem, start: State, size: float) -> State:
-    largest = float(np.abs(start.unknowns[problem.model.rows.blocks[SCORES].where]).max())
-    return problem.rescaled(start, size / max(largest, 1e-300))
-
-
-def _lowest(fits: Sequence[Fit]) -> Fit:
-    """Return the lowest optimum; its rival is the best of those with another order."""
-    # A start that is far off may lead nowhere: that is no optimum to compare with.
-    fits = [each for each in fits if each.convergence.converged or each.at_rest] or fits
-    costs = [each.cost if np.isfinite(each.cost) else np.inf for each in fits]
-    least = min(costs)
-    k = next(k for k, cost in enumerate(costs) if cost <= least + _SAME * abs(least))
-    pairs = zip(fits, costs, strict=True)
-    apart = [cost - costs[k] for each, cost in pairs if another_order(each.scores, fits[k].scores)]
-    return replace(fits[k], rival=fits[k].objective + min(apart) if apart else None)
+        if not any(each.convergence.converged for each in fits):
+            scores = [state.unknowns[problem.model.rows.blocks[SCORES].where] for state in starts]
+            factors = [size / max(float(np.abs(each).max()), 1e-300) for each in scores]
+            fits += map(attempt, map(problem.rescaled, starts, factors))
+    result, above = search(fits, attempt, others, lambda each: each.mirrored, _SAME)
+    return replace(result, rival=None if above is None else result.objective + above)
 
 
 @dataclass(eq=False)
@@ -719,19 +637,13 @@ class _Run:
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
     """What is kept of the variances of gaps in an iteration."""
-    lag: float = 0.0
-    """How far variances are behind, being damped."""
     upright: BoolArray | None = None
     last_step: FloatArray | None = None
     share: float = 1.0
     """What is taken of Newton's steps."""
-    at_rest: bool = False
 
-    def fit(self, start: State, optima: Sequence[Fit] = ()) -> Fit | None:
-        """Iterate until nothing moves, then solve for the unknowns exactly.
-
-        A start that leads to an optimum which is known is left there.
-        """
+    def fit(self, start: State) -> Fit:
+        """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.annotators.restart()
         state, settled = self._on_scale(start), False
         calmest = state
@@ -741,19 +653,15 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
-                settled &= self.lag < _BEHIND
             self._damp(move)
             self.moves.append(move)
             state = new
             calmest = state if move == min(self.moves) else calmest
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
-            if len(self.moves) > _SETTLING and any(each.attracts(state) for each in optima):
-                return None
-        self.at_rest = max(self.moves[-_PATIENT:], default=np.inf) < self.tolerance
         # Where next to nothing is known, standard deviations wander further and further.
-        state = state if settled or self.at_rest else calmest
-        if self.at_rest and not settled:  # of what is behind, the objective would be too low
+        state = state if settled else calmest
+        if self.kept:  # of variances that are behind, the objective would be too low
             here = self.problem.at(state, upright=self.upright)
             due = here.inverse() if self.problem.dense else 1.0 / here.diagonal()
             state = replace(state, covariance=due)
@@ -802,7 +710,7 @@ class _Run:
         new, covariance, length = self._newton_step(state, here, tight)
         if not np.isfinite(length):
             return state, length
-        updated = _updated(problem, state, new, here, covariance, careful=self._patient)
+        updated = _updated(problem, state, new, here, covariance)
         move = max(length, abs(here.excess), _change(state, updated))
         if self.path or self._patient or move < _NEAR:
             if len(moves) == _PATIENT:
@@ -816,10 +724,7 @@ class _Run:
     def _damped(self, old: FloatArray, new: FloatArray) -> FloatArray:
         if not self.kept or old.shape != new.shape:
             return new
-        damped = self.kept * old + (1.0 - self.kept) * new
-        due, used = (each if each.ndim == 1 else np.diag(each) for each in (new, damped))
-        self.lag = float(np.abs(used - due).mean() / due.mean())
-        return damped
+        return self.kept * old + (1.0 - self.kept) * new
 
     def _accelerated(self, old: State, new: State) -> State:
         """Return where an update leads, with those before it: Anderson acceleration.
@@ -899,7 +804,7 @@ class _Run:
             self.tolerance,
             objective,
         )
-        return Fit(problem, state, here.posterior, here, objective, record, at_rest=self.at_rest)
+        return Fit(problem, state, here.posterior, here, objective, record)
 
 
 def _halfway(before: State, ahead: State) -> State:
@@ -915,8 +820,6 @@ def _updated(
     new: State,
     here: Curvature,
     covariance: FloatArray,
-    *,
-    careful: bool,
 ) -> State:
     """Estimate standard deviations, the share of reversed annotators and weights of grades again.
 
@@ -925,7 +828,7 @@ def _updated(
     model, sds = problem.model, dict(new.sds)
     for name in model.estimated:
         if name in model.rows.blocks:
-            sds[name] = _block_sd(model, new, name, covariance, careful=careful)
+            sds[name] = _block_sd(model, new, name, covariance)
         else:
             sds[name] = _parameter_sd(problem, old, here, covariance, name)
     share, grades = new.reversed_share, new.grades
@@ -937,18 +840,17 @@ def _updated(
     return replace(new, sds=sds, reversed_share=share, grades=grades)
 
 
-def _block_sd(
-    model: Model, state: State, name: str, covariance: FloatArray, *, careful: bool
-) -> float:
+def _block_sd(model: Model, state: State, name: str, covariance: FloatArray) -> float:
+    """Estimate the sd of a block of unknowns again."""
     where, sd = model.rows.blocks[name].where, state.sds[name]
-    values = state.unknowns[where]
     own = covariance[where] if covariance.ndim == 1 else covariance[where, where]
-    if name == SCORES:
-        variances = own if own.ndim == 1 else np.diag(centred(own, model.component))
-        free = len(values) - int(model.component.max()) - 1
-        return next_sd(sd, values, variances, free, model.default_sd)
-    variances = own if own.ndim == 1 else np.diag(own)
-    return effect_sd(sd, values, variances, widest=1.0, careful=careful)
+    if name == SCORES and own.ndim > 1:
+        own = centred(own, model.component)
+    values, variances = state.unknowns[where], own if own.ndim == 1 else np.diag(own)
+    if name != SCORES:
+        return effect_sd(sd, values, variances)
+    free = len(values) - int(model.component.max()) - 1
+    return next_sd(sd, values, variances, free, model.default_sd)
 
 
 def _parameter_sd(

@@ -27,6 +27,7 @@ from math import sqrt
 from typing import NamedTuple, TypedDict
 
 import numpy as np
+from scipy.special import chdtri
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, frozen, ranks, sums
 from aggcal._core.machine import one_thread
@@ -61,8 +62,8 @@ higher number misses groups, a lower one splits designs that are only sparse."""
 _SLOW, _DIRECTIONS = 0.5, 3
 """Eigenvalues of the normalised Laplacian of slow directions, and how many are looked at. Where
 pairs are drawn at random the lowest is at .4 with ten judgments an item, and at .7 with forty."""
-_CONFLICT = (15.1, 18.4, 21.1)
-"""Quantiles of χ² with 1, 2 and 3 degrees of freedom, exceeded once in 10,000 times."""
+_CONFLICT = 1e-4
+"""How often chance alone may be mistaken for a level that was known beforehand."""
 _ALIKE = 0.65
 """Mean squared difference of compared items over that of any two, from which they are taken for no
 more alike than any two. It is .25 to .6 in Swiss tournaments of ten rounds and more, up to .7 in
@@ -350,12 +351,13 @@ def spectrum(judgments: Judgments, own: IntArray) -> Spectrum:
         from scipy.sparse import coo_array
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        half = coo_array((weight, (left, right)), shape=(n, n)).tocsr()
+        graph = coo_array((weight, (left, right)), shape=(n, n)).tocsr()
+        graph = graph + graph.T
         start = np.random.default_rng(0).standard_normal(n)
         try:
-            values, vectors = eigsh(half + half.T, 2, which="LA", v0=start, tol=_ROUGHLY)
+            values, vectors = eigsh(graph, 2, which="LA", v0=start, tol=_ROUGHLY)
             if 1.0 - values.min() < _SLOW:
-                values, vectors = eigsh(half + half.T, number, which="LA", v0=start, tol=_NEAR)
+                values, vectors = eigsh(graph, number, which="LA", v0=start, tol=_NEAR)
         except ArpackError:
             values, vectors = np.zeros(0), np.zeros((n, 0))
     order = np.argsort(-values)[:number]
@@ -398,7 +400,9 @@ def level_warnings(
         share = 1.0 - covariance.contrast_variance(direction) / variance
         total += float(direction @ scores) ** 2 / (variance * max(share, _LEAST_KNOWN))
     usual = max(1.0 - float(covariance.variances.mean()) / variance, _LEAST_KNOWN)
-    limit = _CONFLICT[slow.shape[1] - 1] * (1.0 + _SPREAD_UNKNOWN / (len(scores) * usual**2))
+    limit = float(chdtri(slow.shape[1], _CONFLICT)) * (
+        1.0 + _SPREAD_UNKNOWN / (len(scores) * usual**2)
+    )
     return _by_level() if len(scores) >= _FEWEST and total > limit else ()
 
 
@@ -430,7 +434,7 @@ def model_level_warnings(
     rank -= rank.mean()
     total = float(np.square(_standardised(slow[both]).T @ rank).sum())
     total /= max(float(rank.var(ddof=1)), 1e-300)
-    return _by_level() if total > _CONFLICT[slow.shape[1] - 1] else ()
+    return _by_level() if total > chdtri(slow.shape[1], _CONFLICT) else ()
 
 
 def _by_level() -> tuple[AggcalWarning, ...]:

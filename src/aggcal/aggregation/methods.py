@@ -136,6 +136,7 @@ class LikelihoodMethod:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
+        # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects
         chosen = ChosenTerms("halves") if effects is None else effects.chosen
         return same._fitted(judgments, start, chosen=chosen)  # noqa: SLF001

@@ -9,10 +9,11 @@ worst of which are upside down, and where they matter the search begins in sever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, log, sqrt
+from math import inf, isfinite, log, sqrt
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -54,12 +55,16 @@ _FEW_ANNOTATORS, _FEW_ROWS = 12, 2000
 """Up to so many, each annotator is tried the other way round: it takes milliseconds."""
 _MOST_DENSE = 300
 """Up to so many items variances are exact; beyond, they are those of the diagonal."""
-_SD_ROUNDS, _SD_CLOSE = 60, 1e-8
+_SD_ROUNDS, _SD_CLOSE = 60, 1e-10
 """Fits in search of σ at most, and a change of its logarithm that counts as none."""
 VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Precisions of priors that get weaker; the last is too weak to matter."""
 _RUN_AWAY = 15.0
 """Range of the scores beyond which they are taken to have no maximum."""
+
+
+_F = TypeVar("_F", bound="Optimum")
+_S = TypeVar("_S")
 
 
 class Profile:
@@ -136,15 +141,6 @@ class Profile:
         """Multiply by the curvature at the last scores."""
         return self.tape.product(vector) + self._penalty_curvature * vector
 
-    def theta(self) -> FloatArray | None:
-        """Return the annotators' parameters at the last scores; None where there are none."""
-        return None if self.prior is None else self.annotators.theta[:, 0]
-
-    def log_likelihood(self) -> float:
-        """Return that of the last scores, without any prior."""
-        own = 0.0 if self.prior is None else float(self.prior.terms(self.annotators.theta)[0].sum())
-        return own - self.tape.value
-
     def dense(self) -> FloatArray:
         """Return the curvature at the last scores as a matrix."""
         return self.tape.dense()[0] + np.diag(self._penalty_curvature)
@@ -169,7 +165,7 @@ def link_of_family(family: Family) -> Link:
     """Return the link of a mixture, or of a law of wins."""
     if isinstance(family, Mixture):
         return family.link
-    assert isinstance(family, Advantage) and isinstance(family.law, Wins)  # noqa: S101, PT018
+    assert isinstance(family.law, Wins)  # noqa: S101  # modes have no ties
     return family.law.link
 
 
@@ -191,6 +187,11 @@ class Mode:
     profile: Profile
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""
+
+    @property
+    def cost(self) -> float:
+        """What optima are compared by."""
+        return self.objective
 
     @property
     def has_maximum(self) -> bool:
@@ -293,17 +294,17 @@ class Modes:
         def fit(begin: FloatArray) -> Mode:
             return self._fit(each, begin, tolerance)
 
-        best = fit(self.rough(precision) if start is None else start)
-        if trusted:
-            return best
-        turned = self._turned(precision)
-        if not (turned or doubtful(best.scores, best.theta, rows.annotator_weights)):
-            return best
-        starts = [-best.scores, self.first_voice(precision), *turned]
-        if start is not None:
-            starts.append(self.rough(precision))
-        fits = [best, *map(fit, starts)]
-        return _best([*fits, fit(-_best(fits).scores)])
+        def others(best: Mode) -> list[FloatArray]:
+            turned = [] if trusted else self._turned(precision)
+            torn = doubtful(best.scores, best.theta, rows.annotator_weights) and not trusted
+            if not (turned or torn):
+                return []
+            again = [] if start is None else [self.rough(precision)]
+            return [-best.scores, self.first_voice(precision), *turned, *again]
+
+        begin = self.rough(precision) if start is None else start
+        best, above = search([fit(begin)], fit, others, lambda mode: -mode.scores, _ROUNDING)
+        return replace(best, rival=None if above is None else best.objective + above)
 
     def likelihood_maximum_of_each(
         self, start: FloatArray | None = None, *, trusted: bool = False
@@ -346,7 +347,8 @@ class Modes:
         starts = [] if start is None else [start]
         if not (trusted and starts):
             starts += self.starts_of_mixture(family.width, precision)
-        return min((self._fit(each, begin) for begin in starts), key=lambda fit: fit.objective)
+        fits = [self._fit(each, begin) for begin in starts]
+        return min(fits, key=lambda fit: fit.objective)
 
     def starts_of_mixture(self, width: float, precision: float) -> list[FloatArray]:
         """Return where the search for a mixture begins."""
@@ -405,10 +407,11 @@ class Modes:
     def _fit(self, each: Profile, start: FloatArray, tolerance: float | None = None) -> Mode:
         close = self.tolerance if tolerance is None else tolerance
         scores, record = each.minimise(start, close, self.on_iteration)
-        theta = each.theta()
-        theta = np.ones(self.rows.n_annotators) if theta is None else theta
-        likelihood = each.log_likelihood()
-        return Mode(scores, theta, record.objective, likelihood, record, each)
+        theta, of_prior = np.ones(self.rows.n_annotators), 0.0
+        if each.prior is not None:
+            theta = each.annotators.theta[:, 0]
+            of_prior = float(each.prior.terms(each.annotators.theta)[0].sum())
+        return Mode(scores, theta, record.objective, of_prior - each.tape.value, record, each)
 
 
 def doubtful(scores: FloatArray, reliabilities: FloatArray, weights: FloatArray) -> bool:
@@ -425,13 +428,71 @@ def doubtful(scores: FloatArray, reliabilities: FloatArray, weights: FloatArray)
     return against > _MANY_REVERSED or float(np.ptp(scores)) < _NOTHING_LEARNT
 
 
-def _best(fits: Iterable[Mode]) -> Mode:
-    """Return the lowest optimum, and the objective of the best of those with another order."""
-    fits = list(fits)
-    least = min(fit.objective for fit in fits)
-    best = next(fit for fit in fits if fit.objective <= least + _ROUNDING * abs(least))
-    apart = [fit.objective for fit in fits if another_order(fit.scores, best.scores)]
-    return replace(best, rival=min(apart, default=None))
+class Optimum(Protocol):
+    """What a fit from one of several starts came to."""
+
+    @property
+    def scores(self) -> FloatArray:
+        """Of the items."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """What optima are compared by."""
+        ...
+
+    @property
+    def convergence(self) -> Convergence:
+        """How it was reached."""
+        ...
+
+
+def search(
+    first: Sequence[_F],
+    fit: Callable[[_S], _F],
+    others: Callable[[_F], Iterable[_S]],
+    mirrored: Callable[[_F], _S],
+    close: float,
+) -> tuple[_F, float | None]:
+    """Fit from where the best of the first fits suggests, too, and from the mirror of the best.
+
+    Without mirrors and other starts, 6% of rankings came out upside down and no warning was given
+    where a third or two fifths of the annotators were reversed (960 studies, ten shapes).
+
+    Parameters
+    ----------
+    first
+        Optima.
+    fit, others
+        Returns the optimum that a start leads to, and further starts in view of the best optimum.
+    mirrored
+        Returns where it would be if those who are reversed were not, and all others were.
+    close
+        Relative difference of costs up to which the first of two optima is taken.
+
+    Returns
+    -------
+    tuple
+        The lowest optimum, and by how much the best of those with another order is above it.
+    """
+    further = [fit(start) for start in others(_lowest(first, close)[0])]
+    fits = [*first, *further]
+    if further:
+        fits.append(fit(mirrored(_lowest(fits, close)[0])))
+    return _lowest(fits, close)
+
+
+def _lowest(fits: Sequence[_F], close: float) -> tuple[_F, float | None]:
+    # A start that is far off may lead nowhere: that is no optimum to compare with.
+    fits = [each for each in fits if each.convergence.converged] or fits
+    costs = [each.cost if isfinite(each.cost) else inf for each in fits]
+    least = min(costs)
+    best, cost = next(
+        pair for pair in zip(fits, costs, strict=True) if pair[1] <= least + close * abs(least)
+    )
+    pairs = zip(fits, costs, strict=True)
+    apart = [other - cost for each, other in pairs if another_order(each.scores, best.scores)]
+    return best, min(apart, default=None)
 
 
 def another_order(scores: FloatArray, best: FloatArray) -> bool:

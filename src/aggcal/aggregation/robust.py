@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from math import inf, sqrt
 
 import numpy as np
@@ -220,36 +220,20 @@ def groupings(judgments: Judgments, row: IntArray) -> dict[str, IntArray]:
     return found
 
 
-class Clusters:
-    """Answers by cluster, those that share theirs with another only.
+def _clusters(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the answers that share their cluster with others, cluster after cluster, and starts.
 
-    Parameters
-    ----------
-    columns
-        Numbers of each answer, -1 for none: answers that agree in all columns are a cluster.
+    Answers that agree in all columns are a cluster; -1 is for none.
     """
-
-    def __init__(self, columns: Sequence[IntArray]) -> None:
-        rows = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
-        code = np.zeros(len(rows), dtype=np.int64)
-        for column in columns:
-            code = code * (int(column.max(initial=0)) + 1) + column[rows]
-            _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
-            shared = counts[code] > 1
-            rows, code = rows[shared], code[shared]
-        order = np.argsort(code, kind="stable")
-        self.rows: IntArray = rows[order]
-        """Positions of the answers, cluster after cluster."""
-        self.starts: IntArray = np.flatnonzero(np.diff(code[order], prepend=-1))
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Add values of ``rows`` up by cluster, along the last axis."""
-        if not len(self):
-            return np.zeros((*values.shape[:-1], 0))
-        return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
+    rows = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in columns:
+        code = code * (int(column.max(initial=0)) + 1) + column[rows]
+        _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
+        shared = counts[code] > 1
+        rows, code = rows[shared], code[shared]
+    order = np.argsort(code, kind="stable")
+    return rows[order], np.flatnonzero(np.diff(code[order], prepend=-1))
 
 
 def robust(
@@ -293,29 +277,31 @@ def robust(
         name: np.append(of, np.arange(priors) if name == "annotator" else np.full(priors, -1))
         for name, of in groupings.items()
     }
-    alone = {name: Clusters([column]) for name, column in columns.items()}
-    names = [name for name in columns if len(alone[name])]
     total = leverage = 0.0
     factors: list[Factor] = []
-    for size in range(1, len(names) + 1):
-        for some in combinations(names, size):
-            clusters = alone[some[0]] if size == 1 else Clusters([columns[name] for name in some])
-            of_clusters = np.square(clusters.sums(moves.take(clusters.rows, axis=1))).sum(axis=0)
-            # Squares of single answers are replaced by their expectation: reliabilities are fitted
-            # to the answers, whose squares come out too small. Not so all of an annotator's.
-            beyond = float(of_clusters.sum() - squares[clusters.rows].sum())
-            if some == ("annotator",):
-                beyond += float(squares.sum()) - base
-            own = _leverage(clusters, along, weight, drawn=drawn)
-            own = max(own - float(np.square(information[clusters.rows]).sum()), 0.0)
-            total, leverage = total - (-1) ** size * beyond, leverage - (-1) ** size * own
-            if size == 1:
-                # Degrees of freedom of T, as unequal clusters have made it (after Satterthwaite).
-                share, n = clusters.sums(information[clusters.rows]), len(clusters)
-                off = of_clusters - of_clusters.sum() * share / share.sum()
-                noise = float(np.square(off).sum()) * n / max(n - 1, 1)
-                freedom = min(2.0 * (base + beyond) ** 2 / max(noise, _TINY), _MANY)
-                factors.append(factor(some[0], beyond, own, n, freedom))
+    sizes = range(1, len(columns) + 1)
+    for some in chain.from_iterable(combinations(columns, size) for size in sizes):
+        rows, starts = _clusters([columns[name] for name in some])
+        if not len(rows):
+            continue
+        sums = np.add.reduceat(moves.take(rows, axis=1), starts, axis=1)
+        of_clusters = np.square(sums).sum(axis=0)
+        # Squares of single answers are replaced by their expectation: reliabilities are fitted to
+        # the answers, whose squares come out too small. Not so all of an annotator's.
+        beyond = float(of_clusters.sum() - squares[rows].sum())
+        if some == ("annotator",):
+            beyond += float(squares.sum()) - base
+        own = _leverage(along.take(rows, axis=1), weight[rows], starts, drawn=drawn)
+        own = max(own - float(np.square(information[rows]).sum()), 0.0)
+        sign = -((-1) ** len(some))
+        total, leverage = total + sign * beyond, leverage + sign * own
+        if len(some) == 1:
+            # Degrees of freedom of T, as unequal clusters have made it (after Satterthwaite).
+            share, n = np.add.reduceat(information[rows], starts), len(starts)
+            off = of_clusters - of_clusters.sum() * share / share.sum()
+            noise = float(np.square(off).sum()) * n / max(n - 1, 1)
+            freedom = min(2.0 * (base + beyond) ** 2 / max(noise, _TINY), _MANY)
+            factors.append(factor(some[0], beyond, own, n, freedom))
     if not factors:
         return Robust()
     widest = max(factors, key=lambda factor: factor.squared)
@@ -328,7 +314,8 @@ def robust(
     if drawn or found.used == 1.0:
         return found
     trusted = widest.name == "annotator"
-    items = _items(alone[widest.name], root @ along, score, weight, found.used, trusted=trusted)
+    clusters = _clusters([columns[widest.name]])
+    items = _items(clusters, root @ along, score, weight, found.used, trusted=trusted)
     return Robust(found.factors, items)
 
 
@@ -387,13 +374,13 @@ def _answer_scores(answers: Answers, root: FloatArray) -> tuple[FloatArray, Floa
     return h, score, weight
 
 
-def _leverage(clusters: Clusters, along: FloatArray, weight: FloatArray, *, drawn: bool) -> float:
+def _leverage(along: FloatArray, weight: FloatArray, starts: IntArray, *, drawn: bool) -> float:
     """Return Σ tr(V I_c V I_c) from some pairs of directions, which stand for all."""
-    number, weight, along = len(along), weight[clusters.rows], along.take(clusters.rows, axis=1)
+    number = len(along)
 
     def squares(shift: int) -> float:
         products = (weight * own * along[k - shift] for k, own in enumerate(along))
-        return sum(float(np.square(clusters.sums(each)).sum()) for each in products)
+        return sum(float(np.square(np.add.reduceat(each, starts)).sum()) for each in products)
 
     shifts = np.unique(np.linspace(1, max(number // 2, 1), _COUPLES).astype(int)).tolist()
     mean = float(np.mean([squares(shift) for shift in shifts])) if number > 1 else 0.0
@@ -401,7 +388,7 @@ def _leverage(clusters: Clusters, along: FloatArray, weight: FloatArray, *, draw
 
 
 def _items(
-    clusters: Clusters,
+    clusters: tuple[IntArray, IntArray],
     moves: FloatArray,
     score: FloatArray,
     weight: FloatArray,
@@ -415,8 +402,8 @@ def _items(
     (``moves`` are by unit residuals). It is trusted as far as several clusters have moved the item.
     Squares of single answers count only where they can be trusted.
     """
-    rows, squares = clusters.rows, np.square(moves)
-    moved = clusters.sums(moves.take(rows, axis=1) * score[rows])
+    (rows, starts), squares = clusters, np.square(moves)
+    moved = np.add.reduceat(moves.take(rows, axis=1) * score[rows], starts, axis=1)
     found, expected, alone = np.square(moved).sum(axis=1), squares @ weight, np.square(weight)
     if trusted:
         alone[rows] = 0.0

@@ -410,8 +410,8 @@ def answers_of(
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
     tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
     decided, lean = tied == 0.0, (outcome - 0.5) * weight
-    graded = grades and judgments.grade is not None
-    steps = np.maximum(np.abs(judgments.grade.astype(np.int64)), 1) if graded else np.ones(1, int)
+    grade = judgments.grade if grades else None
+    steps = np.ones(1, int) if grade is None else np.maximum(np.abs(grade.astype(np.int64)), 1)
     every = range(1, max(least, int(steps.max(initial=1))) + 1)
     levels = np.stack([np.where((steps == g) & decided, weight, 0.0) for g in every])
     return Answers(weight, lean * steps, tied), levels

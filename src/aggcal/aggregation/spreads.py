@@ -1,8 +1,8 @@
 r"""Standard deviations of what items, contexts and annotators differ in.
 
 They are estimated as a fit goes on. Each function takes a posterior under the standard deviations
-so far, and returns a better one: the update of expectation and maximisation (EM), or MacKay's,
-which goes to the same end in fewer steps,
+so far, and returns a better one: the end of updates of expectation and maximisation (EM), or for
+parameters of annotators MacKay's, which goes to the same end in fewer steps,
 
     σ² ← (Σ x² + prior) / (degrees of freedom − Σ Var x / σ² + prior).
 """
@@ -35,12 +35,9 @@ _LEAST_SCORE_SD, _LARGEST_SCORE_SD = 1e-3, 1e3
 """Of the default: beyond, rounding decides."""
 _STEP = 3.0
 """Factor by which σ² moves at most in an update."""
-_EFFECT_STEP = 9.0
-"""The same of effects, which often go to 0."""
-_LITTLE = 0.1
-"""Share of the scores that the data must determine for MacKay's update, which is fast but wrong
-where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
-_BISECTIONS = 30
+_EFFECT_STEP, _WIDEST = 9.0, 1.0
+"""The same of effects, which often go to 0, and the sd of the prior of their sd."""
+_BISECTIONS = 50
 _UNUSED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -71,16 +68,11 @@ def next_sd(
     >>> bool(abs(sd / scores.std() - 1.0) < 1e-3)
     True
     """
-    square, at_most = dot(scores, scores), free + log(sigma / default) / LOG_SD**2
-    degrees_of_freedom = at_most - float(variances.sum()) / sigma**2
-    if degrees_of_freedom <= _LITTLE * free:
 
-        def count(new: float) -> float:
-            return max(free + log(new / default) / LOG_SD**2, 0.1 * free)
+    def count(new: float) -> float:
+        return max(free + log(new / default) / LOG_SD**2, 0.1 * free)
 
-        return within(_end_of_em(sigma, scores, variances, count, step=_STEP), default)
-    limits = sigma**2 / _STEP, sigma**2 * _STEP
-    return within(float(np.sqrt(np.clip(square / degrees_of_freedom, *limits))), default)
+    return within(_end_of_em(sigma, scores, variances, count, _STEP), default)
 
 
 def _end_of_em(
@@ -88,7 +80,6 @@ def _end_of_em(
     values: FloatArray,
     variances: FloatArray,
     count: Callable[[float], float],
-    *,
     step: float,
 ) -> float:
     """Return where the updates of expectation and maximisation end, within a longest step.
@@ -96,12 +87,12 @@ def _end_of_em(
     An update is σ² ← Σ (x² + Var x) / count(σ), the number of values and what the prior of σ adds
     to it. The judgments are taken to say the same of each value whatever the sd is.
     """
-    information = np.maximum(1.0 / variances - sd**-2, 0.0)
 
     def rises(new: float) -> bool:
         """Whether an update at this sd leads to a larger one."""
-        under = 1.0 / (information + new**-2)
-        moments = dot(values, (under / variances) ** 2 * values) + float(under.sum())
+        precision = 1.0 + variances * (new**-2 - sd**-2)
+        precision = np.maximum(precision, variances * new**-2)  # over what it was
+        moments = float((np.square(values / precision) + variances / precision).sum())
         return moments > new**2 * count(new)
 
     upwards = rises(sd)
@@ -120,13 +111,8 @@ def within(sigma: float, default: float) -> float:
     return min(max(sigma, _LEAST_SCORE_SD * default), _LARGEST_SCORE_SD * default)
 
 
-def effect_sd(
-    sd: float, values: FloatArray, variances: FloatArray, *, widest: float, careful: bool
-) -> float:
+def effect_sd(sd: float, values: FloatArray, variances: FloatArray) -> float:
     """Return a better estimate of the sd of effects, which may be 0, under a half-normal prior.
-
-    The update is MacKay's; as that takes for ever to reach 0, it is cut short where what the data
-    alone say is most probable without any effect.
 
     Parameters
     ----------
@@ -134,36 +120,11 @@ def effect_sd(
         So far.
     values, variances
         The posterior under it.
-    widest
-        The scale of the prior.
-    careful
-        Whether to go where expectation and maximisation would end: MacKay's updates go to and fro
-        for ever where the data hardly tell the sd, and single steps of the other hardly move.
     """
-    count, trace, scale = len(values), float(variances.sum()), widest**2
-    low, high = sd / sqrt(_EFFECT_STEP), sd * sqrt(_EFFECT_STEP)
-    if careful:
-        new = _end_of_em(
-            sd, values, variances, lambda new: count + new**2 / scale, step=_EFFECT_STEP
-        )
-    else:
-        square, degrees_of_freedom = dot(values, values), max(count - trace / sd**2, 1e-3 * count)
-        root = sqrt(degrees_of_freedom**2 + 4.0 * square / scale)
-        new = sqrt(0.5 * scale * (root - degrees_of_freedom))
-        if new < sd and _vanishes(sd, values, variances):
-            new = low
-    return float(np.clip(new, max(low, LEAST_SD), max(high, LEAST_SD)))
-
-
-def _vanishes(sd: float, values: FloatArray, variances: FloatArray) -> bool:
-    """Whether the data alone are most probable with no effects: their score at 0 and up to sd."""
-    information = np.maximum(1.0 / variances - sd**-2.0, 0.0)
-    squared = np.square(values / variances)
-    for square in sd**2 * np.array([0.0, 0.1, 0.3, 1.0]):
-        shrunk = 1.0 + square * information
-        if float((squared / shrunk**2 - information / shrunk).sum()) > 0.0:
-            return False
-    return True
+    new = _end_of_em(
+        sd, values, variances, lambda new: len(values) + new**2 / _WIDEST**2, _EFFECT_STEP
+    )
+    return max(new, LEAST_SD)
 
 
 def annotator_sd(

@@ -21,7 +21,7 @@ from aggcal.aggregation import aggregate
 from aggcal.assessment.saving import Saved
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
-from aggcal.errors import OptionError, check_choice
+from aggcal.errors import OptionError, check_choice, option
 from aggcal.pages.figures import growth
 from aggcal.registry import DEFAULT_METHOD, LOCAL, limits
 from aggcal.simulation import DESIGNS
@@ -160,12 +160,15 @@ def check_options(
         check_choice("design", options.pop("design"), DESIGNS)
     limits.check(**options)
     if new and pilot:
-        raise OptionError("a pilot is a file of judgments; give one, or leave --pilot out.")
-    if known and not new and not pilot:
-        option = next(iter(options), "design").replace("_", "-")
         raise OptionError(
-            f"--{option} is for a new study, but judgments are given; leave it out for how many "
-            "more they need, or give --pilot to plan a new study from them."
+            f"a pilot is a file of judgments; give one, or leave {option('pilot')} out."
+        )
+    if known and not new and not pilot:
+        first = next(iter(options), "design").replace("_", "-")
+        raise OptionError(
+            f"{option(first).rstrip('=')} is for a new study, but judgments are given; leave it "
+            f"out for how many more they need, or give {option('pilot')} to plan a new study from "
+            "them."
         )
     return wanted, known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from aggcal.errors import OptionError, cut, printable
+from aggcal.errors import OptionError, cut, option, printable
 
 _LONGEST = 200
 """Characters that are kept: a heading of more fills the screen that should show the results."""
@@ -44,6 +44,7 @@ def _line(name: str, text: str | None) -> str:
     kept = (text or "").strip()
     if printable(kept) != kept:
         raise OptionError(
-            f"--{name} is not one line of plain text; remove line breaks and control characters."
+            f"{option(name).rstrip('=')} is not one line of plain text; remove line breaks "
+            "and control characters."
         )
     return cut(kept, _LONGEST - 1)

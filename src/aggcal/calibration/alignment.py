@@ -29,6 +29,7 @@ from aggcal.errors import (
     PairedByLevelWarning,
     TooLittleDataError,
     count,
+    option,
     some,
 )
 
@@ -186,7 +187,7 @@ def inputs_of(
     if calibrator.needs_model_sd and given.model_sd is None and given.scores.sd is None:
         raise OptionError(
             f"the {calibrator.name} calibrator needs the standard deviation of the model's scores; "
-            "give --model-sd, or an sd column (such as its validation error)."
+            f"give {option('model-sd')}, or an sd column (such as its validation error)."
         )
     where = positions(order.item_ids, given.scores.item_ids)
     found, both = given.columns(order.item_ids, where), where >= 0
@@ -198,7 +199,7 @@ def inputs_of(
         elif _without_zeros(order.item_ids) & _without_zeros(given.scores.item_ids):
             same = (
                 "they differ in leading zeros, which spreadsheets drop: format the column as text "
-                "and enter the ids again, or list which is which with --alias FILE"
+                f"and enter the ids again, or list which is which with {option('alias', 'FILE')}"
             )
         raise TooLittleDataError(
             f"no item is in both tables (the consensus has {some(order.item_ids)}, "

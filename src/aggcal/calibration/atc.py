@@ -14,7 +14,7 @@ from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, un
 from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows, project_rows
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.calibration.tuning import Untuned, level_of
-from aggcal.errors import AggcalWarning, HarmfulWarning, count, sentence
+from aggcal.errors import AggcalWarning, HarmfulWarning, count, option, sentence
 from aggcal.registry import ATC as INFO
 from aggcal.registry import FUSED, SAFE
 
@@ -56,9 +56,10 @@ class ATC(FullCalibrator):
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
         if len(inputs.model) < ENOUGH_TO_TELL:
             return []
-        remedy = f"Use --calibrator {FUSED.name} or {SAFE.name}"
+        fused = option("calibrator", FUSED.name)
+        remedy = f"Use {fused} or {SAFE.name}"
         if inputs.variances is None:
-            remedy = f"Use --calibrator {FUSED.name} (or {SAFE.name}, with --model-sd)"
+            remedy = f"Use {fused} (or {SAFE.name}, with {option('model-sd')})"
         worse, why = "Calibration is likely to make the scores worse", ""
         said = ""
         if gain is not None and gain.mean < -gain.se:

@@ -28,7 +28,7 @@ from aggcal.calibration.refits import Refits
 from aggcal.calibration.shapes import MixedBase
 from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.calibration.within import n_levels, telling
-from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
+from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning, option
 from aggcal.registry import FUSED
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Fused(FullCalibrator):
             found.append(
                 HarmfulWarning(
                     "The consensus has no standard errors, so fused treats it as exact.",
-                    "Add a consensus_se or sd column to it, or leave --uncertainty on.",
+                    f"Add a consensus_se or sd column to it, or leave {option('uncertainty')} on.",
                     title="The consensus has no standard errors",
                     why=f"{FUSED.name} treats it as exact.",
                 )

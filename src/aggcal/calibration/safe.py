@@ -16,7 +16,7 @@ from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
 from aggcal.calibration.tuning import Untuned, level_of
-from aggcal.errors import AggcalWarning, HarmfulWarning
+from aggcal.errors import AggcalWarning, HarmfulWarning, option
 from aggcal.registry import FUSED, SAFE
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Safe(FullCalibrator):
             HarmfulWarning(
                 f"The model's sd differs between items by a factor of {widest:.1f}, and "
                 f"{self.name} is only safe for equal sds.",
-                f"Use --calibrator {FUSED.name}, which weights each item by its own sd.",
+                f"Use {option('calibrator', FUSED.name)}, which weights each item by its own sd.",
                 title=f"The model's sd differs between items by a factor of {widest:.1f}",
                 why=f"{self.name} is only safe for equal sds.",
             )

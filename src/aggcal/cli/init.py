@@ -163,8 +163,8 @@ def _chosen(
 
 def _columns(path: str) -> dict[str, list[Any]]:
     """Return the cells of a table by the names of its columns."""
+    from aggcal.io.saving import scratch_folder
     from aggcal.io.tables import opened
-    from aggcal.io.writing.scratch import scratch_folder
 
     with scratch_folder() as scratch:
         table = opened(path, scratch, what="tables")

@@ -16,7 +16,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal.data.judgments import Judgments
-from aggcal.errors import count
+from aggcal.errors import count, option
 from aggcal.errors.voice import spoken
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
@@ -204,7 +204,7 @@ class Acts:
         counted = (
             "weigh what the file says"
             if answers is None
-            else f"count as {answers:,.0f} answers (--ranking-weight pair counts each)"
+            else f"count as {answers:,.0f} answers ({option('ranking-weight', 'pair')} counts each)"
         )
         return (
             f"{made} of {size} items {'was' if number == 1 else 'were'} recognised; "

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from aggcal.errors import AlikeIdsWarning, count, cut, printable
+from aggcal.errors import AlikeIdsWarning, count, cut, option, printable
 
 _NUMBER = re.compile(r"([+-]?)(\d+)(?:[.,](\d+))?")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
@@ -154,7 +154,8 @@ def alike_warning(
     return AlikeIdsWarning(
         f"{number:,} {kind} ids are probably {count(len(found), kind)}: they differ only in "
         f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more}).",
-        "Merge them with --normalize-ids, or list which is which with --alias FILE.",
+        f"Merge them with {option('normalize-ids')}, or list which is which with "
+        f"{option('alias', 'FILE')}.",
         title=f"{number:,} {kind} ids are probably {count(len(found), kind)}",
         why=f"They differ only in {what}{' between the tables' if tables else ''}: "
         f"{'; '.join(shown)}{more}.",

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.tables import aligned
-from aggcal.errors import FeatureError, OptionError, count, some
+from aggcal.errors import FeatureError, OptionError, count, option, some
 
 if TYPE_CHECKING:
     from aggcal.data.base import AnyJudgments
@@ -199,7 +199,7 @@ def refuse_without(control: Control, judgments: AnyJudgments, without: int | Non
     if without is None or judgments.context_ids is None:
         raise OptionError(
             f"{control.source}: its values depend on a context, but the judgments have none; "
-            "name their column with --context."
+            f"name their column with {option('context')}."
         )
     if without:
         name = judgments.context_name or "context"

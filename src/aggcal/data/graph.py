@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, sums
 from aggcal._core.kernels import at, library
 from aggcal.data.base import AnyJudgments
-
-_STEPS = 30
-"""Steps by which chains of wins are followed: with more, SciPy is faster."""
 
 
 class ComparisonGraph:
@@ -52,8 +50,7 @@ class ComparisonGraph:
         left, right = judgments.left, judgments.right
         winner = np.concatenate([left[ahead], right[behind]])
         loser = np.concatenate([right[ahead], left[behind]])
-        quick = _one_strong_piece(winner, loser, judgments.n_items)
-        return _strong_pieces(winner, loser, judgments.n_items) if quick is None else quick
+        return _largest_first(_pieces(winner, loser, judgments.n_items, connection="strong"))
 
     @property
     def component_sizes(self) -> IntArray:
@@ -140,7 +137,8 @@ class Forest:
         """
         kernels = library()
         if kernels is None:
-            return cls._joined(one, other, n_items)
+            piece = _pieces(one, other, n_items, directed=False)
+            return cls(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
         ends = [np.ascontiguousarray(column, dtype=np.int32) for column in (one, other)]
         parent = np.empty(n_items, dtype=np.int32)
         first, second, out = at(*ends, parent)
@@ -152,15 +150,6 @@ class Forest:
         ends = np.concatenate([item, item]), np.concatenate([self.parent, other.parent])
         return self.of(*ends, n)
 
-    @classmethod
-    def _joined(cls, one: CodeArray | IntArray, other: CodeArray | IntArray, n: int) -> Forest:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        edges = coo_array((np.ones(len(one), dtype=np.float32), (one, other)), shape=(n, n))
-        piece = connected_components(edges.tocsr(), directed=False)[1]
-        return cls(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
-
     @property
     def component(self) -> IntArray:
         """Number of the connected piece of each item, the largest piece being 0."""
@@ -169,60 +158,13 @@ class Forest:
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 
-def _strong_pieces(winner: CodeArray, loser: CodeArray, n: int) -> IntArray:
+def _pieces(one: CodeArray | IntArray, other: CodeArray | IntArray, n: int, **how: Any) -> IntArray:
+    """Return a number of its connected piece for each of the items."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    one = np.ones(len(winner), dtype=np.float32)
-    edges = coo_array((one, (winner, loser)), shape=(n, n)).tocsr()
-    return _largest_first(connected_components(edges, directed=True, connection="strong")[1])
-
-
-def _one_strong_piece(winner: CodeArray, loser: CodeArray, n: int) -> IntArray | None:
-    """Return strong pieces where all but single items are one; None where that is not seen.
-
-    Chains are followed a step at a time from one item, forward and backward. Where most items were
-    often compared all are reached in a few steps, in less time than SciPy takes to load.
-    """
-    if not len(winner):
-        return None
-    hub = int(
-        np.argmax(np.minimum(np.bincount(winner, minlength=n), np.bincount(loser, minlength=n)))
-    )
-    inside = np.ones(n, dtype=bool)
-    for source, target in ((winner, loser), (loser, winner)):
-        reached = np.zeros(n, dtype=bool)
-        reached[hub] = True
-        for _ in range(_STEPS):
-            before = int(reached.sum())
-            reached[target[reached[source]]] = True
-            if int(reached.sum()) == before:
-                break
-        else:
-            return None
-        inside &= reached
-    others = np.flatnonzero(~inside)
-    within = ~inside[winner] & ~inside[loser]
-    if int(inside.sum()) <= 1 or _cyclic(winner[within], loser[within], n):
-        return None
-    label: IntArray = np.zeros(n, dtype=np.int64)
-    label[others] = np.arange(1, len(others) + 1)
-    return label
-
-
-def _cyclic(winner: CodeArray, loser: CodeArray, n: int) -> bool:
-    """Tell whether some of these items may beat each other through a chain."""
-    for _ in range(_STEPS):
-        # Who never wins, or never loses, among those that are left is part of no chain.
-        wins, losses = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        wins[winner], losses[loser] = True, True
-        kept = losses[winner] & wins[loser]
-        if not kept.any():
-            return False
-        if kept.all():
-            return True
-        winner, loser = winner[kept], loser[kept]
-    return True
+    edges = coo_array((np.ones(len(one), dtype=np.float32), (one, other)), shape=(n, n))
+    return np.asarray(connected_components(edges.tocsr(), **how)[1])
 
 
 def _largest_first(labels: np.ndarray) -> IntArray:

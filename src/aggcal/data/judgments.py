@@ -126,15 +126,11 @@ class Judgments(AnyJudgments):
         if len(selfsame):
             row = int(selfsame[0])
             _refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
-        items, (wins, losses) = _labels("item", (winner, loser), item_ids)
-        annotators, (given,) = _labels("annotator", (annotator,), annotator_ids)
+        items = _labels("item", (winner, loser), item_ids)
+        annotators = _labels("annotator", (annotator,), annotator_ids)
         once = constant(1.0, len(winner))
         number = np.broadcast_to(np.int64(1), (len(winner),))
-        found = cls(items, annotators, annotator, winner, loser, once, once, number)
-        # What was counted need not be added up again.
-        vars(found)["tallies"] = tallies = Tallies.of_wins(wins, losses, given)
-        vars(found)["starts"] = frozen(np.concatenate([[0], np.cumsum(tallies.given)]))
-        return found
+        return cls(items, annotators, annotator, winner, loser, once, once, number)
 
     def __sizeof__(self) -> int:
         # Engines decide by this whether something is worth moving.
@@ -420,26 +416,21 @@ def _renumbered(
     return kept, tuple(position[column] for column in codes)
 
 
-def _labels(
-    kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None
-) -> tuple[TextArray, list[FloatArray]]:
-    """Return an id for each code, and how often each column has it; every number must be used."""
+def _labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) -> TextArray:
+    """Return an id for each code; every number must be used."""
     lowest, n = min(c.min() for c in columns), int(max(c.max() for c in columns)) + 1
     if lowest < 0:
         _refuse_codes(f"{kind} codes begin at {lowest}, not at 0")
-    counts = [sums(column, constant(1.0, len(column)), n) for column in columns]
-    seen = sum(counts)
-    if not np.all(seen):
-        unused = np.flatnonzero(seen == 0.0)
+    unused = np.flatnonzero(sum(np.bincount(column, minlength=n) for column in columns) == 0)
+    if len(unused):
         _refuse_codes(f"{kind} code {unused[0]} does not occur, though {n - 1} does")
     if ids is None:
-        return as_text(range(n)), counts
+        return as_text(range(n))
     if len(ids) != n:
         _refuse_codes(f"there are {count(len(ids), 'id')} for {count(n, kind)}")
-    twice = [one for one, often in Counter(ids.tolist()).items() if often > 1]
-    if twice:
+    if twice := [one for one, often in Counter(ids.tolist()).items() if often > 1]:
         _refuse_codes(f"{kind} id {some(twice)} is given twice")
-    return ids, counts
+    return ids
 
 
 def _refuse_codes(why: str) -> NoReturn:

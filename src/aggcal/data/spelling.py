@@ -12,7 +12,7 @@ from aggcal._core.tables import as_text
 from aggcal.data.alike import key, visible
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
-from aggcal.errors import FeatureError, InputError, OptionError, ScoreError, count, some
+from aggcal.errors import FeatureError, InputError, OptionError, ScoreError, count, option, some
 
 Kind: TypeAlias = Literal["item", "annotator"]
 KINDS: tuple[Kind, ...] = ("item", "annotator")
@@ -66,7 +66,7 @@ class Spelling:
                 if before != label:
                     raise OptionError(
                         f"the aliases map '{alias}' to '{label}', but another spelling of it to "
-                        f"'{before}'; keep one, or leave --normalize-ids out."
+                        f"'{before}'; keep one, or leave {option('normalize-ids')} out."
                     )
 
     def learn(self, kind: Kind, counts: Mapping[str, int]) -> dict[str, str]:

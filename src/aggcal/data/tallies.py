@@ -61,25 +61,9 @@ class Tallies:
         def by_annotator(number: IntArray) -> IntArray:
             return sums(judgments.annotator, number, judgments.n_annotators).astype(np.int64)
 
-        given = by_annotator(count)
         judged = (sums(left, count, n) + sums(right, count, n)).astype(np.int64)
-        if judgments.decided_for_left:
-            wins, losses = (sums(side, judgments.weight, n) for side in (left, right))
-            return cls(wins, losses, judged, given, given, given)
         ahead, back = halves(judgments.weight, outcome)
         wins = sums(left, ahead, n) + sums(right, back, n)
         losses = sums(left, back, n) + sums(right, ahead, n)
         some = (np.where(each, count, 0) for each in (outcome != _TIE, outcome > _TIE))
-        return cls(wins, losses, judged, given, *map(by_annotator, some))
-
-    @classmethod
-    def of_wins(cls, wins: FloatArray, losses: FloatArray, given: FloatArray) -> Tallies:
-        """Return what judgments that weigh 1 each and are for the left side add up to.
-
-        Examples
-        --------
-        >>> Tallies.of_wins(np.array([2.0, 0.0]), np.array([0.0, 2.0]), np.array([2.0])).judged
-        array([2, 2])
-        """
-        whole = given.astype(np.int64)
-        return cls(wins, losses, np.rint(wins + losses).astype(np.int64), whole, whole, whole)
+        return cls(wins, losses, judged, by_annotator(count), *map(by_annotator, some))

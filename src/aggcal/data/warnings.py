@@ -23,6 +23,7 @@ from aggcal.errors import (
     UnansweredWarning,
     WeightsWarning,
     count,
+    option,
     some,
 )
 
@@ -124,7 +125,7 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
             PooledCriteriaWarning(
                 f"Judgments by {len(judgments.criteria)} criteria were fitted together "
                 f"({some(judgments.criteria)}).",
-                "Choose one with --criterion.",
+                f"Choose one with {option('criterion')}.",
                 title=f"Judgments by {len(judgments.criteria)} criteria were fitted together",
                 why=f"The order mixes what they measure: {some(judgments.criteria)}.",
                 judgments=judgments.n_judgments,

@@ -6,7 +6,7 @@ has the size of the parameters, never of the data. The functions are those of
 `aggcal.aggregation.shards` (sums of a fit) and of `aggcal.engines.remote` (counts).
 
 **How a further engine plugs in.** Write two classes: ``Shards``, of which `ThreadedShards` is the
-shortest example, and ``Engine``: ``distribute`` takes `Judgments` in memory, ``read`` a path, and
+shortest example, and an `Engine`: ``distribute`` takes `Judgments` in memory, ``read`` a path, and
 both return `aggcal.engines.remote.RemoteJudgments`. Add its name to `aggcal.engines.named`.
 
 **The rules.** Shards hold consecutive annotators in the order of their ids, all rows of an
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aggcal._core.kernels.threads import in_turn
 from aggcal.data.judgments import Judgments
+from aggcal.io import read_judgments
 
 if TYPE_CHECKING:
     from aggcal.engines.remote import RemoteJudgments
@@ -41,9 +42,7 @@ class Shard:
     """The number of its first annotator among all."""
     memory: dict[str, Any] = field(default_factory=dict)
     """What functions keep here from call to call: it may get lost."""
-
-    def __post_init__(self) -> None:
-        self._lock = RLock()
+    _lock: Any = field(default_factory=RLock)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function with this shard, one at a time."""
@@ -62,11 +61,8 @@ class Shard:
         """Return what a function answers, its arrays on this machine."""
         return value
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"judgments": self.judgments, "first": self.first}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]  # as it was made
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.judgments, self.first)
 
     def __sizeof__(self) -> int:
         # Engines weigh what they hold by this; a layout takes about as much again.
@@ -97,20 +93,12 @@ class Engine(Protocol):
         """Take judgments that are in memory."""
         ...
 
-    def read(
-        self,
-        path: str,
-        /,
-        *,
-        on_progress: Callable[[float], None] | None = None,
-        **options: Any,
-    ) -> RemoteJudgments:
+    def read(self, path: str, /, **options: Any) -> RemoteJudgments:
         """Read judgments where they are to lie; the options are those of `read_judgments`."""
-        ...
+        return self.distribute(read_judgments(path, **options))
 
     def close(self) -> None:
         """Let everything go."""
-        ...
 
 
 class ThreadedShards:

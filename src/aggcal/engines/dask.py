@@ -32,7 +32,6 @@ from aggcal.engines.remote import (
     RemoteJudgments,
     RowColumns,
     cuts,
-    further_columns,
     held_in_shards,
     pieces,
 )
@@ -157,16 +156,12 @@ class Dask:
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
         def made() -> list[Future]:
-            futures = []
-            homes = self.homes(len(cut) - 1)
-            for k, (first, piece) in enumerate(pieces(judgments, cut)):
-                columns = RowColumns(
-                    piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
-                    piece.count, further_columns(piece),
-                )  # fmt: skip
-                sent = self.client.scatter(Piece.of(columns), hash=False, workers=[homes[k]])
+            futures, homes = [], self.homes(len(cut) - 1)
+            for home, (first, piece) in zip(homes, pieces(judgments, cut), strict=True):
+                columns = Piece.of(RowColumns.of(piece))
+                sent = self.client.scatter(columns, hash=False, workers=[home])
                 sizes = judgments.n_items, piece.n_annotators
-                futures.append(self.submit(shard_of, [sent], first, sizes, home=homes[k]))
+                futures.append(self.submit(shard_of, [sent], first, sizes, home=home))
             return futures
 
         return RemoteJudgments.of_shards(about, self._shards_of(made), self)

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Shard, ThreadedShards
-from aggcal.engines.remote import RemoteJudgments, pieces
-from aggcal.io import read_judgments
+from aggcal.engines.base import Engine, Shard, ThreadedShards
+from aggcal.engines.remote import RemoteJudgments, cuts, pieces
+
+_ROWS = 1 << 22
+"""Rows of a shard at least: each core lays one out, and calls the kernels for it."""
 
 
 class DeviceShard(Shard):
@@ -53,27 +56,17 @@ def _moved(value: Any, move: Callable[[Any], Any]) -> Any:
     return move(value) if hasattr(value, "__array_function__") else value
 
 
-class GpuEngine:
+class GpuEngine(Engine):
     """Lays rows out on the GPU of this machine; the judgments stay in the machine's memory, too."""
 
     name = "gpu"
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
-        """Let rows be laid out on the device."""
-        whole = np.array([0, judgments.n_annotators])
-        shards = [DeviceShard(piece, first) for first, piece in pieces(judgments, whole)]
-        return RemoteJudgments.of_local(judgments, self, ThreadedShards(shards))
-
-    def read(
-        self,
-        path: str,
-        /,
-        *,
-        on_progress: Callable[[float], None] | None = None,
-        **options: Any,
-    ) -> RemoteJudgments:
-        """Read judgments, and lay their rows out on the device."""
-        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
+        """Let rows be laid out, in threads, and put on the device."""
+        number = min(cores(), -(-len(judgments.count) // _ROWS))
+        cut = cuts(judgments.judgments_per_annotator, number)
+        shards = [DeviceShard(piece, first) for first, piece in pieces(judgments, cut)]
+        return RemoteJudgments.of_local(judgments, self, ThreadedShards(shards, number))
 
     def close(self) -> None:
         """Let the device's memory go."""

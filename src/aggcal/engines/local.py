@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Shard, ThreadedShards
+from aggcal.engines.base import Engine, Shard, ThreadedShards
 from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
-from aggcal.io import read_judgments
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """Cuts judgments into shards and keeps them here.
 
     ``engine="local"`` does without: one machine needs no cut, and its sums run in threads.
@@ -42,17 +38,3 @@ class LocalEngine:
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [Shard(piece, first) for first, piece in pieces(judgments, cut)]
         return RemoteJudgments.of_shards(held_in_shards(judgments), ThreadedShards(shards), self)
-
-    def read(
-        self,
-        path: str,
-        /,
-        *,
-        on_progress: Callable[[float], None] | None = None,
-        **options: Any,
-    ) -> RemoteJudgments:
-        """Read and cut judgments."""
-        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
-
-    def close(self) -> None:
-        """Nothing is held."""

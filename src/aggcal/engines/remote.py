@@ -33,6 +33,14 @@ class RowColumns(NamedTuple):
     further: Mapping[str, np.ndarray] = MappingProxyType({})
     """Grades, and numbers of contexts and categories: ``grade``, ``context``, ``by NAME``."""
 
+    @classmethod
+    def of(cls, judgments: Judgments, rows: slice = slice(None), first: int = 0) -> RowColumns:
+        """Return those of judgments, or some of them, whose annotators are counted from another."""
+        annotator = judgments.annotator[rows] + np.int32(first)
+        columns = judgments.left, judgments.right, judgments.outcome, judgments.weight
+        further = {name: column[rows] for name, column in further_columns(judgments).items()}
+        return cls(annotator, *(each[rows] for each in (*columns, judgments.count)), further)
+
 
 class Piece(tuple[Any, ...]):
     """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
@@ -118,25 +126,27 @@ class RemoteJudgments(AnyJudgments):
     """Whether some were made together, in one ranking or on one screen, and shards do not know."""
     shards: Shards | None = None
     """Where the rows lie, if this machine does not have them all."""
-    host: Judgments | None = None
-    """The same in memory, if it has."""
+    local: Judgments | None = None
+    """The same with all rows on this machine, if it has them."""
 
     @classmethod
     def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
         """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
-        contents = shards.each(_contents)
-        total = reduce(add, contents)
-        given = np.concatenate([each.annotators for each in contents])
+        counts, sums = zip(*shards.each(_contents), strict=True)
+        items, wins, losses, distinct, forest = (
+            reduce(add, each) for each in zip(*sums, strict=True)
+        )
+        given = np.concatenate(counts)
         return cls(
             **about,
             engine=engine,
             engine_name=engine.name,
             n_judgments=int(given.sum()),
-            n_merged=int(given.sum()) - total.distinct,
-            wins_and_losses=(total.wins, total.losses),
-            judgments_per_item=frozen(total.items),
+            n_merged=int(given.sum()) - distinct,
+            wins_and_losses=(wins, losses),
+            judgments_per_item=frozen(items),
             judgments_per_annotator=given,
-            component=total.forest.component,
+            component=forest.component,
             shards=shards,
         )
 
@@ -145,25 +155,10 @@ class RemoteJudgments(AnyJudgments):
         cls, judgments: Judgments, engine: Engine, shards: Shards | None = None
     ) -> RemoteJudgments:
         """Hold judgments in memory whose rows an engine has, too, in shards if need be."""
-        return cls(
-            **judgments.about(),
-            engine=engine,
-            engine_name=engine.name,
-            n_judgments=judgments.n_judgments,
-            n_merged=judgments.n_merged,
-            wins_and_losses=judgments.wins_and_losses,
-            judgments_per_item=judgments.judgments_per_item,
-            judgments_per_annotator=judgments.judgments_per_annotator,
-            component=judgments.component,
-            category_ids=judgments.category_ids,
-            host=judgments,
-            shards=shards,
-        )
-
-    @property
-    def local(self) -> Judgments | None:
-        """The same with all rows on this machine; None where it does not have them."""
-        return self.host
+        names = "n_judgments", "n_merged", "wins_and_losses", "component", "category_ids"
+        names += "judgments_per_item", "judgments_per_annotator"
+        known = judgments.about() | {name: getattr(judgments, name) for name in names}
+        return cls(**known, engine=engine, engine_name=engine.name, local=judgments, shards=shards)
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
@@ -190,40 +185,16 @@ class RemoteJudgments(AnyJudgments):
         return self.engine.distribute(self.on_one_machine("turning preferences round").swapped())
 
 
-@dataclass(frozen=True, eq=False)
-class _Contents:
-    """What shards hold; that of several adds up."""
+def _contents(shard: Shard) -> tuple[IntArray, tuple[Any, ...]]:
+    """Return how many judgments each annotator of a shard gave, and what adds up over shards.
 
-    items: IntArray
-    """How many judgments each item is part of."""
-    annotators: IntArray
-    """How many judgments each annotator of the shard gave."""
-    wins: FloatArray
-    losses: FloatArray
-    distinct: int
-    """Judgments that differ."""
-    forest: Forest
-
-    def __add__(self, other: _Contents) -> _Contents:
-        return _Contents(
-            self.items + other.items,
-            self.annotators,
-            self.wins + other.wins,
-            self.losses + other.losses,
-            self.distinct + other.distinct,
-            self.forest + other.forest,
-        )
-
-
-def _contents(shard: Shard) -> _Contents:
-    judgments = shard.judgments
-    return _Contents(
-        judgments.judgments_per_item,
-        judgments.judgments_per_annotator,
-        *judgments.wins_and_losses,
-        len(judgments.count),
-        Forest.of(judgments.left, judgments.right, judgments.n_items),
-    )
+    That is how many judgments each item is part of, wins and losses, how many judgments differ, and
+    what is connected.
+    """
+    rows = shard.judgments
+    connected = Forest.of(rows.left, rows.right, rows.n_items)
+    sums = rows.judgments_per_item, *rows.wins_and_losses, len(rows.count), connected
+    return rows.judgments_per_annotator, sums
 
 
 def _agreement(shard: Shard, scores: FloatArray) -> FloatArray:
@@ -232,10 +203,7 @@ def _agreement(shard: Shard, scores: FloatArray) -> FloatArray:
 
 def _columns(shard: Shard) -> Piece:
     """Return the rows of a shard, annotators by their number among all."""
-    rows = shard.judgments
-    codes = rows.annotator + np.int32(shard.first), rows.left, rows.right
-    numbers = rows.outcome, rows.weight, rows.count
-    return Piece.of(RowColumns(*codes, *numbers, further_columns(rows)))
+    return Piece.of(RowColumns.of(shard.judgments, first=shard.first))
 
 
 def gathered(judgments: AnyJudgments, most: int) -> Judgments | None:
@@ -303,15 +271,7 @@ def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgment
     edges = np.searchsorted(judgments.annotator, cuts.astype(judgments.annotator.dtype))
     for k in range(len(cuts) - 1):
         rows, first = slice(edges[k], edges[k + 1]), int(cuts[k])
-        columns = RowColumns(
-            judgments.annotator[rows] - np.int32(first),
-            judgments.left[rows],
-            judgments.right[rows],
-            judgments.outcome[rows],
-            judgments.weight[rows],
-            judgments.count[rows],
-            {name: column[rows] for name, column in further_columns(judgments).items()},
-        )
+        columns = RowColumns.of(judgments, rows, -first)
         yield first, nameless(columns, judgments.n_items, int(cuts[k + 1]) - first)
 
 

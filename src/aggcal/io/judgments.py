@@ -29,9 +29,9 @@ from aggcal.io.numbering import natural, numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
+from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import checked_sides
 from aggcal.io.words import ANNOTATOR, WINNER_LOSER
-from aggcal.io.writing.scratch import scratch_folder
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8

@@ -7,8 +7,8 @@ from typing import Any
 
 from aggcal.data.spelling import KINDS, Kind, Spelling
 from aggcal.errors import TableError, some
+from aggcal.io.saving import scratch_folder
 from aggcal.io.tables import listed, opened
-from aggcal.io.writing.scratch import scratch_folder
 
 _ALIAS = ("alias", "from", "old", "variant", "spelling", "nickname", "aka", "also known as")
 _ID = ("id", "to", "new", "canonical", "item", "annotator", "name", "is", "person", "standard")

@@ -8,7 +8,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, option
 
 MOST_DIGITS = 12
 """Decimals of a calibrated score at most: numbers have few more, which would be rounding."""
@@ -96,4 +96,5 @@ def check(**given: Any) -> None:
     for name, value in given.items():
         fault = "" if value is None else LIMITS[name].fault(value)
         if fault:
-            raise OptionError(f"--{name.replace('_', '-')} {fault}.")
+            # Not what to write, but what was written.
+            raise OptionError(f"{option(name.replace('_', '-')).rstrip('=')} {fault}.")

@@ -6,6 +6,7 @@ import struct
 from ctypes import c_char_p, c_int64
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ MEMBERS = {
 """Of what kernels take: `Integral` and `Sums` in ``stage1.h``."""
 _TEAMS = ((128, 0, 1 << 13), (512, 1 << 13, 1 << 62))
 """Of a GPU: threads for an annotator of so many rows, and of fewer than so many."""
+_COMPILING = Lock()
 
 
 def launch(
@@ -68,9 +70,10 @@ def launch(
         getattr(library(), f"stage1_{kernel}")(c_int64(cores()), c_char_p(record), *further)
         return
     there = lying(np.frombuffer(record, np.int64), like)
+    with _COMPILING:
+        run = _for_gpu(kernel)
     for threads, *rows in _TEAMS:
-        blocks = max(teams or values["m"], 1)
-        _for_gpu(kernel)((blocks,), (threads,), (there, *map(np.int64, rows)))
+        run((max(teams or values["m"], 1),), (threads,), (there, *map(np.int64, rows)))
 
 
 def lying(array: Any, like: Any) -> Any:

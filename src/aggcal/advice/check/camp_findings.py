@@ -10,7 +10,7 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.advice.check.reliability import Strays
 from aggcal.advice.check.sample import MANY
-from aggcal.errors import count, some
+from aggcal.errors import count, option, some
 
 DIFFERENT_TASTES = "different-tastes"
 """The finding that tastes differ, but not in two groups, or that it is open whether they do."""
@@ -93,7 +93,8 @@ def _tastes(fitted: Fitted, found: Camps) -> _Words:
     if found.between:
         title = f"The annotators' tastes differ{somewhat}, but not in two groups"
         who = f"Some annotators lie between the ends, by degrees or in further groups. {lean}"
-        remedy += "One order is a compromise. Fit with --bridge axis, or ask a narrower question."
+        axis = option("bridge", "axis")
+        remedy += f"One order is a compromise. Fit with {axis}, or ask a narrower question."
     else:
         title = f"Annotators prefer{somewhat} different orders"
         who = f"Whether they form two groups or differ by degrees is unclear. {lean}"
@@ -161,7 +162,8 @@ def possible_camps(
             "perhaps-divided",
             f"{evidence} Members of an opposing group would look the same, so nobody is called "
             "reversed or guessing.",
-            f"Run a full check: without --quick, 'aggcal check'{part} looks for opposing groups "
+            f"Run a full check: without {option('quick')}, 'aggcal check'{part} looks for "
+            "opposing groups "
             "and for copied answers, which can look like a group.",
             {
                 "number": random,

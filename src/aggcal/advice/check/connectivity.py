@@ -10,7 +10,7 @@ from aggcal._core.arrays import sums
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
-from aggcal.errors import count, some
+from aggcal.errors import count, option, some
 
 _PAIRS_NAMED = 5  # pairs to ask: more make a sentence that nobody reads
 
@@ -112,13 +112,13 @@ def one_way(judgments: Judgments, graph: ComparisonGraph) -> list[Finding]:
             "one-way",
             f"{count(len(outside), 'item')} ({some(outside)}) won, or lost, every comparison with "
             "a group of other items. Only the prior limits how far apart they are "
-            "(--prior none would put them infinitely far apart).",
+            f"({option('prior', 'none')} would put them infinitely far apart).",
             "Have them compared again with items just above and just below them.",
             {"strong_components": len(sizes), "items": listed(outside), "number": len(outside)},
             title=f"{count(len(outside), 'item')} won or lost every comparison with a group of "
             "others",
-            why="Only the prior limits how far apart they are (--prior none would put them "
-            f"infinitely far apart): {some(outside)}.",
+            why="Only the prior limits how far apart they are "
+            f"({option('prior', 'none')} would put them infinitely far apart): {some(outside)}.",
             affects=Affects.by_items(judgments, _positions(judgments, outside)),
         )
     ]

@@ -7,7 +7,7 @@ import numpy as np
 from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.advice.verdicts import FEW
 from aggcal.data.judgments import Judgments
-from aggcal.errors import count, some
+from aggcal.errors import count, option, some
 
 
 def few_judgments(judgments: Judgments) -> list[Finding]:
@@ -31,7 +31,8 @@ def few_judgments(judgments: Judgments) -> list[Finding]:
             "few-judgments",
             f"Fewer than {FEW} judgments say little about an annotator's reliability, so the prior "
             f"decides it ({some(few)}).",
-            f"Ask {'this annotator' if len(few) == 1 else 'them'} for more, or use --method btl "
+            f"Ask {'this annotator' if len(few) == 1 else 'them'} for more, or use "
+            f"{option('method', 'btl')} "
             "if nearly all annotators are like this.",
             {"annotators": listed(few), "number": len(few), "fewer_than": FEW},
             title=f"{count(len(few), 'annotator')} of {judgments.n_annotators:,} ({share:.0%}) "

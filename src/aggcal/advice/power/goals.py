@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.errors import OptionError, TooLittleDataError, did_you_mean
+from aggcal.errors import OptionError, TooLittleDataError, did_you_mean, option
 from aggcal.metrics import kendall
 from aggcal.registry import limits
 
@@ -93,7 +93,7 @@ class Goal:
         if self.k is not None and self.k >= items:
             raise TooLittleDataError(
                 f"there are {items:,} items, so the top {self.k:,} are no choice; give a smaller "
-                "number in --goal."
+                f"number in {option('goal')}."
             )
 
     def reached(self, value: float) -> bool:

@@ -13,7 +13,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
 from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.data.base import AnyJudgments
-from aggcal.errors import OptionError, count, did_you_mean, some
+from aggcal.errors import OptionError, count, did_you_mean, option, some
 
 _NOBODY: IntArray = np.empty(0, dtype=np.int64)
 
@@ -62,13 +62,13 @@ def refuse_people(
         raise OptionError(
             f"{count(len(unknown), 'annotator has', 'annotators have')} no usable judgment "
             f"({some(unknown)}); check the ids{did_you_mean(unknown[0], known)}, or name those who "
-            "have not judged yet with --new-annotator."
+            f"have not judged yet with {option('new-annotator')}."
         )
     old = [who for who in fresh if who in known]
     if old:
         raise OptionError(
             f"{count(len(old), 'new annotator already has', 'new annotators already have')} "
-            f"judgments ({some(old)}); name them with --annotator."
+            f"judgments ({some(old)}); name them with {option('annotator')}."
         )
     everyone = [*named, *fresh]
     twice = [who for who in dict.fromkeys(everyone) if everyone.count(who) > 1]

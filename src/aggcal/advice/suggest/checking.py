@@ -11,7 +11,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.suggestions import UNITS
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import OptionError, check_choice, count
+from aggcal.errors import OptionError, check_choice, count, option
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE, limits
 
 EXPLORE = 0.0
@@ -66,7 +66,8 @@ def check_scored(beliefs: Beliefs) -> None:
     """Refuse suggestions about scores where no two items have one."""
     if np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
         raise OptionError(
-            "fewer than two items have a score; use the same ids in both tables, or --about order."
+            "fewer than two items have a score; use the same ids in both tables, or "
+            f"{option('about', 'order')}."
         )
 
 
@@ -75,5 +76,5 @@ def check_number(n: int, most: float, n_items: int) -> None:
     if n > most:
         raise OptionError(
             f"{n:,} pairs were asked for, but {count(n_items, 'item')} allow only {most:,} within "
-            "these limits; ask for fewer, raise --per-item, or allow --repeat."
+            f"these limits; ask for fewer, raise {option('per-item')}, or allow {option('repeat')}."
         )

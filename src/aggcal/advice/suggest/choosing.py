@@ -16,7 +16,7 @@ from aggcal.advice.suggest.criterion import information, reliability_information
 from aggcal.advice.suggest.suggestions import About, Suggestions
 from aggcal.advice.suggest.worth import Criterion
 from aggcal.aggregation.consensus import Consensus
-from aggcal.errors import OptionError, count
+from aggcal.errors import OptionError, count, option
 
 _EQUAL = 1e-9
 """Share of the best value within which another counts as equal: rounding must not choose. The
@@ -231,9 +231,11 @@ class Batch:
         if person.id is not None and (self._open.any() or self._repeat):
             raise OptionError(
                 f"{done}: annotator '{person.id}' has judged the others, or their items are "
-                "taken; ask for fewer, leave the annotator out, or raise --per-item."
+                f"taken; ask for fewer, leave the annotator out, or raise {option('per-item')}."
             )
-        raise OptionError(f"{done}; ask for fewer, raise --per-item, or allow --repeat.")
+        raise OptionError(
+            f"{done}; ask for fewer, raise {option('per-item')}, or allow {option('repeat')}."
+        )
 
     def suggestions(self, consensus: Consensus, backend: str | None) -> Suggestions:
         """Decide which item is shown on the left, and put everything into a table."""

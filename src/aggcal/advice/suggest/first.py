@@ -10,7 +10,7 @@ from aggcal._core.arrays import IntArray, TextArray
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.design import first_pairs
 from aggcal.advice.suggest.suggestions import Suggestions
-from aggcal.errors import DisconnectedWarning, OptionError, TooLittleDataError, count, some
+from aggcal.errors import DisconnectedWarning, OptionError, TooLittleDataError, count, option, some
 
 AT_LEAST = 20  # pairs where no number is given: more save a round of asking
 
@@ -45,7 +45,7 @@ def first_suggestions(
         raise OptionError("there are duplicate annotators; name each once.")
     if n_items < 2:  # noqa: PLR2004  # a pair
         raise TooLittleDataError(
-            f"{count(n_items, 'item')} to compare; give at least two, with --items."
+            f"{count(n_items, 'item')} to compare; give at least two, with {option('items')}."
         )
     most = n_items * (n_items - 1) // 2
     if n is None:
@@ -83,17 +83,18 @@ def _check_number(
     if n > most and not (repeat and not n_annotators):
         raise OptionError(
             f"{n:,} pairs were asked for, but {count(n_items, 'item')} allow only {most:,}; ask "
-            "for fewer, or allow --repeat."
+            f"for fewer, or allow {option('repeat')}."
         )
     if per_item is not None and 2 * n > n_items * per_item:
         raise OptionError(
             f"{n:,} pairs use each of {count(n_items, 'item')} {-(-2 * n // n_items)} times; "
-            "ask for fewer, or raise --per-item."
+            f"ask for fewer, or raise {option('per-item')}."
         )
     if per_annotator is not None and n > per_annotator * max(1, n_annotators):
         raise OptionError(
             f"{n:,} pairs are more than {count(max(1, n_annotators), 'annotator')} with "
-            f"{per_annotator:,} each can judge; ask for fewer, or name more with --new-annotator."
+            f"{per_annotator:,} each can judge; ask for fewer, or name more with "
+            f"{option('new-annotator')}."
         )
 
 
@@ -153,5 +154,5 @@ def check_first(annotators: Sequence[str], explore: float) -> None:
         )
     if explore:
         raise OptionError(
-            "nobody has judged yet, so every pair is exploration; leave --explore out."
+            f"nobody has judged yet, so every pair is exploration; leave {option('explore')} out."
         )
