@@ -7,7 +7,6 @@
 - `text`: numbers and names as people read them.
 - `frames`: what tables are given back as; `written`: numbers as text, many at a time.
 - `markup` and `palette`: HTML and SVG, escaped, and the colours of all figures.
-- `database`: a DuckDB database, begun before it is needed.
 - `machine`: cores, and threads of the linear algebra; `progress`: how far long work has got.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
 - `kernels`: the compiled sums (``*.c``, ``*.cpp``); NumPy computes the same without a compiler.

@@ -390,13 +390,8 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
     """
     if isinstance(family, Mixture):
         inverse = np.array([1.0 / family.width, 0.0, 0.0])
-<<<<<<< HEAD
-        known = family.logit and family.link.name in _MIXTURES
-        return (_MIXTURES[family.link.name], inverse) if known else None
-=======
         number = _MIXTURES.get(family.link.name) if family.logit else None
         return None if number is None else (number, inverse)
->>>>>>> kernels
     law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
     if isinstance(law, Wins):

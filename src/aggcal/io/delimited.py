@@ -54,7 +54,7 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
         notes = [*notes, f"the header was found in line {skip + 1}"]
     most = _SMALL // (_PACKING if is_packed(path) else 1)
-    if path.stat().st_size > most and hasattr(library(), "aggcal_lines"):
+    if path.stat().st_size > most and library() is not None:
         return Lines(name, header, notes=notes, path=path, delimiter=delimiter, skip=skip)
     rows, places, more = _rows(path, name, delimiter, skip)
     return Cells(

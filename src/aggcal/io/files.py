@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from aggcal.errors import FileError, TableError, printable
+from aggcal.errors import FileError, InputError, printable
 
 HEAD = 1 << 16
 """Bytes that are looked at first: fewer may miss a long header, more take longer to read."""
@@ -33,7 +33,7 @@ def in_words(name: str) -> Iterator[None]:
     """Say in words why a file cannot be opened or read."""
     try:
         yield
-    except (FileError, TableError):
+    except InputError:
         raise
     except FileNotFoundError:
         raise FileError(f"{name}: no such file; check the path.") from None

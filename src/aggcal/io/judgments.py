@@ -448,9 +448,5 @@ def natural_order(ids: Iterable[str]) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-<<<<<<< HEAD
     texts: list[str] = [str(label) for label in ids]
     return as_text(sorted(texts, key=natural))
-=======
-    return as_text(sorted([str(each) for each in ids], key=natural))
->>>>>>> sheets

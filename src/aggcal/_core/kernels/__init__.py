@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 35  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 36  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = {4: "kernels-v4.so", 3: "kernels-v3.so"}
 """The same for the levels of x86 processors that have wider vectors: compilers must assume the
@@ -39,7 +39,6 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
     _declare_codes(kernels)
     _declare_isotonic(kernels)
-    _declare_reading(kernels)
     _declare_columns(kernels)
     _declare_checks(kernels)
     _declare_written(kernels)
@@ -137,40 +136,9 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
 
 
-def _declare_reading(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that number ids, and sort and merge rows."""
-    count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
-    number = ctypes.c_uint64
-    kernels.aggcal_hash_table.restype = count
-    kernels.aggcal_hash_table.argtypes = [count, array, array, whole, array]
-    for kernel in (kernels.aggcal_look_up, kernels.aggcal_look_up_short):
-        kernel.restype, kernel.argtypes = count, [count, array, whole, array, array]
-    kernels.aggcal_texts_new.restype, kernels.aggcal_texts_new.argtypes = array, [count]
-    kernels.aggcal_texts_free.restype, kernels.aggcal_texts_free.argtypes = None, [array]
-    for name in ("number", "bytes"):
-        kernel = getattr(kernels, f"aggcal_texts_{name}")
-        kernel.restype, kernel.argtypes = count, [array]
-    kernels.aggcal_texts_copy.restype = None
-    kernels.aggcal_texts_copy.argtypes = [array, array, array]
-    kernels.aggcal_texts_codes.restype = whole
-    kernels.aggcal_texts_codes.argtypes = [array, count, *([array] * 3), count, whole, array]
-    kernels.aggcal_keys.restype = count
-    kernels.aggcal_keys.argtypes = [count, *([array] * 13), number, *([array] * 3)]
-    kernels.aggcal_digits.restype = None
-    kernels.aggcal_digits.argtypes = [count, array, whole, number, array]
-    kernels.aggcal_deal.restype = None
-    kernels.aggcal_deal.argtypes = [count, array, array, whole, number, *([array] * 3)]
-    kernels.aggcal_stir.restype, kernels.aggcal_stir.argtypes = None, [count, array]
-    kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array, whole]
-    kernels.aggcal_merge.restype = count
-    kernels.aggcal_merge.argtypes = [count, *([array] * 13)]
-
-
 def _declare_columns(kernels: ctypes.CDLL) -> None:
     """Say what the kernels take that number cells."""
     count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
-    if not hasattr(kernels, "aggcal_lines"):
-        return
     kernels.aggcal_columns_new.restype, kernels.aggcal_columns_new.argtypes = array, [count]
     kernels.aggcal_columns_free.restype = None
     kernels.aggcal_columns_free.argtypes = [array, count]

@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 35; }
+int aggcal_version(void) { return 36; }
 
 /* The highest level of x86-64 that this processor runs and there are kernels for; else 1. */
 int aggcal_level(void)
