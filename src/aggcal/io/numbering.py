@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -35,16 +36,17 @@ _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", 
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
-def natural(text: str) -> tuple[bool, int, str]:
-    """Return by what ids are sorted: numbers as numbers, then text.
+def in_natural_order(ids: Collection[str]) -> list[str]:
+    """Return ids sorted: numbers as numbers, then text.
 
     Examples
     --------
-    >>> sorted(["b", "10", "9"], key=natural)
+    >>> in_natural_order(["b", "10", "9"])
     ['9', '10', 'b']
     """
-    whole = _WHOLE.fullmatch(text)
-    return whole is None, int(text) if whole else 0, text
+    numbers = filter(_WHOLE.fullmatch, ids)
+    texts = filterfalse(_WHOLE.fullmatch, ids)
+    return [*sorted(numbers, key=lambda text: (int(text), text)), *sorted(texts)]
 
 
 @dataclass
@@ -121,12 +123,12 @@ def numbered(
         for part in parts:
             refuse_between(part)
     strength, grade, why = _meanings(columns["outcome"])
-    values = np.unique(strength[~np.isnan(strength)])
+    values = np.array(sorted({*strength[~np.isnan(strength)].tolist()}))
     outcome, grade, why = (
         each[columns["outcome"].codes]
         for each in (np.searchsorted(values, strength).astype(np.int32), grade, why)
     )
-    items = sorted({*columns["left"].texts, *columns["right"].texts}, key=natural)
+    items = in_natural_order({*columns["left"].texts, *columns["right"].texts})
     left, right = columns["left"].within(items), columns["right"].within(items)
     why[(why == 0) & (left == right)] = _REASONS.index("self-pair")
     weights = rows.numbers.get("weight")
@@ -137,7 +139,7 @@ def numbered(
         why[~columns["criterion"].has(criterion.__eq__)] = _REASONS.index("other criterion")
     fit: Any = why == 0 if why.any() else slice(None)
     unfitted = _unfitted(rows, why)
-    annotators = sorted(columns["annotator"].texts, key=natural)
+    annotators = in_natural_order(columns["annotator"].texts)
     item_ids, left, right = _used(items, left[fit], right[fit])
     annotator_ids, annotator = _used(annotators, columns["annotator"].within(annotators)[fit])
     if len(item_ids) < 2 and not some:  # noqa: PLR2004
@@ -154,7 +156,7 @@ def numbered(
         keys, sizes = [*keys, grade[fit] + 3], [*sizes, 7]
     for own in choices.wished:
         column = columns.get(own) or Column.fill(None, len(rows))
-        every = sorted(column.texts, key=natural)
+        every = in_natural_order(column.texts)
         further[own], code = _used(every, column.within(every)[fit])
         keys, sizes = [*keys, code + 1], [*sizes, len(further[own]) + 1]
     merged = _Merged.of(
@@ -263,7 +265,9 @@ class _Merged:
         if not within and not ordered and size == prod(sizes):
             key.sort()
             starts, number = _runs(key)
-            return cls(unfolded(key[starts], sizes), number, None)
+            key = key[starts]
+            del starts  # there may be many
+            return cls(unfolded(key, sizes), number, None)
         # An ordered sum, so that the same weights add up to the same bits whatever their order.
         order = np.lexsort((*within, key)) if within else np.argsort(key, kind="stable")
         starts, number = _runs(key[order])
