@@ -118,7 +118,7 @@ def _part(judgments: Judgments, choices: Choices, label: str) -> Part:
     labels: list[str] = [*map(repr, values.tolist())]
     if judgments.grade is not None:
         labels = sorted(words.GRADES, key=words.GRADES.__getitem__)
-        outcome = judgments.grade.astype(np.int32) - min(words.GRADES.values())
+        outcome = judgments.grade.astype(np.int64) - min(words.GRADES.values())
     columns = {
         "annotator": column(judgments.annotator_ids, judgments.annotator, aside.annotator),
         "left": column(judgments.item_ids, judgments.left, aside.left),

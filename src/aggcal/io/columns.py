@@ -163,7 +163,7 @@ def stacked(parts: Sequence[Column]) -> Column:
     return Column(texts, np.concatenate([part.within(texts) for part in parts]))
 
 
-_PLAIN = re.compile(
+PLAIN = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan|infinity)", re.ASCII | re.IGNORECASE
 )
 _END = r"([eE][+-]?\d+)?"
@@ -194,7 +194,7 @@ def number(text: str | None) -> float:
     >>> number("1.5e3"), number("1,5"), number(None)
     (1500.0, nan, nan)
     """
-    return float(text) if text and _PLAIN.fullmatch(text) else np.nan
+    return float(text) if text and PLAIN.fullmatch(text) else np.nan
 
 
 def numbers(column: Column) -> np.ndarray:
@@ -219,7 +219,7 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
         Where it is from, for messages.
     """
     column = column.map(lambda text: None if text.lower() in NUMBERLESS else text)
-    if all(map(_PLAIN.fullmatch, column.texts)):
+    if all(map(PLAIN.fullmatch, column.texts)):
         return column, []
     shapes = {
         text: {name for name, shape in _SHAPES.items() if shape.fullmatch(_bare(text))}
@@ -260,7 +260,7 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
         )
 
     def usual(text: str) -> str:
-        if not shapes[text] or (_PLAIN.fullmatch(text) and not (commas and "." in text)):
+        if not shapes[text] or (PLAIN.fullmatch(text) and not (commas and "." in text)):
             return text
         plain = _bare(text)
         plain = plain.replace(".", "").replace(",", ".") if commas else plain.replace(",", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -13,12 +13,10 @@ from aggcal.io.formats.ratings import rated_columns
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
-    GROUP,
     ITEM,
     LEFT_RIGHT,
     NAMES,
     OUTCOME,
-    PER_ITEM,
     RANKS,
     RATING,
     SHOWN,
@@ -265,7 +263,9 @@ def refuse_other_tables(table: Table, choices: Choices) -> None:
             "judgments; if they are ratings, say who gave them with --column annotator=NAME."
         )
     if not paired(have) and not have & {"winner", "loser", "left", "right", "outcome"}:
-        _ask_for_ratings(table, who=who)
+        what = next(_may_be(table, who=who), None)
+        if what is not None:
+            raise OptionError(f"{table.name}: {what}.")
 
 
 def _refuse_headers(table: Table) -> None:
@@ -311,74 +311,51 @@ def _answers(table: Table) -> list[str]:
     return answers if len(set[str]().union(*distinct)) < sum(map(len, distinct)) else []
 
 
-def _ask_for_ratings(table: Table, *, who: bool) -> None:
-    """Refuse what may be ratings or ranks but does not say so, with how to read it."""
+def _may_be(table: Table, *, who: bool) -> Iterator[str]:
+    """Say what a table without pairs may be, the surest first, and how it is then read."""
     have = table.columns.keys()
-    item = next((name for name in (*ITEM, *GROUP, *PER_ITEM) if name in have), None)
-    rest = sorted(have - {*ANNOTATOR, *RANKS, ""})
     rank = next((name for name in RANKS if name in have), None)
-    if rank is not None and who:
-        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
-        raise OptionError(
-            f"{table.name}: holds ranks in the column '{rank}'; say which columns are meant with "
-            f"{named}--column 'rank={rank}'."
-        )
-    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
     rated = next((name for name in RATING if name in have), None)
-    if rated is not None and who:
-        raise OptionError(
-            f"{table.name}: holds ratings ('{rated}') and names no items; say which column names "
-            f"what was rated with --column item=NAME (there are {some(_without(rest, rated), 10)})."
+    item = next((name for name in ITEM if name in have), None)
+    rest = [n for n in sorted(have - {*ANNOTATOR, *ITEM, rank, rated, ""}) if not _is_measured(n)]
+    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
+    if who and rank:
+        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
+        yield (
+            f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
+            f"--column 'rank={rank}'"
         )
-    if who and item in ITEM:
-        shown = numbers or _without(rest, item)
-        if shown:
-            labels = (
-                ""
-                if numbers
-                else (
-                    ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
-                )
-            )
-            raise OptionError(
-                f"{table.name}: names annotators and items but no rating; say which column it is "
-                f"({some(shown)}), as in --column 'rating={shown[0]}'{labels}."
-            )
-    if len(numbers) < 2 and not who:  # noqa: PLR2004
-        return
-    if not numbers:
-        alike = _alike(table, rest)
-        if alike:
-            raise OptionError(
-                f"{table.name}: has a row for each annotator and the same labels in {some(alike)}; "
-                "if these columns are the items and the labels their ratings or ranks, say "
-                "--format ratings and name all labels, the best first, as in --order 'A,B,C'."
-            )
-        return
-    if who:
-        what = (
+    if who and rated:
+        yield (
+            f"holds ratings ('{rated}') and names no items; say which column names what was rated "
+            f"with --column item=NAME (there are {some(rest, 10)})"
+        )
+    if who and item and rest:
+        order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+        yield (
+            "names annotators and items but no rating; say which column it is "
+            f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
+        )
+    if who and numbers:
+        yield (
             f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
             "the items and the numbers their ratings, say --format ratings --order highest, or "
             "--order lowest if 1 is the best"
         )
-    else:
-        left = _without(rest, *numbers)
-        if item in ITEM:
-            said = "--format ratings"
-        elif len(left) == 1:
-            said = f"--format ratings --column 'item={left[0]}'; if each is an item, with "
-            said += f"--format ratings --column 'annotator={left[0]}'"
-        else:
-            return
-        what = (
-            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
-            f"rating, say so with {said}; if they are scores, they come second, after the judgments"
+    if who and (alike := _alike(table, rest)):
+        yield (
+            f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
+            "are the items and the labels their ratings or ranks, say --format ratings and name "
+            "all labels, the best first, as in --order 'A,B,C'"
         )
-    raise OptionError(f"{table.name}: {what}.")
-
-
-def _without(names: Iterable[str], *others: str | None) -> list[str]:
-    return [name for name in names if name not in others]
+    alone = [name for name in rest if name not in numbers]
+    if len(numbers) > 1 and (item or len(alone) == 1):
+        each = "" if item else f" --column 'item={alone[0]}'"
+        yield (
+            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
+            f"rating, say so with --format ratings{each}; if they are scores, they come second, "
+            "after the judgments"
+        )
 
 
 def _alike(table: Table, names: Iterable[str]) -> list[str]:

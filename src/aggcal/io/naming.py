@@ -324,7 +324,7 @@ def _refuse_halves(table: Table, columns: Iterable[Column]) -> None:
 
 
 def _flat(table: Table) -> Table:
-    """Return records whose parts are columns of their own: ``{"left": {"id": 1}}`` has "left.id"."""
+    """Return records whose parts are columns: ``{"left": {"id": 1}}`` has "left.id"."""
 
     def parts(record: Any, before: str = "") -> dict[str, Any]:
         cells: dict[str, Any] = {}
@@ -341,7 +341,7 @@ def _flat(table: Table) -> Table:
 
 
 def _call_by_last_word(table: Table) -> None:
-    """Let columns such as "Input.left" or "answer:winner" be called by their last word, if one is."""
+    """Let columns such as "Input.left" and "answer:winner" be called by their last word."""
     last: dict[str, list[str]] = {}
     for name in table.columns:
         *before, word = re.split(r"[.:/]", name)
@@ -357,12 +357,12 @@ def _names(source: Source) -> tuple[str, ...]:
 def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict[str, Source]:
     """Choose what each column of ours is: the first of several that is there."""
     have = table.columns.keys()
-    known: dict[str, Any] = {"weight": "weight", **form.columns}
+    known: dict[str, Any] = {**form.columns}
     if form.info == TABLE:
         _call_by_last_word(table)
-        known |= {name: name for name in ("criterion", *words.EXTRA) if name in have} | plain_pair(
-            have
-        )
+        known |= {
+            name: name for name in ("weight", "criterion", *words.EXTRA) if name in have
+        } | plain_pair(have)
         known |= guessed(table, known, choices)
         _refuse_missing(table, known, choices)
     for own in choices.columns:
@@ -423,7 +423,7 @@ def _refuse_missing(table: Table, known: Mapping[str, Any], choices: Choices) ->
     if "winner" in known or "outcome" in known:
         return
     refuse_other_tables(table, choices)
-    needed = ("winner", "loser")
+    needed: tuple[str, ...] = ("winner", "loser")
     if "left" in known or table.columns.keys() & {"left", "right", "outcome"}:
         needed = ("outcome",) if "left" in known else ("left", "right", "outcome")
     missing = [name for name in needed if name not in table.columns]

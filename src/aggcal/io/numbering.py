@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from aggcal.data.row_columns import Categories
 from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.io import words
 from aggcal.io.choices import Choices
-from aggcal.io.columns import Column, folded, number, stacked, unfolded
+from aggcal.io.columns import PLAIN, Column, folded, number, stacked, unfolded
 from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.io.refusals import is_graded, refuse_between
@@ -33,20 +32,18 @@ _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", 
 """Why rows are not fitted, in the order in which it is asked."""
 
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-
-
-def in_natural_order(ids: Collection[str]) -> list[str]:
-    """Return ids sorted: numbers as numbers, then text.
+def in_natural_order(ids: Iterable[str]) -> list[str]:
+    """Return different ids sorted: numbers as numbers, then text.
 
     Examples
     --------
-    >>> in_natural_order(["b", "10", "9"])
-    ['9', '10', 'b']
+    >>> in_natural_order(["b", "10", "9.5"])
+    ['9.5', '10', 'b']
     """
-    numbers = filter(_WHOLE.fullmatch, ids)
-    texts = filterfalse(_WHOLE.fullmatch, ids)
-    return [*sorted(numbers, key=lambda text: (int(text), text)), *sorted(texts)]
+    every = {*ids}
+    numbers = [text for text in filter(PLAIN.fullmatch, every) if isfinite(float(text))]
+    texts = sorted(every.difference(numbers))
+    return [*sorted(numbers, key=lambda text: (float(text), text)), *texts]
 
 
 @dataclass
@@ -169,10 +166,13 @@ def numbered(
     one, path = parts[0], parts[0].path if len(parts) == 1 else None
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
+    who, one_side, other_side = (key.astype(np.int32) for key in merged.keys[:3])
     judgments = Judgments(
         item_ids,
         annotator_ids,
-        *(key.astype(np.int32) for key in merged.keys[:3]),
+        who,
+        one_side,
+        other_side,
         constant_if_one(values[merged.keys[3]]),
         constant_if_one(weight),
         constant_if_one(merged.number),
@@ -194,7 +194,7 @@ def numbered(
     if acts == "pair":
         return judgments
     coded = keys[len(keys) - len(further) :]
-    return _with_acts(judgments, rows, (keys, coded), values, fit, kind=acts, surely=surely)
+    return _with_acts(judgments, rows, (keys, coded), values, fit=fit, kind=acts, surely=surely)
 
 
 def _meanings(outcome: Column) -> tuple[FloatArray, np.ndarray, np.ndarray]:
@@ -444,8 +444,8 @@ def _with_acts(
     rows: _Rows,
     codes: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
     values: FloatArray,
-    fit: Any,
     *,
+    fit: Any,
     kind: RankingWeight,
     surely: bool,
 ) -> Judgments:
@@ -466,8 +466,8 @@ def _with_acts(
 
     def first(most: int) -> Columns:
         n = most if isinstance(fit, slice) else int(np.count_nonzero(fit[:most]))
-        codes = (each[:n].astype(np.int32, copy=False) for each in (whose, left, right))
-        return Columns(*codes, values[outcome[:n]])
+        who, one, other = (c[:n].astype(np.int32, copy=False) for c in (whose, left, right))
+        return Columns(who, one, other, values[outcome[:n]])
 
     found = Acts.recognised(len(rows), first, surely=surely)
     if found is None:

@@ -36,7 +36,8 @@ def read_spelling(aliases: Any = None, *, normalize: bool = False) -> Spelling |
     if aliases is None:
         return Spelling(normalize=True) if normalize else None
     if isinstance(aliases, Mapping) and not isinstance(next(iter(aliases.values()), None), list):
-        name, found, header = "aliases", [(*pair, "") for pair in aliases.items()], None
+        found: Iterable[tuple[Any, ...]] = [(*pair, "") for pair in aliases.items()]
+        name, header = "aliases", None
     else:
         name, found, header = _read_cells(aliases)
     pairs = _checked(found, name)

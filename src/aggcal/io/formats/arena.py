@@ -40,14 +40,14 @@ def _votes(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
         models = entry.get("models")
         if not isinstance(models, list) or len(models) != 2 or not all(models):  # noqa: PLR2004
             models = [state.get("model_name") for state in states]
-        pair = [*map(cell_text, models)]
-        if len(pair) != 2 or None in pair:  # noqa: PLR2004
-            pair = [None, None]
-        if None in pair and kind in _VOTES:
+        named = [*map(cell_text, models)]
+        left, right = named if len(named) == 2 and all(named) else (None, None)  # noqa: PLR2004
+        if left is None and kind in _VOTES:
             raise TableError(
                 f"{location}: is a vote without the names of two models; remove the line."
             )
-        row = Row(cell_text(entry.get("ip")) or nobody(choices, notes), *pair, kind, location)
+        who = cell_text(entry.get("ip")) or nobody(choices, notes)
+        row = Row(who, left, right, kind, location)
         if kind in _NO_VOTES:
             yield row._replace(outcome="skip", reason=f"a {kind}, no vote")
         else:

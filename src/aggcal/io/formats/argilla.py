@@ -118,7 +118,7 @@ def _pair(record: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _questions(answers: Sequence[_Answer], notes: Notes) -> tuple[set[str | None], set[str | None]]:
+def _questions(answers: Sequence[_Answer], notes: Notes) -> tuple[set[str | None], set[str]]:
     """Return the questions that ask for a side of a pair, and those that ask for a ranking.
 
     An export does not tell what kind a question is of. A ranking names all options; of labels
@@ -195,7 +195,8 @@ def _tiers(answer: _Answer) -> list[list[str]]:
     """Return the tiers of a ranking: ids from the best on, or ids with ranks, equal ranks tied."""
     ranked: dict[float, list[str]] = {}
     for k, entry in enumerate(answer.value if answer.names else ()):
-        item, rank = (None if isinstance(entry, list) else cell_text(entry)), float(k)
+        rank: float | None = k
+        item = None if isinstance(entry, list) else cell_text(entry)
         if isinstance(entry, Mapping):
             item, rank = cell_text(entry.get("value")), number_of(entry.get("rank", k + 1))
         if item is None or rank is None:

@@ -79,7 +79,7 @@ class Orders:
         apart = height[first] - height[second]
         same = np.abs(apart) <= within
         if not tied:
-            first, second, apart, same = (each[~same] for each in (first, second, apart, same))
+            first, second, apart, same = first[~same], second[~same], apart[~same], same[~same]
         if not len(first):
             # An order of one item compares nothing but is an order: PrefLib is full of them.
             yield like._replace(

@@ -170,8 +170,8 @@ def _collect(
     item, rank = cell_text(cells["item"]), number_of(ordinal[1] if ordinal else cells["rank"])
     if rank == 0.0 and not choices.order:
         raise OptionError(
-            f"{location}: the rank 0 may be the best or stand for none; say --order lowest if it is "
-            "the best, or leave out the rows of items that were not ranked."
+            f"{location}: the rank 0 may be the best or stand for none; say --order lowest if it is"
+            " the best, or leave out the rows of items that were not ranked."
         )
     if item is None or rank is None:
         raise TableError(

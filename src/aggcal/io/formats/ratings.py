@@ -207,8 +207,10 @@ def _respelt(
         notes += [merged_note(kind, changed)] if changed else []
     for each in every:
         said = {kind: cell_text(first_of(each.cells, names)) for kind, names in kinds.items()}
-        now = {kind: spelling.of(kind, label) for kind, label in said.items() if label is not None}
-        yield each._replace(cells={**each.cells, **now})
+        cells = dict(each.cells)
+        for kind, label in said.items():
+            cells[kind] = label if label is None else spelling.of(kind, label)
+        yield each._replace(cells=cells)
 
 
 @dataclass

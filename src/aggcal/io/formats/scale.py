@@ -155,7 +155,8 @@ class Scale:
     def _evidence(self) -> tuple[list[str], list[str]]:
         """Return the words by which the highest, and those by which the lowest is the best."""
         least, most = min(self._seen), max(self._seen)
-        rising, falling = [], []
+        rising: list[str] = []
+        falling: list[str] = []
         for one, two in combinations(sorted(self._said), 2):
             (low, words), (high, _) = self._said[one], self._said[two]
             if low != high:

@@ -34,7 +34,7 @@ def _one_hot(*cells: str | None) -> str:
     return ("left", "right", "tie")[marked.index(True)] if sum(marked) == 1 else "not one of three"
 
 
-def _soft(preference: str | None) -> str:
+def _soft(preference: str | None) -> str | None:
     """Return what AlpacaEval means: 1 is the first output, 2 the second, 0 an early tie."""
     if _unread(preference):
         return "failed"
@@ -119,7 +119,13 @@ TABLES = {
     ),
     "crowd-kit": Format(
         has("worker", "left", "right", "label"),
-        {"annotator": "worker", "left": "left", "right": "right", "outcome": "label"},
+        {
+            "annotator": "worker",
+            "left": "left",
+            "right": "right",
+            "outcome": "label",
+            "weight": "weight",
+        },
         options=_SCALE,
     ),
     "gavel": Format(
@@ -167,6 +173,7 @@ TABLES = {
             "annotator": ANNOTATOR,
             "winner": ("chosen_model", Made(("chosen",), _last_message)),
             "loser": ("rejected_model", Made(("rejected",), _last_message)),
+            "weight": "weight",
         },
         says={
             "chosen_model": "the items are the models (chosen_model, rejected_model), not their "
@@ -180,6 +187,7 @@ TABLES = {
             "left": "left",
             "right": "right",
             "outcome": "winner",
+            "weight": "weight",
         },
         options=_SCALE,
         labels=("x", "y"),
