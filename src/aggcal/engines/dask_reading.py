@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, order_by, sums
+from aggcal._core.tables import as_text
 from aggcal.data.acts import not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
@@ -35,8 +36,8 @@ from aggcal.engines.remote import (
 )
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.choices import Choices, categories_of, stated_scale
-from aggcal.io.judgments import natural_order, read_part
-from aggcal.io.numbering import is_without, without_note
+from aggcal.io.judgments import read_part
+from aggcal.io.numbering import in_natural_order, is_without, without_note
 from aggcal.io.parquet import refuse_partitions
 from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import chosen_sides, no_sides
@@ -417,9 +418,11 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
             f"{path}: fewer than two items have a judgment that can be fitted "
             f"({count(read, 'row')} read); add judgments between different items."
         )
-    items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
+    items, annotators = (
+        as_text(in_natural_order(ids)) for ids in (total.item_ids, total.annotator_ids)
+    )
     at = _positions(annotators, total.annotator_ids)
-    parted = {name: natural_order(ids) for name, ids in total.parted.items()}
+    parted = {name: as_text(in_natural_order(ids)) for name, ids in total.parted.items()}
     unsided = no_sides(*total.chosen) if total.sided else None
     about = {
         "item_ids": items,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +35,9 @@ class Column:
     @classmethod
     def of(cls, cells: Iterable[str | None]) -> Column:
         """Return a column of cells, its texts in the order in which they occur."""
-        number: dict[str | None, int] = {}
-        codes = np.fromiter((number.setdefault(cell, len(number)) for cell in cells), np.int32)
+        cells = list(cells)
+        number = dict(zip(dict.fromkeys(cells), count_from(0), strict=False))
+        codes = np.fromiter(map(number.__getitem__, cells), np.int32, len(cells))
         return cls.tidy(number, codes)
 
     @classmethod
@@ -45,11 +48,11 @@ class Column:
 
         ``blank`` is the text of the rows that have none.
         """
-        number: dict[str, int] = {}
-        trimmed = [(text or "").strip() for text in (*texts, blank)]
-        places = [number.setdefault(text, len(number)) if text else -1 for text in trimmed]
-        if places == [*range(len(places) - 1), -1]:
+        trimmed = [text.strip() if text else "" for text in (*texts, blank)]
+        if not trimmed[-1] and "" not in trimmed[:-1] and len({*trimmed}) == len(trimmed):
             return cls(trimmed[:-1], codes.astype(np.int32, copy=False))
+        number: dict[str, int] = {}
+        places = [number.setdefault(text, len(number)) if text else -1 for text in trimmed]
         return cls([*number], np.array(places, np.int32)[codes])
 
     @classmethod
@@ -106,8 +109,8 @@ class Column:
 
     def within(self, texts: Sequence[str]) -> np.ndarray:
         """Return codes that count among other texts, −1 where they lack one."""
-        number = {text: k for k, text in enumerate(texts)}
-        return self.look_up([number.get(text, -1) for text in self.texts], -1, np.int32)
+        number = dict(zip(texts, count_from(0), strict=False))
+        return self.look_up([*map(number.get, self.texts, repeat(-1))], -1, np.int32)
 
 
 def joined(columns: Sequence[Column], meaning: Callable[..., str | None]) -> Column:
@@ -139,12 +142,14 @@ def folded(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarra
 def unfolded(key: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
     """Return the codes that keys were made of, where their size is the product of all.
 
+    The keys are used up.
+
     Examples
     --------
     >>> unfolded(np.array([2, 3], dtype=np.uint64), [2, 3])
     [array([0, 1], dtype=int32), array([2, 0], dtype=int32)]
     """
-    codes, key, code = [], key.astype(np.uint64), np.empty(len(key), np.uint64)
+    codes, code = [], np.empty_like(key)
     for size in reversed(sizes[1:]):
         np.divmod(key, np.uint64(max(size, 1)), out=(key, code))
         codes.append(code.astype(np.int32))
@@ -159,7 +164,7 @@ def stacked(parts: Sequence[Column]) -> Column:
     return Column(texts, np.concatenate([part.within(texts) for part in parts]))
 
 
-_PLAIN = re.compile(
+PLAIN = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan|infinity)", re.ASCII | re.IGNORECASE
 )
 _END = r"([eE][+-]?\d+)?"
@@ -190,7 +195,7 @@ def number(text: str | None) -> float:
     >>> number("1.5e3"), number("1,5"), number(None)
     (1500.0, nan, nan)
     """
-    return float(text) if text and _PLAIN.fullmatch(text) else np.nan
+    return float(text) if text and PLAIN.fullmatch(text) else np.nan
 
 
 def numbers(column: Column) -> np.ndarray:
@@ -215,7 +220,7 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
         Where it is from, for messages.
     """
     column = column.map(lambda text: None if text.lower() in NUMBERLESS else text)
-    if all(map(_PLAIN.fullmatch, column.texts)):
+    if all(map(PLAIN.fullmatch, column.texts)):
         return column, []
     shapes = {
         text: {name for name, shape in _SHAPES.items() if shape.fullmatch(_bare(text))}
@@ -256,7 +261,7 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
         )
 
     def usual(text: str) -> str:
-        if not shapes[text] or (_PLAIN.fullmatch(text) and not (commas and "." in text)):
+        if not shapes[text] or (PLAIN.fullmatch(text) and not (commas and "." in text)):
             return text
         plain = _bare(text)
         plain = plain.replace(".", "").replace(",", ".") if commas else plain.replace(",", "")

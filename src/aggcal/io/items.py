@@ -30,25 +30,10 @@ from aggcal.errors import (
 from aggcal.io.choices import Blank
 from aggcal.io.columns import Column, folded, numbers, plain_numbers
 from aggcal.io.tables import Table, listed, opened
-from aggcal.io.words import ITEM, PER_ITEM, SPREADSHEET_ERRORS, SUMMARIES, paired
+from aggcal.io.words import DAMAGE, ITEM, PER_ITEM, SUMMARIES, paired
 
 _ROUNDED = 0.051
 """How far a mean may be from what a spreadsheet shows: people show one decimal."""
-_ABBREVIATED = re.compile(r"[0-9]([.,][0-9]+)?E\+(1[1-9]|[2-9][0-9])")
-"""How spreadsheets write a number of 12 digits and more into a CSV file."""
-DAMAGED = (
-    (
-        "is an error of a spreadsheet",
-        "correct the formula that makes the id and export the table again",
-        lambda text: text.lower() in SPREADSHEET_ERRORS,
-    ),
-    (
-        "is a long number that a spreadsheet has abbreviated",
-        "format the column as text in the spreadsheet and export it again",
-        _ABBREVIATED.fullmatch,
-    ),
-)
-"""What spreadsheets do to ids: what it is called, what to do about it, and how to tell."""
 
 
 class Items:
@@ -122,7 +107,7 @@ class Items:
                     f"{self.name}: {where} has no {shown}; fill it in or remove the row."
                 )
         for shown, column in keys.items():
-            for what, remedy, test in DAMAGED:
+            for what, remedy, test in DAMAGE:
                 if (bad := column.has(test)).any():
                     row = int(np.argmax(bad))
                     raise TableError(

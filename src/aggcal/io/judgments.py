@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal._core.arrays import TextArray
-from aggcal._core.tables import as_text
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, TooLittleDataError, count, some
@@ -25,7 +23,7 @@ from aggcal.io.choices import (
 )
 from aggcal.io.folders import Given, files_of, labels_of
 from aggcal.io.naming import Part, part_of, repeated_header
-from aggcal.io.numbering import natural, numbered
+from aggcal.io.numbering import numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
@@ -438,15 +436,3 @@ def _some(
             )
     except TooLittleDataError:
         return None
-
-
-def natural_order(ids: Iterable[str]) -> TextArray:
-    """Return different ids in the order in which judgments number them.
-
-    Examples
-    --------
-    >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
-    ['9', '10', 'b']
-    """
-    texts: list[str] = [str(label) for label in ids]
-    return as_text(sorted(texts, key=natural))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from aggcal.data.row_columns import Categories
 from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.io import words
 from aggcal.io.choices import Choices
-from aggcal.io.columns import Column, folded, number, stacked, unfolded
+from aggcal.io.columns import PLAIN, Column, folded, number, stacked, unfolded
 from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.io.refusals import is_graded, refuse_between
@@ -32,16 +32,18 @@ _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", 
 """Why rows are not fitted, in the order in which it is asked."""
 
 
-def natural(text: str) -> tuple[bool, float, str]:
-    """Return by what ids are sorted: numbers as numbers, then text.
+def in_natural_order(ids: Iterable[str]) -> list[str]:
+    """Return different ids sorted: numbers as numbers, then text.
 
     Examples
     --------
-    >>> sorted(["b", "10", "9"], key=natural)
-    ['9', '10', 'b']
+    >>> in_natural_order(["b", "10", "9.5"])
+    ['9.5', '10', 'b']
     """
-    value = number(text)
-    return (False, value, text) if np.isfinite(value) else (True, 0.0, text)
+    every = {*ids}
+    numbers = [text for text in filter(PLAIN.fullmatch, every) if isfinite(float(text))]
+    texts = sorted(every.difference(numbers))
+    return [*sorted(numbers, key=lambda text: (float(text), text)), *texts]
 
 
 @dataclass
@@ -118,12 +120,12 @@ def numbered(
         for part in parts:
             refuse_between(part)
     strength, grade, why = _meanings(columns["outcome"])
-    values = np.unique(strength[~np.isnan(strength)])
+    values = np.array(sorted({*strength[~np.isnan(strength)].tolist()}))
     outcome, grade, why = (
         each[columns["outcome"].codes]
         for each in (np.searchsorted(values, strength).astype(np.int32), grade, why)
     )
-    items = sorted({*columns["left"].texts, *columns["right"].texts}, key=natural)
+    items = in_natural_order({*columns["left"].texts, *columns["right"].texts})
     left, right = columns["left"].within(items), columns["right"].within(items)
     why[(why == 0) & (left == right)] = _REASONS.index("self-pair")
     weights = rows.numbers.get("weight")
@@ -134,7 +136,7 @@ def numbered(
         why[~columns["criterion"].has(criterion.__eq__)] = _REASONS.index("other criterion")
     fit: Any = why == 0 if why.any() else slice(None)
     unfitted = _unfitted(rows, why)
-    annotators = sorted(columns["annotator"].texts, key=natural)
+    annotators = in_natural_order(columns["annotator"].texts)
     item_ids, left, right = _used(items, left[fit], right[fit])
     annotator_ids, annotator = _used(annotators, columns["annotator"].within(annotators)[fit])
     if len(item_ids) < 2 and not some:  # noqa: PLR2004
@@ -151,7 +153,7 @@ def numbered(
         keys, sizes = [*keys, grade[fit] + 3], [*sizes, 7]
     for own in choices.wished:
         column = columns.get(own) or Column.fill(None, len(rows))
-        every = sorted(column.texts, key=natural)
+        every = in_natural_order(column.texts)
         further[own], code = _used(every, column.within(every)[fit])
         keys, sizes = [*keys, code + 1], [*sizes, len(further[own]) + 1]
     merged = _Merged.of(
@@ -263,7 +265,9 @@ class _Merged:
         if not within and not ordered and size == prod(sizes):
             key.sort()
             starts, number = _runs(key)
-            return cls(unfolded(key[starts], sizes), number, None)
+            key = key[starts]
+            del starts  # there may be many
+            return cls(unfolded(key, sizes), number, None)
         # An ordered sum, so that the same weights add up to the same bits whatever their order.
         order = np.lexsort((*within, key)) if within else np.argsort(key, kind="stable")
         starts, number = _runs(key[order])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from aggcal.data.alike import key, visible
@@ -19,20 +17,6 @@ _WIDEST = 1e12
 """The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
 them to spare. Within these limits 100 random studies were fitted without a failure (those that did
 not converge say so); from 1e14 on, curvatures that cannot be inverted were met."""
-_ABBREVIATED = re.compile(r"[0-9]([.,][0-9]+)?E\+(1[1-9]|[2-9][0-9])")
-"""How spreadsheets write a number of 12 digits and more into a CSV file."""
-_DAMAGE = (
-    (
-        lambda text: text.lower() in words.SPREADSHEET_ERRORS,
-        "is an error of a spreadsheet",
-        "correct the formula that makes the id and export the table again",
-    ),
-    (
-        _ABBREVIATED.fullmatch,
-        "is a long number that a spreadsheet has abbreviated",
-        "format the column as text in the spreadsheet and export it again",
-    ),
-)
 
 
 def refuse_rows(part: Part, not_answered: str) -> None:
@@ -69,7 +53,7 @@ def refuse_rows(part: Part, not_answered: str) -> None:
 
 def refuse_damaged(name: str, column: Column, shown: str, part: Part) -> None:
     """Refuse what a spreadsheet does to ids."""
-    for test, what, remedy in _DAMAGE:
+    for what, remedy, test in words.DAMAGE:
         if any(map(test, column.texts)):
             row, where, n = part.first(column.has(test))
             raise TableError(

@@ -119,9 +119,19 @@ NOTHING = ("na", "n/a", "null")
 """Cells that R, databases and people leave blank with a word."""
 NUMBERLESS = (*NOTHING, "none", "nil")
 """The same where a number belongs."""
-SPREADSHEET_ERRORS = (
-    "#n/a", "#ref!", "#name?", "#value!", "#div/0!", "#num!", "#null!", "#spill!",
+DAMAGE = (
+    (
+        "is an error of a spreadsheet",
+        "correct the formula that makes the id and export the table again",
+        re.compile(r"#(n/a|ref!|name\?|value!|div/0!|num!|null!|spill!)", re.IGNORECASE).fullmatch,
+    ),
+    (
+        "is a long number that a spreadsheet has abbreviated",
+        "format the column as text in the spreadsheet and export it again",
+        re.compile(r"[0-9]([.,][0-9]+)?E\+(1[1-9]|[2-9][0-9])").fullmatch,
+    ),
 )
+"""What spreadsheets do to ids: what it is called, what to do about it, and how to tell."""
 
 _THINGS = (
     "model", "item", "option", "choice", "response", "output", "text", "answer", "assistant",
