@@ -264,6 +264,8 @@ def robust(
     information, squares = weight * length, np.square(score) * length
     single = float(np.square(information).sum())
     whole, base = float(information.sum()) - single, float(weight @ information) - single
+    if not whole > 0.0:  # nothing differs, as where all answers are ties
+        return Robust()
 
     def factor(name: str, beyond: float, leverage: float, number: int, freedom: float) -> Factor:
         """Return f² and its standard deviation by chance, of which single answers have a part."""
