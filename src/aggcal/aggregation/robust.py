@@ -264,8 +264,6 @@ def robust(
     information, squares = weight * length, np.square(score) * length
     single = float(np.square(information).sum())
     whole, base = float(information.sum()) - single, float(weight @ information) - single
-    if not whole > 0.0:  # nothing differs, as where all answers are ties
-        return Robust()
 
     def factor(name: str, beyond: float, leverage: float, number: int, freedom: float) -> Factor:
         """Return f² and its standard deviation by chance, of which single answers have a part."""
@@ -273,7 +271,8 @@ def robust(
         chance = sqrt(2.0 * (max(leverage, 0.0) + single)) / free
         return Factor(name, (base + beyond) / free, chance, number, freedom)
 
-    # The prior of a reliability is like an answer of its annotator.
+    # The prior of a reliability is like an answer of its annotator. Where all answers are ties,
+    # nothing differs.
     priors = len(score) - len(answers.left)
     columns = {
         name: np.append(of, np.arange(priors) if name == "annotator" else np.full(priors, -1))
@@ -281,7 +280,7 @@ def robust(
     }
     total = leverage = 0.0
     factors: list[Factor] = []
-    sizes = range(1, len(columns) + 1)
+    sizes = range(1, len(columns) + 1 if whole > 0.0 else 1)
     for some in chain.from_iterable(combinations(columns, size) for size in sizes):
         rows, starts = _clusters([columns[name] for name in some])
         if not len(rows):
