@@ -1,9 +1,8 @@
 """How fast ten million judgments load, beside a bare scan of the same file in the same run.
 
-    python benchmarks/load.py [ROWS [MEMORY]]
+    python benchmarks/load.py [ROWS]
 
-MEMORY (such as 1GB) is the limit beyond which reading goes on on disk. Prints seconds, rows a
-second, peak memory, and how many times the bare scan (DuckDB counting the rows of the CSV, nothing
+Prints seconds, rows a second, peak memory, and how many times the bare scan (DuckDB counting the rows of the CSV, nothing
 encoded, nothing merged) the whole load takes.
 """
 
@@ -20,7 +19,7 @@ import duckdb
 import aggcal
 
 
-def main(rows: int, memory: str | None) -> None:
+def main(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgments.csv"
         duckdb.connect().execute(
@@ -34,7 +33,7 @@ def main(rows: int, memory: str | None) -> None:
         counted = duckdb.connect().execute(scanned).fetchone()
         scan = time.perf_counter() - began
         began = time.perf_counter()
-        judgments = aggcal.read_judgments(path, memory=memory)
+        judgments = aggcal.read_judgments(path)
         load = time.perf_counter() - began
     if counted != (rows,) or judgments.n_rows != rows:
         raise SystemExit("not every row was read")
@@ -42,13 +41,8 @@ def main(rows: int, memory: str | None) -> None:
     print(
         f"{rows:,} rows: bare scan {scan:.1f} s; load {load:.1f} s ({load / scan:.1f} x the scan,"
     )
-    print(
-        f"{rows / load / 1e6:.2f} M rows/s), peak memory {peak:.2f} GB, limit {memory}; {judgments}"
-    )
+    print(f"{rows / load / 1e6:.2f} M rows/s), peak memory {peak:.2f} GB; {judgments}")
 
 
 if __name__ == "__main__":
-    main(
-        int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000,
-        sys.argv[2] if len(sys.argv) > 2 else None,
-    )
+    main(int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000)

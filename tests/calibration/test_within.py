@@ -314,7 +314,7 @@ def test_covariances_within_components() -> None:
     about = np.eye(6) - (part[:, None] == part) / np.bincount(part)[part]
     wanted = about @ matrix @ about
     dense = DenseCovariance(matrix).within(part)
-    np.testing.assert_allclose(dense.matrix, wanted, atol=1e-12)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(dense.matrix, wanted, atol=1e-12)
     free = SolvedCovariance(np.diag(matrix), lambda v: matrix @ v).within(part)
     np.testing.assert_allclose(free.variances, np.diag(wanted), atol=1e-12)
     draws = random.standard_normal((40, 6)) @ root.T

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal import datasets
 from aggcal.assessment import Assessment
 from aggcal.cli import main
-from aggcal.datasets import places
 from aggcal.registry.datasets import DATASETS, DEMOS, SIMULATED
 from conftest import Command, table
 
@@ -110,7 +110,7 @@ def test_demo_without_the_data_is_one_sentence_and_leaves_nothing(
     monkeypatch.delenv("AGGCAL_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("AGGCAL_MIRROR", "http://127.0.0.1:9")
-    monkeypatch.setattr(places, "__file__", str(tmp_path / "lib" / "a" / "b" / "places.py"))
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "lib" / "a" / "b" / "c.py"))
     monkeypatch.chdir(tmp_path)
     for name in ("reading-level", "llmfao"):
         assert main(["demo", "--data", name, "-q"]) == 2

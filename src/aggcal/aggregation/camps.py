@@ -34,9 +34,7 @@ from aggcal._core.text import brief
 from aggcal.aggregation.annotators import Normal, Posterior
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
-from aggcal.aggregation.families import (
-    RELIABILITY,
-)
+from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
 from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
@@ -251,7 +249,10 @@ class Mixture:
 
     def __init__(self, rows: Rows, fit: Fit, kind: str) -> None:
         self.rows, self.state, self.kind, self.mixing = rows, fit.state, kind, _MIXING[kind]
-        model = replace(fit.problem.model, rows=rows)
+        old = fit.problem.model.family
+        # Kernels know Davidson's ties only: those of Rao and Kupper are looked at as if by them.
+        family = Advantage(old.names, Adjacent(fit.state.grades), old.channels)
+        model = replace(fit.problem.model, rows=rows, family=family)
         self.problems = [Problem(model) for _ in self.mixing]
 
     def evaluate(self, values: Values) -> Expectation:
@@ -511,7 +512,7 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     some, step = rows, min(len(rows) // _SAMPLE, m // _FEWEST_SAMPLED)
     if len(rows) > 2 * _SAMPLE and step > 1:
         drawn = np.random.default_rng(seed).permutation(m) < m // step
-        some = rows.of(rows.per_row(drawn))
+        some = rows.of(np.repeat(drawn, rows.sizes))
         m = some.n_annotators
     whole = fit_candidates(some, fit, seed=seed)
     if max(each.evidence for each in whole.values()) - whole[ONE].evidence < _SIGN:
@@ -520,7 +521,7 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     evidence = {name: np.zeros(m) for name in whole}
     for k in range(int(fold.max()) + 1):
         out: BoolArray = fold == k
-        kept, rest = (some.of(some.per_row(these)) for these in (~out, out))
+        kept, rest = (some.of(np.repeat(these, some.sizes)) for these in (~out, out))
         for name, each in whole.items():
             camps = each.classes[~out] if name in _CAMPS else None
             part = fit_mixture(Mixture(kept, fit, name), each.values, camps)

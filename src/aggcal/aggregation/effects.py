@@ -393,7 +393,7 @@ class Effects:
         """Return the standard errors of a map of the unknowns."""
         covariance = self.covariance_of(matrix, matrix)
         variances = covariance if covariance.ndim == 1 else np.diag(covariance)
-        return np.sqrt(np.maximum(variances + prior, 0.0))
+        return np.asarray(np.sqrt(np.maximum(variances + prior, 0.0)))
 
     @cached_property
     def _weighted(self) -> tuple[Any, Any]:
@@ -721,8 +721,13 @@ class Effects:
             value = 0.5 * float((prior * x) @ x) - float(total.sum())
             return value, mean.sum(axis=1) + prior * x, curvature
 
-        start, options = np.zeros(len(prior)), {"gtol": _CLOSE}
-        best = minimize(lambda x: at(x)[:2], start, jac=True, method="BFGS", options=options).x
+        def value_and_gradient(x: Any) -> Any:
+            return at(x)[:2]
+
+        start = np.zeros(len(prior))
+        best = minimize(
+            value_and_gradient, start, jac=True, method="BFGS", options={"gtol": _CLOSE}
+        ).x
         return float(best[0]), float(np.sqrt(np.linalg.inv(at(best)[2])[0, 0]))
 
     # ------------------------------------------------------------------- summary

@@ -136,6 +136,9 @@ otherwise."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before each update: weakly
 determined standard deviations spiral."""
+_BEHIND = 1e-3
+"""Share by which damped variances may be off at the end: else a fit that they hold back would count
+as settled, and 3% too small ones were worth up to 13 of log-likelihood."""
 _BACK = 0.5
 """A patient step back by more than this share of the last one says that the last one was too long,
 as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
@@ -637,6 +640,8 @@ class _Run:
     """Coordinates, and what an update made of them: see `_accelerated`."""
     kept: float = 0.0
     """What is kept of the variances of gaps in an iteration."""
+    lag: float = 0.0
+    """How far variances are behind, being damped."""
     upright: BoolArray | None = None
     last_step: FloatArray | None = None
     share: float = 1.0
@@ -653,6 +658,7 @@ class _Run:
                 break
             if len(self.moves) >= _SETTLING:
                 settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
+                settled &= self.lag < _BEHIND
             self._damp(move)
             self.moves.append(move)
             state = new
@@ -660,6 +666,8 @@ class _Run:
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
         # Where next to nothing is known, standard deviations wander further and further.
+        # Where nothing but variances that are behind has moved for long, it is at rest.
+        settled |= max(self.moves[-_PATIENT:], default=np.inf) < self.tolerance
         state = state if settled else calmest
         if self.kept:  # of variances that are behind, the objective would be too low
             here = self.problem.at(state, upright=self.upright)
@@ -724,7 +732,10 @@ class _Run:
     def _damped(self, old: FloatArray, new: FloatArray) -> FloatArray:
         if not self.kept or old.shape != new.shape:
             return new
-        return self.kept * old + (1.0 - self.kept) * new
+        damped = self.kept * old + (1.0 - self.kept) * new
+        due, used = (each if each.ndim == 1 else np.diag(each) for each in (new, damped))
+        self.lag = float(np.abs(used - due).mean() / due.mean())
+        return damped
 
     def _accelerated(self, old: State, new: State) -> State:
         """Return where an update leads, with those before it: Anderson acceleration.

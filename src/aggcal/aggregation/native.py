@@ -104,8 +104,9 @@ class NativeTape(Tape):
     @cached_property
     def responses(self) -> dict[str, Any]:  # type: ignore[override]
         """Responses through each channel, responses by rows."""
-        rows, blocks, each = self.rows, self._blocks, np.arange(self._mixing.shape[1])[:, None]
-        starts, sizes = self._starts, lying(self.rows.sizes, self._mixing)
+        rows, each = self.rows, np.arange(self._mixing.shape[1])[:, None]
+        blocks: Any = self._blocks
+        starts, sizes = self._starts, lying(rows.sizes, self._mixing)
         row = lying(np.arange(len(rows)), starts) - rows.per_row(starts[:-1])
         of_node = lying(each, starts) * rows.per_row(sizes)
         where = rows.per_row(blocks[:-1]) + row + of_node
@@ -187,7 +188,8 @@ class NativeTape(Tape):
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the observed information."""
-        total, responses = self._empty(self.size), np.zeros_like(self._mixing)
+        total: FloatArray = self._empty(self.size)
+        responses = np.zeros_like(self._mixing)
         for mean in self.means:
             responses += mean.responses * vector[mean.index]
         self._run(self._kernel("product"), vector=vector, more=responses, out=total)
@@ -388,10 +390,8 @@ def _law(family: Family) -> tuple[int, FloatArray] | None:
     """
     if isinstance(family, Mixture):
         inverse = np.array([1.0 / family.width, 0.0, 0.0])
-        law = _MIXTURES.get(family.link.name) if family.logit else None
-        return None if law is None else (law, inverse)
-    if not isinstance(family, Advantage):
-        return None
+        number = _MIXTURES.get(family.link.name) if family.logit else None
+        return None if number is None else (number, inverse)
     law = family.law
     ties, weights = READINESS in family.names or TIE in family.channels, np.zeros(_GRADES)
     if isinstance(law, Wins):

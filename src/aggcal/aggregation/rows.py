@@ -233,9 +233,9 @@ class Rows:
         decided = float(self.grade_weights.sum()) / float(self.annotator_weights.sum())
         return max(1.0 - decided, 0.0)
 
-    def per_row(self, values: FloatArray) -> FloatArray:
+    def per_row(self, values: np.ndarray) -> np.ndarray:
         """Give each row what is its annotator's; annotators are the first axis."""
-        by_row: FloatArray = values[self.owner]
+        by_row: np.ndarray = values[self.owner]
         return by_row
 
     def by_annotator(self, values: FloatArray) -> FloatArray:

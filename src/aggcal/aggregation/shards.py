@@ -151,9 +151,9 @@ class ShardedRows(Rows):
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def weighted_square(self, *arguments: Any) -> float:
+    def weighted_square(self, *arguments: Any, **named: Any) -> float:
         """Return Σ w (v x)² over rows: x what a channel makes of unknowns, v the annotators'."""
-        columns = self.columns(Rows.weighted_square, arguments, {})
+        columns = self.columns(Rows.weighted_square, arguments, named)
         return float(sum(self.kept.ask("weighted_square", *columns)))
 
     def columns(

@@ -1,8 +1,8 @@
 r"""Standard deviations of what items, contexts and annotators differ in.
 
 They are estimated as a fit goes on. Each function takes a posterior under the standard deviations
-so far, and returns a better one: the end of updates of expectation and maximisation (EM), or for
-parameters of annotators MacKay's, which goes to the same end in fewer steps,
+so far, and returns a better one: the end of updates of expectation and maximisation (EM), or
+MacKay's, which goes to the same end in fewer steps,
 
     σ² ← (Σ x² + prior) / (degrees of freedom − Σ Var x / σ² + prior).
 """
@@ -37,6 +37,9 @@ _STEP = 3.0
 """Factor by which σ² moves at most in an update."""
 _EFFECT_STEP, _WIDEST = 9.0, 1.0
 """The same of effects, which often go to 0, and the sd of the prior of their sd."""
+_LITTLE = 0.1
+"""Share of the scores that the data must determine for MacKay's update, which is fast but wrong
+where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
 _BISECTIONS = 50
 _UNUSED = 0.5
 """Answers that a strength which nobody used counts as."""
@@ -68,11 +71,16 @@ def next_sd(
     >>> bool(abs(sd / scores.std() - 1.0) < 1e-3)
     True
     """
+    square, at_most = dot(scores, scores), free + log(sigma / default) / LOG_SD**2
+    degrees_of_freedom = at_most - float(variances.sum()) / sigma**2
+    if degrees_of_freedom <= _LITTLE * free:
 
-    def count(new: float) -> float:
-        return max(free + log(new / default) / LOG_SD**2, 0.1 * free)
+        def count(new: float) -> float:
+            return max(free + log(new / default) / LOG_SD**2, 0.1 * free)
 
-    return within(_end_of_em(sigma, scores, variances, count, _STEP), default)
+        return within(_end_of_em(sigma, scores, variances, count, _STEP), default)
+    limits = sigma**2 / _STEP, sigma**2 * _STEP
+    return within(float(np.sqrt(np.clip(square / degrees_of_freedom, *limits))), default)
 
 
 def _end_of_em(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,7 +154,7 @@ def _ends(consensus: Consensus, values: FloatArray, variances: FloatArray) -> Co
 
 
 def _group(
-    consensus: Consensus, group: dict[str, str | float], scores: FloatArray, se: FloatArray
+    consensus: Consensus, group: Mapping[str, str | float], scores: FloatArray, se: FloatArray
 ) -> tuple[Columns, IntArray]:
     """Return the rows of one group of scores, the highest first; and their order.
 

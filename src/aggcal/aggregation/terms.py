@@ -165,9 +165,9 @@ class Counts:
     @classmethod
     def of(cls, judgments: Judgments) -> Counts:
         """Count the judgments in memory."""
-        ids, n = judgments.category_ids, judgments.n_items
+        ids, n, weight = judgments.category_ids, judgments.n_items, judgments.weight
         weights = {
-            each.name: np.bincount(each.code + 1, judgments.weight, len(ids[each.name]) + 1)[1:]
+            each.name: np.bincount(each.code + 1, weight, len(ids[each.name]) + 1)[1:].astype(float)
             for each in judgments.categories
         }
         grade, context = judgments.grade, judgments.context

@@ -109,9 +109,11 @@ def fit_alike(
     uncontrolled = None
     if chosen.control is not None:
         without = replace(chosen, control=None)
-        options = {"fixed": fixed, "on_iteration": on_iteration}
         if not without.plain:
-            scores = fit_alike(judgments, without, scores, score_sd, **options).fit.scores
+            before = fit_alike(
+                judgments, without, scores, score_sd, fixed=fixed, on_iteration=on_iteration
+            )
+            scores = before.fit.scores
         uncontrolled = scores
     if score_sd is None and chosen.cells:
         raise OptionError(

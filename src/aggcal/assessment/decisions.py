@@ -271,7 +271,7 @@ def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, s
     if drawn is not None:
         found = stated(np.mean(drawn > at, axis=0))
     else:
-        found = stdtr(known.degrees_of_freedom, (known.scores - at) / known.se)
+        found = np.asarray(stdtr(known.degrees_of_freedom, (known.scores - at) / known.se), float)
     return aligned(found, consensus.item_ids, items), ""
 
 

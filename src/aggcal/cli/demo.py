@@ -155,8 +155,7 @@ def _tables(name: str, seed: int, console: Console) -> Tables:
     from aggcal.simulation import simulate
 
     if name != SIMULATED:
-        info = DATASETS[name]
-        return read_tables(info, folder_of(info, info.needs, console.on_step))
+        return read_tables(DATASETS[name], folder_of(name, console.on_step))
     made = simulate(
         items=60, annotators=40, judgments=3000, reversed_share=0.05, model_sd=8.0, seed=seed
     )

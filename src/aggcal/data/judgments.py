@@ -139,7 +139,7 @@ class Judgments(AnyJudgments):
         rows = sum(
             column.nbytes for column in columns if column is not None and column.strides != (0,)
         )
-        return rows + _ID * (self.n_items + self.n_annotators)
+        return int(rows) + _ID * (self.n_items + self.n_annotators)
 
     def first_rows(self) -> Columns:
         """Return as many rows as a card shows, with ids."""

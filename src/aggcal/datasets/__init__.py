@@ -77,7 +77,7 @@ def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Data
     >>> dots.truth["1"], dots.scores["1"]
     (50.0, 32.75)
     """
-    folder = _folder(name, say, whole=False)
+    folder = folder_of(name, say)
     tables = read_tables(DATASETS[name], folder)
     return Dataset(
         name,
@@ -106,7 +106,7 @@ def find(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Path
     Traceback (most recent call last):
     aggcal.errors.OptionError: dataset 'iris' is unknown; choose dots, reading-level, llmfao, ...
     """
-    return _folder(name, say, whole=True)
+    return folder_of(name, say, whole=True)
 
 
 def located(info: DatasetInfo, files: tuple[str, ...]) -> tuple[str, Path] | None:
@@ -127,7 +127,7 @@ def located(info: DatasetInfo, files: tuple[str, ...]) -> tuple[str, Path] | Non
     return None
 
 
-def _folder(name: DatasetName, say: Callable[[str], None] | None, *, whole: bool) -> Path:
+def folder_of(name: str, say: Callable[[str], None] | None, *, whole: bool = False) -> Path:
     """Return a folder that has a whole dataset, or what loading needs, downloaded if need be."""
     check_choice("dataset", name, DATASETS)
     info = DATASETS[name]

@@ -99,6 +99,7 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let everything go."""
+        return  # nothing is held
 
 
 class ThreadedShards:

@@ -38,3 +38,6 @@ class LocalEngine(Engine):
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [Shard(piece, first) for first, piece in pieces(judgments, cut)]
         return RemoteJudgments.of_shards(held_in_shards(judgments), ThreadedShards(shards), self)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -37,9 +37,10 @@ class RowColumns(NamedTuple):
     def of(cls, judgments: Judgments, rows: slice = slice(None), first: int = 0) -> RowColumns:
         """Return those of judgments, or some of them, whose annotators are counted from another."""
         annotator = judgments.annotator[rows] + np.int32(first)
-        columns = judgments.left, judgments.right, judgments.outcome, judgments.weight
+        sides = judgments.left[rows], judgments.right[rows]
+        outcome, weight = judgments.outcome[rows], judgments.weight[rows]
         further = {name: column[rows] for name, column in further_columns(judgments).items()}
-        return cls(annotator, *(each[rows] for each in (*columns, judgments.count)), further)
+        return cls(annotator, *sides, outcome, weight, judgments.count[rows], further)
 
 
 class Piece(tuple[Any, ...]):
@@ -155,8 +156,10 @@ class RemoteJudgments(AnyJudgments):
         cls, judgments: Judgments, engine: Engine, shards: Shards | None = None
     ) -> RemoteJudgments:
         """Hold judgments in memory whose rows an engine has, too, in shards if need be."""
-        names = "n_judgments", "n_merged", "wins_and_losses", "component", "category_ids"
-        names += "judgments_per_item", "judgments_per_annotator"
+        names = (
+            "n_judgments", "n_merged", "wins_and_losses", "component", "category_ids",
+            "judgments_per_item", "judgments_per_annotator",
+        )  # fmt: skip
         known = judgments.about() | {name: getattr(judgments, name) for name in names}
         return cls(**known, engine=engine, engine_name=engine.name, local=judgments, shards=shards)
 

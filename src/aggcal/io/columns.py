@@ -90,8 +90,9 @@ class Column:
 
     def look_up(self, values: Sequence[Any], blank: Any, kind: Any) -> np.ndarray:
         """Return the value that belongs to the text of each row."""
-        every: np.ndarray = np.array([*values, blank], kind)
-        return every[self.codes]
+        every = np.array([*values, blank], kind)
+        looked_up: np.ndarray = every[self.codes]
+        return looked_up
 
     def has(self, test: Callable[[str], object]) -> np.ndarray:
         """Return which rows have a text that passes a test; a blank one does not."""

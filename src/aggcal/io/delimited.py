@@ -355,14 +355,15 @@ class _Scan:
     def __init__(
         self, width: int, wanted: Sequence[int], delimiter: str, most: int | None = None
     ) -> None:
-        self.kernels: Any = library()
+        kernels: Any = library()
+        self.kernels = kernels
         self.wanted, self.delimiter, self.most = len(wanted), delimiter.encode(), most
         self.position = np.full(width, -1, np.int32)
         self.position[[*wanted]] = np.arange(len(wanted))
         self.rows, self.last_full, self.cut = 0, 0, False
         self._codes: np.ndarray = np.empty((len(wanted), 0), np.int32)
         self.hashes: np.ndarray = np.empty(0, np.uint64)
-        self._texts = self.kernels.aggcal_columns_new(max(self.wanted, 1))
+        self._texts: Any = self.kernels.aggcal_columns_new(max(self.wanted, 1))
 
     def __del__(self) -> None:
         self.kernels.aggcal_columns_free(self._texts, max(self.wanted, 1))

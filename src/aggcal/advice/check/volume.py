@@ -8,6 +8,7 @@ from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.advice.verdicts import FEW
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, option, some
+from aggcal.registry import BTL
 
 
 def few_judgments(judgments: Judgments) -> list[Finding]:
@@ -32,7 +33,7 @@ def few_judgments(judgments: Judgments) -> list[Finding]:
             f"Fewer than {FEW} judgments say little about an annotator's reliability, so the prior "
             f"decides it ({some(few)}).",
             f"Ask {'this annotator' if len(few) == 1 else 'them'} for more, or use "
-            f"{option('method', 'btl')} "
+            f"{option('method', BTL.name)} "
             "if nearly all annotators are like this.",
             {"annotators": listed(few), "number": len(few), "fewer_than": FEW},
             title=f"{count(len(few), 'annotator')} of {judgments.n_annotators:,} ({share:.0%}) "
