@@ -170,15 +170,25 @@ def _rows(
     if len(every) > 1 and any(cell.startswith(_QUALTRICS) for cell in every[1][1]):
         notes.append("the 2 rows below the header that Qualtrics adds are left out")
         every = every[2:]
-    full = (k for k in range(len(every))[::-1] if any(map(str.strip, every[k][1][1:])))
-    last = next(full, -1)
-    below = every[last + 1 :]
-    if last >= 0 and below and (width >= _WIDE or _is_apart(every[last], below[0][0])):
-        texts = [next(filter(None, map(str.strip, row))) for _, row in below]
-        notes.append(left_out(texts))
-        every = every[: last + 1]
+    every, below = without_notes(every, width)
+    notes += below
     _refuse_ragged(name, width, every)
     return [row for _, row in every], [line for line, _ in every], notes
+
+
+def without_notes(
+    rows: list[tuple[int, list[str]]], width: int
+) -> tuple[list[tuple[int, list[str]]], list[str]]:
+    """Leave out the rows at the end, with their lines, that have one cell; say so.
+
+    In a narrow table only those that blank lines part from it: its other cells may be blank.
+    """
+    full = (k for k in range(len(rows))[::-1] if sum(map(bool, map(str.strip, rows[k][1]))) > 1)
+    last = next(full, len(rows) - 1)
+    below = rows[last + 1 :]
+    if not below or (width < _WIDE and not _is_apart(rows[last], below[0][0])):
+        return rows, []
+    return rows[: last + 1], [left_out([next(filter(None, map(str.strip, r))) for _, r in below])]
 
 
 def _refuse_ragged(name: str, width: int, rows: Iterable[tuple[int, list[str]]]) -> None:
