@@ -179,11 +179,11 @@ def _rows(
 def without_notes(
     rows: list[tuple[int, list[str]]], width: int
 ) -> tuple[list[tuple[int, list[str]]], list[str]]:
-    """Leave out the rows at the end, with their lines, that have one cell; say so.
+    """Leave out the rows at the end, with their lines, that have but a first cell; say so.
 
     In a narrow table only those that blank lines part from it: its other cells may be blank.
     """
-    full = (k for k in range(len(rows))[::-1] if sum(map(bool, map(str.strip, rows[k][1]))) > 1)
+    full = (k for k in range(len(rows))[::-1] if any(map(str.strip, rows[k][1][1:])))
     last = next(full, len(rows) - 1)
     below = rows[last + 1 :]
     if not below or (width < _WIDE and not _is_apart(rows[last], below[0][0])):
