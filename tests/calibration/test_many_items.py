@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtri
 
 import aggcal
-from aggcal._core import arrays, positions, sorting
+from aggcal._core import arrays, sorting
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.covariance import SolvedCovariance, independent
@@ -75,13 +75,11 @@ def quick(patch: pytest.MonkeyPatch) -> None:
     """Do what is done for many items for few."""
     patch.setattr(sorting, "LONG", 1)
     patch.setattr(arrays, "LONG", 1)
-    patch.setattr(positions, "_LONG", 1)
 
 
 def plain(patch: pytest.MonkeyPatch) -> None:
     """Do it by NumPy and a dictionary, and sort each draw twice."""
     patch.setattr(sorting, "library", lambda: None)
-    patch.setattr(positions, "library", lambda: None)
     patch.delattr(atc._Projection, "curve")
 
 
