@@ -103,7 +103,7 @@ def test_an_endless_line_is_not_passed_over(tmp_path: Path, command: Command) ->
         file.write(GOOD + "u,")
         file.write("x" * 40_000_000)
         file.write("\nv,a,c\n")
-    refused(command("convert", "j.csv", "-o", "out.csv"), "line 5 is longer than 10 million bytes")
+    refused(command("convert", "j.csv", "-o", "out.csv"), "row 4 is longer than 10 million bytes")
 
 
 @pytest.mark.parametrize("piece", [b"x" * 100, b"x" * 99 + b"\n"], ids=["one line", "many"])
@@ -116,7 +116,7 @@ def test_a_cell_without_end(size: int, piece: bytes, tmp_path: Path) -> None:
         file.write(b'",b\nu,c,a\n')
     most, said = peak(tmp_path, "convert", "j.csv", "-o", "out.csv", "-q")
     assert said == (
-        "aggcal: error: j.csv: line 5 is longer than 10 million bytes; close its quotation marks "
+        "aggcal: error: j.csv: row 4 is longer than 10 million bytes; close its quotation marks "
         "or name items by ids instead of texts."
     )
     assert most < 1000
