@@ -20,6 +20,7 @@ from aggcal.io.files import (
     refuse_documents,
     regular,
     split_sheet,
+    text_lines,
     text_start,
     unpacked,
 )
@@ -245,8 +246,7 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
         if is_text(head.decode("utf-8-sig", "replace")):
-            with unpacked(file) as text:
-                lines = text.read().decode("utf-8-sig", "replace").splitlines()
+            lines = text_lines(file, name)
             return Table(name, (), lines, places=lambda row: f"line {row + 1}", path=path)
         if text_start(head)[:1] in (b"{", b"["):
             from aggcal.io.jsons import of_json
