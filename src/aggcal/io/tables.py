@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -246,8 +247,9 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
         if is_text(head.decode("utf-8-sig", "replace")):
-            with unpacked(file) as text:
-                lines = text.read().decode("utf-8-sig", "replace").splitlines()
+            with unpacked(file) as raw:
+                text = TextIOWrapper(raw, "utf-8-sig", "replace")
+                lines = [line.rstrip("\n") for line in text]
             return Table(name, (), lines, places=lambda row: f"line {row + 1}", path=path)
         if text_start(head)[:1] in (b"{", b"["):
             from aggcal.io.jsons import of_json
