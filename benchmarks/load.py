@@ -2,8 +2,8 @@
 
     python benchmarks/load.py [ROWS]
 
-Prints seconds, rows a second, peak memory, and how many times the bare scan (DuckDB counting the rows of the CSV, nothing
-encoded, nothing merged) the whole load takes.
+Prints seconds, rows a second, peak memory, and how many times the bare scan (DuckDB counting the
+rows of the CSV, nothing encoded, nothing merged) the whole load takes.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from aggcal.io.files import (
     refuse_documents,
     regular,
     split_sheet,
+    text_lines,
     text_start,
     unpacked,
 )
@@ -247,9 +247,7 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
         if is_text(head.decode("utf-8-sig", "replace")):
-            with unpacked(file) as raw:
-                text = TextIOWrapper(raw, "utf-8-sig", "replace")
-                lines = [line.rstrip("\n") for line in text]
+            lines = text_lines(file, name)
             return Table(name, (), lines, places=lambda row: f"line {row + 1}", path=path)
         if text_start(head)[:1] in (b"{", b"["):
             from aggcal.io.jsons import of_json
