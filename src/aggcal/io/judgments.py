@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -210,10 +210,10 @@ def parts_of(
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
     everything: list[Part] = []
-    with scratch_folder() as scratch:
+    with ExitStack() as stack:
         for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
-            folder = scratch / str(number)
-            folder.mkdir()
+            here = isinstance(file, str | Path)
+            folder = stack.enter_context(scratch_folder()) if here else Path()
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)
