@@ -345,7 +345,8 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             f"with --column item=NAME (there are {some(rest, 10)})"
         )
     if who and item and rest:
-        order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+        order = ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
+        order = "" if numbers else order
         yield (
             "names annotators and items but no rating; say which column it is "
             f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
@@ -356,7 +357,7 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             "the items and the numbers their ratings, say --format ratings --order highest, or "
             "--order lowest if 1 is the best"
         )
-    if who and (alike := _alike(table, rest)):
+    if who and (alike := _alike(table, sorted(have - {*ANNOTATOR, *ITEM, ""}))):
         yield (
             f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
             "are the items and the labels their ratings or ranks, say --format ratings and name "

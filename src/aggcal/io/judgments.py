@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -212,10 +212,12 @@ def parts_of(
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
     everything: list[Part] = []
-    with scratch_folder() as scratch:
+    with ExitStack() as stack:
+        on_disk = any(isinstance(file, str | Path) for file in given.files)
+        scratch = stack.enter_context(scratch_folder()) if on_disk else Path()
         for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
             try:
-                folder = Path(mkdtemp(dir=scratch))
+                folder = Path(mkdtemp(dir=scratch)) if on_disk else scratch
             except OSError as error:
                 raise no_room(error) from None
             part = part_of(file, replace(choices, origin=label), format_name, folder)
