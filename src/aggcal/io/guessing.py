@@ -184,7 +184,7 @@ def _goes_on(name: str, table: Table) -> bool:
 
 
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
-    """Return the only column that says in every row which of the two was chosen."""
+    """Return the only column that says in most rows which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
 
     def says(name: str) -> bool:
@@ -194,7 +194,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
         )
-        return bool(cells) and 2 * chosen > len(cells)
+        return 2 * chosen > len(rows)
 
     others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
     found = [name for name in others if not _PEOPLE.search(name) and says(name)]
