@@ -345,34 +345,42 @@ class Quantify:
     def _weakly(self, consensus: Consensus) -> tuple[FloatArray, FitCovariance, float] | None:
         """Fit again under a wider prior: scores, their covariance and the spread of that prior.
 
-        Of many judgments one Newton step does nearly the same, item by item where there is no
-        matrix. None where all that says nothing.
+        None where that says nothing.
         """
-        own, prior, scores = self.likelihood, consensus.prior, consensus.scores
+        own, prior = self.likelihood, consensus.prior
         if own is None or prior is None:
             return None
         wide = self._widened(own, consensus)
         if wide.prior is None or wide.prior == prior:
             return None
         sd = wide.prior.score_sd
-        if self.judgments.n_judgments < MANY_JUDGMENTS:
-            if self.integrated is not None and consensus.effects is None:
-                # From the fit few iterations lead near enough: scores move by .04 of an error more.
-                sds = self.integrated.state.sds | {SCORES: sd}
-                model = replace(self.integrated.problem.model, fixed=frozenset(sds))
-                near = best(Problem(model), [replace(self.integrated.state, sds=sds)], rough=True)
-                known = FitPosterior(near).result() if near.convergence.converged else None
-                return None if known is None else (near.scores, known, sd)
-            fit = own.refit(self.judgments, consensus, wide)
-            reached = fit.convergence is not None and fit.convergence.converged
-            known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
-            return None if known is None else (fit.scores, known, sd)
-        known, pull = self.covariance(consensus), prior.score_precision - sd**-2
-        if known is None:
+        if self.judgments.n_judgments >= MANY_JUDGMENTS:
+            return self._one_step(consensus, prior.score_precision - sd**-2, sd)
+        if self.integrated is not None:
+            # From where the fit is a few iterations lead there; what else it estimated stays.
+            sds = self.integrated.state.sds | {SCORES: sd}
+            model = replace(self.integrated.problem.model, fixed=frozenset(sds))
+            near = best(Problem(model), [replace(self.integrated.state, sds=sds)])
+            return (*self._at_fit(near), sd) if near.convergence.converged else None
+        fit = own.refit(self.judgments, consensus, wide)
+        reached = fit.convergence is not None and fit.convergence.converged
+        known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
+        return None if known is None else (fit.scores, known, sd)
+
+    def _at_fit(self, fit: Fit) -> tuple[FloatArray, FitCovariance]:
+        """Return the scores of another fit of the model, and their covariance."""
+        return fit.scores, self._result(fit, 0)
+
+    def _one_step(
+        self, consensus: Consensus, pull: float, sd: float
+    ) -> tuple[FloatArray, FitCovariance, float] | None:
+        """Do nearly the same by one Newton step, item by item where there is no matrix."""
+        known, scores = self.covariance(consensus), consensus.scores
+        if known is None or consensus.prior is None:
             return None
         dense = known.covariance.dense()
         if dense is None:
-            variances = np.minimum(known.covariance.variances, prior.score_sd**2)
+            variances = np.minimum(known.covariance.variances, consensus.prior.score_sd**2)
             factors = 1.0 / (1.0 - pull * variances)
             covariance = known.covariance.scaled(factors)
             return scores * factors, replace(known, covariance=covariance, by_prior=None), sd

@@ -271,7 +271,8 @@ def robust(
         chance = sqrt(2.0 * (max(leverage, 0.0) + single)) / free
         return Factor(name, (base + beyond) / free, chance, number, freedom)
 
-    # The prior of a reliability is like an answer of its annotator.
+    # The prior of a reliability is like an answer of its annotator. Where all answers are ties,
+    # nothing differs.
     priors = len(score) - len(answers.left)
     columns = {
         name: np.append(of, np.arange(priors) if name == "annotator" else np.full(priors, -1))
@@ -279,7 +280,7 @@ def robust(
     }
     total = leverage = 0.0
     factors: list[Factor] = []
-    sizes = range(1, len(columns) + 1)
+    sizes = range(1, len(columns) + 1 if whole > 0.0 else 1)
     for some in chain.from_iterable(combinations(columns, size) for size in sizes):
         rows, starts = _clusters([columns[name] for name in some])
         if not len(rows):

@@ -170,15 +170,25 @@ def _rows(
     if len(every) > 1 and any(cell.startswith(_QUALTRICS) for cell in every[1][1]):
         notes.append("the 2 rows below the header that Qualtrics adds are left out")
         every = every[2:]
-    full = (k for k in range(len(every))[::-1] if any(map(str.strip, every[k][1][1:])))
-    last = next(full, -1)
-    below = every[last + 1 :]
-    if last >= 0 and below and (width >= _WIDE or _is_apart(every[last], below[0][0])):
-        texts = [next(filter(None, map(str.strip, row))) for _, row in below]
-        notes.append(left_out(texts))
-        every = every[: last + 1]
+    every, below = without_notes(every, width)
+    notes += below
     _refuse_ragged(name, width, every)
     return [row for _, row in every], [line for line, _ in every], notes
+
+
+def without_notes(
+    rows: list[tuple[int, list[str]]], width: int
+) -> tuple[list[tuple[int, list[str]]], list[str]]:
+    """Leave out the rows at the end, with their lines, that have but a first cell; say so.
+
+    In a narrow table only those that blank lines part from it: its other cells may be blank.
+    """
+    full = (k for k in range(len(rows))[::-1] if any(map(str.strip, rows[k][1][1:])))
+    last = next(full, len(rows) - 1)
+    below = rows[last + 1 :]
+    if not below or (width < _WIDE and not _is_apart(rows[last], below[0][0])):
+        return rows, []
+    return rows[: last + 1], [left_out([next(filter(None, map(str.strip, r))) for _, r in below])]
 
 
 def _refuse_ragged(name: str, width: int, rows: Iterable[tuple[int, list[str]]]) -> None:
@@ -280,7 +290,7 @@ class Lines(Table):
 
     @cached_property
     def _number(self) -> int:
-        return len(self._scan(()).hashes)
+        return self._scan(()).rows
 
     def __len__(self) -> int:
         return self._number
@@ -324,8 +334,8 @@ class Lines(Table):
                         f"{self.name}: row {scan.rows + 1} is longer than 10 million bytes; close "
                         "its quotation marks or name items by ids instead of texts."
                     )
-        if len(self.header) >= _WIDE:
-            scan.cut(scan.last_full)
+        if len(self.header) >= _WIDE and scan.last_full < scan.rows:
+            scan.rows, scan.cut = scan.last_full, True
         return scan
 
     def _begin(self, file: IO[bytes]) -> bytes:
@@ -360,8 +370,9 @@ class _Scan:
         self.wanted, self.delimiter, self.most = len(wanted), delimiter.encode(), most
         self.position = np.full(width, -1, np.int32)
         self.position[[*wanted]] = np.arange(len(wanted))
-        self.rows = self.last_full = 0
-        self._parts: list[np.ndarray] = []
+        self.rows, self.last_full, self.cut = 0, 0, False
+        self._codes: np.ndarray = np.empty((len(wanted), 0), np.int32)
+        self.hashes: np.ndarray = np.empty(0, np.uint64)
         self._texts: Any = self.kernels.aggcal_columns_new(max(self.wanted, 1))
 
     def __del__(self) -> None:
@@ -370,36 +381,30 @@ class _Scan:
     def take(self, text: bytes, *, last: bool) -> tuple[int, bool]:
         """Read whole lines; return how many bytes they have, and whether the next is faulty."""
         room = self.most or len(text) // 2 + 1
-        codes = np.empty((self.wanted, room), np.int32)
-        hashes = None if self.wanted else np.empty(room, np.uint64)
+        if self.wanted:
+            self._codes = codes = _with_room(self._codes, self.rows, room)
+            to, hashes = codes[:, self.rows :], None
+        else:
+            self.hashes = _with_room(self.hashes, self.rows, room)
+            to, hashes = self._codes, self.hashes[self.rows :]
         spare, report = np.empty(len(text) + 1, np.uint8), np.zeros(3, np.int64)
         rows = self.kernels.aggcal_lines(
             text, len(text), last, self.delimiter, len(self.position), *at(self.position),
-            self._texts, room, *at(codes, hashes, spare, report)
+            self._texts, room, *at(to), self._codes.shape[1], *at(hashes, spare, report)
         )  # fmt: skip
         if rows < 0:
             raise MemoryError
-        self._parts.append((codes[:, :rows] if hashes is None else hashes[:rows]).copy())
         if report[2]:
             self.last_full = self.rows + int(report[2])
         self.rows += rows
         return int(report[0]), bool(report[1])
 
-    def cut(self, rows: int) -> None:
-        """Leave out the rows at the end that are none."""
-        self._parts = [np.concatenate(self._parts, axis=-1)[..., :rows]]
-
-    @property
-    def hashes(self) -> np.ndarray:
-        """A hash of each row."""
-        return np.concatenate(self._parts)
-
     @property
     def columns(self) -> list[Column]:
         """The columns, in the order in which they were wanted."""
-        codes = np.concatenate(self._parts, axis=1)
+        codes = self._codes[:, : self.rows]
         columns = [Column.tidy(self._column(k), codes[k]) for k in range(self.wanted)]
-        return columns if len(codes[0]) == self.rows else [c.compact() for c in columns]
+        return [column.compact() for column in columns] if self.cut else columns
 
     def _column(self, column: int) -> list[str]:
         number = self.kernels.aggcal_column_texts(self._texts, column, None, None)
@@ -409,3 +414,12 @@ class _Scan:
         self.kernels.aggcal_column_texts(self._texts, column, None, *at(texts))
         every = texts.tobytes()
         return [every[a:b].decode() for a, b in pairwise(start.tolist())]
+
+
+def _with_room(rows: np.ndarray, number: int, more: int) -> np.ndarray:
+    """Return an array whose last axis has room for more than a number of rows."""
+    if rows.shape[-1] - number >= more:
+        return rows
+    wider = np.empty((*rows.shape[:-1], 2 * (number + more)), rows.dtype)
+    wider[..., :number] = rows[..., :number]
+    return wider

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, cast
 
@@ -20,6 +21,8 @@ HEAD = 1 << 16
 """Bytes that are looked at first: fewer may miss a long header, more take longer to read."""
 _PIECE = 1 << 20
 """Bytes at a time: fewer take longer, more take more memory."""
+_LONGEST_LINE = 1_000_000
+"""Characters of a line of a text that is no table."""
 _PATIENCE, _PAUSE = 5.0, 0.05
 """Seconds until a pipe with a name must have a writer, and between two looks at it."""
 _TERMINALS = ("/dev/tty", "/dev/pts/")
@@ -156,6 +159,26 @@ _DOCUMENTS = {
     b"PK\x03\x04": "a packed file within another; unpack it",
 }
 """How documents begin that people take for tables."""
+
+
+def text_lines(path: Path, name: str) -> list[str]:
+    """Return the lines of a text that is no table."""
+    lines: list[str] = []
+    with unpacked(path) as file, TextIOWrapper(file, "utf-8-sig") as text:
+        try:
+            while line := text.readline(_LONGEST_LINE + 1):
+                lines.append(line)
+                if len(line) > _LONGEST_LINE:
+                    raise FileError(
+                        f"{name}: line {len(lines)} is longer than {_LONGEST_LINE:,} characters, "
+                        "which no order is; check the file."
+                    )
+        except UnicodeDecodeError:
+            raise FileError(
+                f"{name}: line {len(lines) + 1} or one soon after it is not UTF-8 text; save the "
+                "file as UTF-8."
+            ) from None
+    return lines
 
 
 def text_start(head: bytes) -> bytes:

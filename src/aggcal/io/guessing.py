@@ -28,7 +28,8 @@ from aggcal.io.words import (
 
 # fmt: off
 _SIDES = (
-    ("left", "right"), ("a", "b"), ("1", "2"), ("first", "second"), ("one", "two"), ("x", "y"),
+    ("left", "right"), ("a", "b"), ("1", "2"), ("0", "1"), ("first", "second"), ("one", "two"),
+    ("x", "y"),
     ("links", "rechts"), ("gauche", "droite"), ("izquierda", "derecha"), ("linker", "rechter"),
 )
 """Words by which the names of two columns differ that hold what was shown side by side."""
@@ -39,7 +40,7 @@ _BEATEN = (
     ("vincitore", "perdente"),
 )
 """Words by which the names of two columns differ, of which one holds what was put above."""
-_THIRD = {"1": "3", "a": "c", "first": "third", "one": "three", "x": "z"}
+_THIRD = {"1": "3", "0": "2", "a": "c", "first": "third", "one": "three", "x": "z"}
 _NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no"}
 """What holds no item, but says of one of the answers whether it was given."""
 _DECIDED_ITEM = (
@@ -48,8 +49,8 @@ _DECIDED_ITEM = (
 # fmt: on
 _PEOPLE = re.compile(
     r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
-    r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüfer|lehrer|gutachter|^name$"
-    r"|^your name$|jury|juror|juge|enseignant|korrektor|response ?id|^who$|^wer$|^by$"
+    r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüf|lehr|gutacht|^name$"
+    r"|^your name$|jury|juror|juge|enseignant|korrektor|bewert|response ?id|^who$|^wer$|^by$"
 )
 """What columns are called that name people."""
 _LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
@@ -83,6 +84,18 @@ def says_side(name: str) -> str | None:
     return sides.pop() if len(sides) == 1 and _DECIDED.search(name.lower()) else None
 
 
+def is_index(left: str, right: str) -> bool:
+    """Whether the names of two columns count them from 0, so that 0 is the left one.
+
+    Examples
+    --------
+    >>> is_index("response_0", "response_1"), is_index("text_1", "text_2")
+    (True, False)
+    """
+    apart = [pair for pair in zip(_words(left), _words(right), strict=False) if len({*pair}) > 1]
+    return apart == [("0", "1")]
+
+
 def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[str, str]:
     """Return what columns of ours are called in other words, where there is one reading.
 
@@ -98,7 +111,8 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
     if "winner" not in known and not (have & {*ITEM} and have & {*RATING, "rank"}):
         beaten = None if sides else _two_that_differ(table, _BEATEN)
         sides = sides or (None if beaten else _two_that_differ(table, _SIDES))
-        outcome = known.get("outcome") or (_outcome(table, sides) if sides else None)
+        outcome = known.get("outcome") or next((name for name in OUTCOME if name in have), None)
+        outcome = outcome or (_outcome(table, sides) if sides else None)
         if beaten is not None:
             found = dict(zip(("winner", "loser"), beaten, strict=True))
         elif sides is not None and outcome is not None:
@@ -170,7 +184,7 @@ def _goes_on(name: str, table: Table) -> bool:
 
 
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
-    """Return the only column that says in every row which of the two was chosen."""
+    """Return the only column that says in most rows which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
 
     def says(name: str) -> bool:
@@ -180,7 +194,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
         )
-        return bool(cells) and 2 * chosen > len(cells)
+        return 2 * chosen > len(rows)
 
     others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
     found = [name for name in others if not _PEOPLE.search(name) and says(name)]
@@ -279,7 +293,7 @@ def _refuse_headers(table: Table) -> None:
     first = {name: [*map(str.lower, table.first(name))] for name in have}
     data = any(name in cells for name, cells in first.items())
     labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    if (data or labels) and table.delimiter is not None:
+    if (data or labels) and table.delimiter is not None and not paired(have):
         raise TableError(
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."
@@ -331,7 +345,8 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             f"with --column item=NAME (there are {some(rest, 10)})"
         )
     if who and item and rest:
-        order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+        order = ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
+        order = "" if numbers else order
         yield (
             "names annotators and items but no rating; say which column it is "
             f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
@@ -342,7 +357,7 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             "the items and the numbers their ratings, say --format ratings --order highest, or "
             "--order lowest if 1 is the best"
         )
-    if who and (alike := _alike(table, rest)):
+    if who and (alike := _alike(table, sorted(have - {*ANNOTATOR, *ITEM, ""}))):
         yield (
             f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
             "are the items and the labels their ratings or ranks, say --format ratings and name "

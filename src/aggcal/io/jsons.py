@@ -16,6 +16,10 @@ _PIECE = 1 << 20
 """Characters at a time: fewer take longer, more take more memory."""
 
 
+_LONGEST = 1 << 27
+"""Characters of one record: more than any export has, less than would fill the memory."""
+
+
 def of_json(path: Path, name: str, notes: list[str]) -> Table:
     """Read the records of a file."""
     every = list(values(path, name))
@@ -53,6 +57,11 @@ def values(path: Path, name: str) -> Iterator[tuple[str, Any]]:
                         "again."
                     ) from None
                 held, position = held[position:] + more, 0
+                if len(held) > _LONGEST:
+                    raise FileError(
+                        f"{name}: line {line} begins a value of more than {_LONGEST:,} characters; "
+                        "check the file."
+                    ) from None
                 continue
             except (RecursionError, ValueError) as error:
                 raise FileError(

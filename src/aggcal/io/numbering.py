@@ -162,11 +162,14 @@ def numbered(
         *(None if each is None else each[fit] for each in (weights, _screens(rows))),
         ordered=any(part.whole is not None for part in parts),
     )
-    weight = merged.number.astype(float) if merged.weight is None else merged.weight
+    number = constant_if_one(merged.number)
+    weight = merged.weight
+    if weight is None:
+        weight = number.astype(float) if number.strides[0] else np.broadcast_to(1.0, number.shape)
     one, path = parts[0], parts[0].path if len(parts) == 1 else None
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
-    who, one_side, other_side = (key.astype(np.int32) for key in merged.keys[:3])
+    who, one_side, other_side = (key.astype(np.int32, copy=False) for key in merged.keys[:3])
     judgments = Judgments(
         item_ids,
         annotator_ids,
@@ -175,7 +178,7 @@ def numbered(
         other_side,
         constant_if_one(values[merged.keys[3]]),
         constant_if_one(weight),
-        constant_if_one(merged.number),
+        number,
         unfitted=unfitted,
         criteria=criteria,
         source=Path(name).name if path is not None else name,
@@ -265,7 +268,7 @@ class _Merged:
         if not within and not ordered and size == prod(sizes):
             key.sort()
             starts, number = _runs(key)
-            key = key[starts]
+            key = key[starts] if len(starts) < len(key) else key
             del starts  # there may be many
             return cls(unfolded(key, sizes), number, None)
         # An ordered sum, so that the same weights add up to the same bits whatever their order.
@@ -287,7 +290,9 @@ def _runs(key: np.ndarray) -> tuple[IntArray, IntArray]:
     new = np.ones(len(key), bool)
     np.not_equal(key[1:], key[:-1], out=new[1:])
     starts = np.flatnonzero(new)
-    return starts, np.diff(np.append(starts, len(key)))
+    if len(starts) == len(key):
+        return starts, np.broadcast_to(np.int64(1), starts.shape)
+    return starts, np.diff(starts, append=len(key))
 
 
 def _screens(rows: _Rows) -> IntArray | None:

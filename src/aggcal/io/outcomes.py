@@ -12,7 +12,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import says_side
+from aggcal.io.guessing import is_index, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -190,8 +190,11 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     labels |= part.steps
     others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
     values = {text: number(text) for text in others if not np.isnan(number(text))}
+    shown = {part.names.get(side, "").lower(): side for side in ("left", "right")}
+    labels |= {text: shown[text.lower()] for text in others if text.lower() in shown}
+    items = {*part.columns["left"].texts, *part.columns["right"].texts}
     if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
-        labels |= {text: "tie" for text in others if text in ("C", "c")}
+        labels |= {text: "tie" for text in others if text in {"C", "c"} - items}
     numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
     if numbered:
         labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}
@@ -356,8 +359,9 @@ def _directed(
     turned = stated.get(1.0) == "righ" or stated.get(0.0) == "left"
     ours = [part.names[own] for own in ("left", "right", "outcome")] == ["left", "right", "outcome"]
     ours = ours and not {"left", "right", "outcome"} & part.choices.columns.keys()
-    if side is not None and straight == turned:
-        straight, turned = side == "left", side == "right"
+    index = is_index(part.names["left"], part.names["right"])
+    if straight == turned and (index or side is not None):
+        straight, turned = side == "left", index or side == "right"
     elif not ours:
         ends = [text for text, value in values.items() if value in (0.0, 1.0)]
         halves = {*values.values()} <= {0.0, 0.5, 1.0}

@@ -115,7 +115,10 @@ class Parquet(Table):
 
     def load(self, names: Iterable[str]) -> dict[str, Column]:
         """Return columns by their names in small letters."""
-        return {name: self._column(self.columns[name]) for name in names}
+        columns = {name: self._column(self.columns[name]) for name in names}
+        self.connection.close()  # which keeps much memory; the next who asks opens another
+        del self.connection
+        return columns
 
     def _column(self, name: str) -> Column:
         """Return a column: its distinct texts by hash, and the hash of each cell looked up."""

@@ -20,6 +20,7 @@ from aggcal.io.files import (
     refuse_documents,
     regular,
     split_sheet,
+    text_lines,
     text_start,
     unpacked,
 )
@@ -116,8 +117,9 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """The names of the columns by small letters."""
-        return {name.strip().lower(): name for name in reversed(self.header)}
+        """The names of the columns by small letters, each once: the first that is so called."""
+        last_first = {name.strip().lower(): name for name in reversed(self.header)}
+        return dict(reversed(last_first.items()))
 
     @cached_property
     def head(self) -> list[dict[str, Any]]:
@@ -245,8 +247,7 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
         if is_text(head.decode("utf-8-sig", "replace")):
-            with unpacked(file) as text:
-                lines = text.read().decode("utf-8-sig", "replace").splitlines()
+            lines = text_lines(file, name)
             return Table(name, (), lines, places=lambda row: f"line {row + 1}", path=path)
         if text_start(head)[:1] in (b"{", b"["):
             from aggcal.io.jsons import of_json

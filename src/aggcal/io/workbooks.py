@@ -14,6 +14,7 @@ from typing import Any
 from aggcal.errors import FileError, OptionError, TableError, count, some
 from aggcal.io import sheet as script
 from aggcal.io.columns import Column
+from aggcal.io.delimited import without_notes
 from aggcal.io.tables import Cells
 from aggcal.io.words import MAY_BE_DATA
 
@@ -67,13 +68,14 @@ def of_sheet(path: Path, name: str, wanted: str | None, names: set[str], scratch
     with output.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     header, first = [cell.strip() for cell in rows[0]], answer["header"] + 2
-    kept = [k for k, row in enumerate(rows[1:], 1) if any(map(str.strip, row))]
+    filled = [(k, row) for k, row in enumerate(rows[1:], first) if any(map(str.strip, row))]
+    kept, below = without_notes(filled, len(header))
     table = Sheet(
         f"{name}#{answer['sheet']}" if answer["sheets"] > 1 else name,
         header,
-        [rows[k] for k in kept],
-        places=lambda row: f"row {kept[row] - 1 + first}",
-        notes=[*_notes(name, answer)],
+        [row for _, row in kept],
+        places=lambda row: f"row {kept[row][0]}",
+        notes=[*_notes(name, answer), *below],
     )
     table.answer = answer
     return table

@@ -159,6 +159,14 @@ def test_weights_far_from_1(weight: float) -> None:
     assert found.convergence.converged
 
 
+@pytest.mark.parametrize("method", ["btl", "tcv", "crowd-bt", "hra-g"])
+def test_ties_alone_say_that_nothing_differs(method: str) -> None:
+    found = aggcal.aggregate(STUDIES["all ties"], method=method, warn=False)
+    assert found.uncertainty is not None
+    np.testing.assert_allclose(found.scores, 0.0, atol=1e-9)
+    assert np.isfinite(found.uncertainty.se).all()
+
+
 ANSWERS = st.sampled_from(["left", "right", "tie"])
 ROW = st.tuples(st.sampled_from("uvw"), st.permutations("abcd"), ANSWERS, st.sampled_from("pq"))
 

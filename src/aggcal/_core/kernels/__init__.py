@@ -146,7 +146,8 @@ def _declare_columns(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_column_texts.argtypes = [array, count, array, array]
     kernels.aggcal_lines.restype = count
     kernels.aggcal_lines.argtypes = [
-        ctypes.c_char_p, count, whole, ctypes.c_char, count, array, array, count, *([array] * 4)
+        ctypes.c_char_p, count, whole, ctypes.c_char, count, array, array, count, array, count,
+        *([array] * 3)
     ]  # fmt: skip
     kernels.aggcal_look_among.restype = count
     kernels.aggcal_look_among.argtypes = [count, array, count, array, array]

@@ -149,14 +149,15 @@ static int number_cells(const Cell *cell, int64_t n)
  * memory.
  *
  * A cell may stand in quotation marks, and one in it is doubled. place says for each of the width
- * columns of the header which row of code its numbers go to, below 0 if to none; a blank cell is -1.
+ * columns of the header which row of code (stride apart) its numbers go to, below 0 if to none; a
+ * blank cell is -1.
  * Lines of blank cells are passed over; one with fewer or more cells is the last that is looked at.
  * Without last, the text may end within a line, which is then left. row (or NULL) takes a hash of
  * each line. spare has room for the text. Reported: the bytes of whole rows, whether the line after
- * them is faulty, and how many rows there are up to the last one that has two filled cells. */
+ * them is faulty, and how many rows there are up to the last one that has more than a first cell. */
 int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter, int64_t width,
                      const int32_t *place, Texts *texts, int64_t room, int32_t *code,
-                     uint64_t *row, char *spare, int64_t *report)
+                     int64_t stride, uint64_t *row, char *spare, int64_t *report)
 {
     Cell *cell = malloc((size_t)(BLOCK + width) * sizeof *cell);
     int64_t at = 0, rows = 0, waiting = 0, whole = 0;
@@ -165,7 +166,7 @@ int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter,
     while (!last && length && !IS_END(text[length - 1])) length--;
     while (at < length && rows < room) {
         const int64_t line = at;
-        int64_t cells = 0, filled = 0;
+        int64_t cells = 0, filled = 0, beyond = 0; /* the first */
         int open = 0;
         for (int more = 1; more; cells++) {
             const char *begin = text + at, *end;
@@ -187,8 +188,9 @@ int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter,
             while (begin < end && IS_SPACE(*begin)) begin++;
             while (begin < end && IS_SPACE(end[-1])) end--;
             filled += begin < end;
+            beyond += cells && begin < end;
             if (cells < width && place[cells] >= 0) {
-                int32_t *to = &code[place[cells] * room + rows];
+                int32_t *to = &code[place[cells] * stride + rows];
                 *to = -1;
                 if (begin < end)
                     cell[waiting++] = (Cell){begin, end - begin, hash_of(begin, end - begin),
@@ -205,7 +207,7 @@ int64_t aggcal_lines(const char *text, int64_t length, int last, char delimiter,
         if (at < length && text[at] == '\n') at++;
         report[0] = at;
         rows += filled > 0;
-        if (filled > 1) report[2] = rows;
+        if (beyond) report[2] = rows;
         whole = waiting;
         if (waiting >= BLOCK) {
             if (!number_cells(cell, waiting)) rows = room = -1;
