@@ -68,15 +68,6 @@ RATING = (
     "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
     "recommendation",
 )
-PER_ITEM = ("id", "model", "system", "name")
-"""What the column of items may be called where no name is surer: often it is something else."""
-RANKS = ("rank", "place", "position", "placement", "rang", "platz")
-"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
-SUMMARIES = (
-    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
-    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
-)
-"""What people call the rows and columns in which a spreadsheet adds up the others."""
 GROUP = (
     "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
     "context", "list", "set",
@@ -85,10 +76,10 @@ GROUP = (
 SHOWN = ("items", "options", "choices", "set", "alternatives")
 """What lists all items of a screen in one cell."""
 SECONDS = {
-    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
-    "response time (s)": 1.0, "response_time_ms": 1e-3,
+    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e3, "lead_time": 1.0,
+    "response time (s)": 1.0, "response_time_ms": 1e3,
 }
-"""How long a judgment took, and the unit in seconds."""
+"""How long a judgment took, and how many of the unit make a second."""
 TIMES = ("count", "counts", "n", "freq", "frequency", "times", "n_votes", "num_votes", "votes")
 """How often a row was observed."""
 CONTEXTS = {
