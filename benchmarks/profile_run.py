@@ -1,9 +1,9 @@
 r"""Where `aggcal run` of a small study spends its time: processor seconds by part and by function.
 
     python benchmarks/profile_run.py [--items N] [--judgments N] [--annotators N] [-o FILE]
-    python benchmarks/profile_run.py -o benchmarks/results/profile-13k.md
+    python benchmarks/profile_run.py -o profile-13k.md
     python benchmarks/profile_run.py --items 1000 --judgments 20000 --annotators 200 \
-        -o benchmarks/results/profile-20k.md
+        -o profile-20k.md
 
 Writes the study that benchmarks/whole.py would (Parquet, text ids, 1% ties, weights), runs the
 command on it in processes of their own, and says what its parts cost: the seconds of all threads

@@ -1,14 +1,13 @@
 """What reading judgments costs, beside a count of the different cells of the same columns.
 
-    python benchmarks/reading.py [--rows 5e6] [--repeats 3] [--seed 0] [--general]
+    python benchmarks/reading.py [--rows 5e6] [--repeats 3] [--seed 0]
 
 Makes files of its own: ids as text, activity after Zipf, 1% ties, weights; once with few ids and
 once with many. Reads each as Parquet, as CSV and as a frame of categories, and has DuckDB count the
 different values of the five columns of the same file. Each measurement is a process of its own,
 the two kinds in turn; times are seconds of all processors, the least of the repeats: other work on
 the machine matters less to them than to the clock. Memory is the peak of the process less what it
-held before it began to read, and less the judgments themselves, the most of the repeats.
-``--general`` also measures the general reader, which takes over where a table is not plain. Writes
+held before it began to read, and less the judgments themselves, the most of the repeats. Writes
 benchmarks/results/reading.md.
 """
 
@@ -34,8 +33,8 @@ _SHAPES = {"few": (2_000, 1_000), "many": (100_000, 100_000)}
 _COLUMNS = ("annotator", "left", "right", "outcome", "weight")
 _AT_ONCE = 5_000_000  # rows that are made at a time
 _TEXT = "VARCHAR"
-_HEAD = """| ids | file | distinct count | reading | ratio | beyond the judgments | general reader |
-|---|---|---|---|---|---|---|"""
+_HEAD = """| ids | file | distinct count | reading | ratio | beyond the judgments |
+|---|---|---|---|---|---|"""
 
 
 def make(folder: Path, rows: int, items: int, annotators: int, seed: int) -> dict[str, Path]:
@@ -87,20 +86,18 @@ def count_distinct(path: Path) -> dict[str, float]:
     return {"cpu": time.process_time() - began}
 
 
-def read(path: Path, *, framed: bool = False, general: bool = False) -> dict[str, float]:
+def read(path: Path, *, framed: bool = False) -> dict[str, float]:
     """Read the judgments."""
     import duckdb  # noqa: F401  # what is imported is not what is measured
     import narwhals  # noqa: F401
 
-    import aggcal.io.judgments
+    import aggcal
 
     data: Any = path
     if framed:
         import pandas as pd
 
         data = pd.read_parquet(path).astype(dict.fromkeys(_COLUMNS[:-1], "category"))
-    if general:
-        vars(aggcal.io.judgments)["quickly"] = lambda *_, **__: None
     aggcal.read_judgments([("ann", "a", "b")])
     before = _memory("VmRSS")
     began = time.process_time()
@@ -122,7 +119,6 @@ _MEASURED: dict[str, Callable[[Path], dict[str, float]]] = {
     "distinct": count_distinct,
     "reading": read,
     "frame": lambda path: read(path, framed=True),
-    "general": lambda path: read(path, general=True),
 }
 
 
@@ -134,16 +130,15 @@ def measured(what: str, path: Path) -> dict[str, float]:
     return found
 
 
-def line(shape: str, path: Path, what: str, repeats: int, *, general: bool) -> str:
+def line(shape: str, path: Path, what: str, repeats: int) -> str:
     """Measure a file and write what was found as a row."""
     both = [(measured("distinct", path), measured(what, path)) for _ in range(repeats)]
     count = min(one["cpu"] for one, _ in both)
     took = min(other["cpu"] for _, other in both)
     memory = max(other["bytes"] for _, other in both)
-    slow = f"{measured('general', path)['cpu']:.2f} s" if general and what == "reading" else ""
     kind = "pandas, categories" if what == "frame" else path.suffix[1:]
     held = "" if memory != memory else f"{memory:.0f} bytes a row"  # noqa: PLR0124  # NaN
-    cells = (shape, kind, f"{count:.2f} s", f"{took:.2f} s", f"{took / count:.2f}", held, slow)
+    cells = (shape, kind, f"{count:.2f} s", f"{took:.2f} s", f"{took / count:.2f}", held)
     return f"| {' | '.join(cells)} |"
 
 
@@ -153,7 +148,6 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=5e6)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--general", action="store_true")
     parser.add_argument("--measure", nargs=2)
     asked = parser.parse_args()
     if asked.measure:
@@ -165,7 +159,7 @@ def main() -> None:
         with TemporaryDirectory() as folder:
             paths = make(Path(folder), rows, items, annotators, asked.seed)
             for kind, what in (("parquet", "reading"), ("csv", "reading"), ("parquet", "frame")):
-                found = line(shape, paths[kind], what, asked.repeats, general=asked.general)
+                found = line(shape, paths[kind], what, asked.repeats)
                 lines.append(found)
                 print(lines[-1], flush=True)
     said = (

@@ -1,4 +1,4 @@
-"""How often intervals of the general model cover the truth, on studies with a known one.
+"""How often intervals of the model with terms cover the truth, on studies with a known one.
 
     python benchmarks/terms_coverage.py [--studies N] [--shapes TEXT] [--processes N]
 
@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parser.parse_args()
     lines = [
-        f"# Coverage of 90% intervals in the general model: {options.studies} studies a row",
+        f"# Coverage of 90% intervals of the model with terms: {options.studies} studies a row",
         "",
         "| study | " + " | ".join(COLUMNS) + " |",
         "|---" * (len(COLUMNS) + 1) + "|",

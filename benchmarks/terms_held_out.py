@@ -1,4 +1,4 @@
-"""What each term of the general model is worth: held-out log-likelihood on real judgments.
+"""What each term of the model is worth: held-out log-likelihood on real judgments.
 
     python benchmarks/terms_held_out.py [--processes N] [--studies N] [--lacking]
 

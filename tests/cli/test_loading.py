@@ -43,7 +43,6 @@ _NEEDLESS = (
     "polars",
     "pyarrow",
     "scipy.optimize",
-    "scipy.sparse",
     "scipy.stats",
     "sklearn",
 )

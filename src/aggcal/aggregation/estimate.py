@@ -356,18 +356,20 @@ class Quantify:
         sd = wide.prior.score_sd
         if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - sd**-2, sd)
-        fit: Fit | Consensus
-        if self.integrated is not None and consensus.effects is None:
-            # From the fit few iterations lead near enough: scores move by .04 of an error more.
+        if self.integrated is not None:
+            # From where the fit is a few iterations lead there; what else it estimated stays.
             sds = self.integrated.state.sds | {SCORES: sd}
             model = replace(self.integrated.problem.model, fixed=frozenset(sds))
-            fit = best(Problem(model), [replace(self.integrated.state, sds=sds)], rough=True)
-            known = FitPosterior(fit).result() if fit.convergence.converged else None
-        else:
-            fit = own.refit(self.judgments, consensus, wide)
-            reached = fit.convergence is not None and fit.convergence.converged
-            known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
+            near = best(Problem(model), [replace(self.integrated.state, sds=sds)])
+            return (*self._at_fit(near), sd) if near.convergence.converged else None
+        fit = own.refit(self.judgments, consensus, wide)
+        reached = fit.convergence is not None and fit.convergence.converged
+        known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
         return None if known is None else (fit.scores, known, sd)
+
+    def _at_fit(self, fit: Fit) -> tuple[FloatArray, FitCovariance]:
+        """Return the scores of another fit of the model, and their covariance."""
+        return fit.scores, self._result(fit, 0)
 
     def _one_step(
         self, consensus: Consensus, pull: float, sd: float

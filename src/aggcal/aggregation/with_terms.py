@@ -175,6 +175,10 @@ class QuantifyTerms(Quantify):
         of_means = DenseCovariance(matrix) if matrix.ndim > 1 else independent(np.sqrt(matrix))
         return replace(result, covariance=of_means, by_prior=None)
 
+    def _at_fit(self, fit: Fit) -> tuple[FloatArray, FitCovariance]:
+        effects = Effects(self.judgments, self.effects.chosen, fit)
+        return effects.scores, replace(self, effects=effects)._result(fit, 0)  # noqa: SLF001
+
     def _answers(
         self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
     ) -> Answers:

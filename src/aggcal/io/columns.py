@@ -63,7 +63,7 @@ class Column:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def rows(self, at: np.ndarray) -> Column:
+    def rows(self, at: np.ndarray | slice) -> Column:
         """Return some rows."""
         return Column(self.texts, self.codes[at])
 

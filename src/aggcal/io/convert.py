@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.io.appending import Copies, Existing
 from aggcal.io.cells import csv_cell, spreadsheet_cell
 from aggcal.io.choices import Choices
+from aggcal.io.columns import Column
 from aggcal.io.folders import Given, PathLike, files_of, labels_of
 from aggcal.io.formats.preflib import KINDS, preflib_lines
 from aggcal.io.judgments import Parts, parts_of
@@ -27,6 +28,7 @@ from aggcal.registry import CROWD_KIT, PREFLIB
 OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason", "sided")
 """Columns of our own that a table need not have."""
 _NUMBERS = ("outcome", "weight", "seconds")
+_AT_ONCE = 5_000  # rows as Python objects: more take more memory
 _NO_ANSWER = ("skip", "failed", "")
 _SIDES = (
     "winners of judgments without sides are written on the left: read the files together, with "
@@ -194,32 +196,33 @@ class Rows:
     def of(self, wanted: Part) -> Iterator[JudgmentRow]:
         """Go through the judgments of one file."""
         columns = next(columns for part, columns in self._columns if part is wanted)
-        for cells in zip(*columns.values(), strict=True):
-            yield {n: c for n, c in zip(columns, cells, strict=True) if c is not None}
+        for begin in range(0, len(columns["annotator"]), _AT_ONCE):
+            some = slice(begin, begin + _AT_ONCE)
+            cells = [column.rows(some).cells() for column in columns.values()]
+            for row in zip(*cells, strict=True):
+                yield {n: cell for n, cell in zip(columns, row, strict=True) if cell is not None}
 
-    def _texts(self, part: Part) -> dict[str, list[str | None]]:
+    def _texts(self, part: Part) -> dict[str, Column]:
         """Return the columns of a part as a table of ours has them."""
-        chosen = np.arange(len(part))
-        if self._criterion is not None:
-            chosen = chosen[part.columns["criterion"].has(self._criterion.__eq__)] if (
-                "criterion" in part.columns) else chosen[:0]  # fmt: skip
-        columns = dict(part.columns)
+        columns, rows = dict(part.columns), len(part)
         columns["outcome"] = columns["outcome"].map(lambda t: None if t == NOT_ANSWERED else t)
         if "ranking" in columns:
             columns["ranking"] = columns["ranking"].map(part.choices.made_up)
+        elif not part.short and not part.sided and "sided" not in columns:
+            columns["sided"] = Column.fill(UNSIDED, rows)
+        for name in part.numbers.keys() - columns.keys():
+            values, codes = np.unique(part.numbers[name], return_inverse=True)
+            texts = [None if v != v else repr(v) for v in values.tolist()]  # noqa: PLR0124  # NaN
+            columns[name] = Column.tidy(texts, codes)
         ours = {"annotator": "annotator", "left": "left", "right": "right", "outcome": "outcome"}
         if part.short:
             ours = {"annotator": "annotator", "left": "winner", "right": "loser"}
         ours |= {name: name for name in OPTIONAL} | self._named
-        texts = {
-            name: columns[own].rows(chosen).cells() for own, name in ours.items() if own in columns
-        }
-        for name in part.numbers.keys() - columns.keys():
-            values = part.numbers[name][chosen].tolist()
-            texts[name] = [repr(v) if v == v else None for v in values]  # noqa: PLR0124  # NaN
-        if not part.short and not part.sided and not {"ranking", "sided"} & columns.keys():
-            texts["sided"] = [UNSIDED] * len(chosen)
-        return texts
+        chosen: Any = slice(None)
+        if self._criterion is not None:
+            criterion = columns.get("criterion") or Column.fill(None, rows)
+            chosen = criterion.has(self._criterion.__eq__)
+        return {name: columns[own].rows(chosen) for own, name in ours.items() if own in columns}
 
 
 # -------------------------------------------------------------------- formats that are written

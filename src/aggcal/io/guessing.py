@@ -204,7 +204,7 @@ def _goes_on(name: str, table: Table) -> bool:
 
 
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
-    """Return the only column that says in every row which of the two was chosen."""
+    """Return the only column that says in most rows which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
     named = said_by_names(*sides)
 
@@ -216,7 +216,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
         )
-        return bool(cells) and 2 * chosen > len(cells)
+        return 2 * chosen > len(rows)
 
     others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
     found = [name for name in others if not _PEOPLE.search(name) and says(name)]
@@ -327,7 +327,8 @@ def _refuse_headers(table: Table) -> None:
     first = {name: [*map(str.lower, table.first(name))] for name in have}
     data = any(name in cells for name, cells in first.items())
     labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    if (data or labels) and table.delimiter is not None and not paired(have):
+    judged = paired(have) and bool(have & {*OUTCOME})
+    if (data or labels) and table.delimiter is not None and not judged:
         raise TableError(
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."
@@ -379,7 +380,8 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             f"with --column item=NAME (there are {some(rest, 10)})"
         )
     if who and item and rest:
-        order = "" if numbers else ", and the order of its labels, as in --order 'A,B,C'"
+        order = ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
+        order = "" if numbers else order
         yield (
             "names annotators and items but no rating; say which column it is "
             f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
@@ -390,7 +392,7 @@ def _may_be(table: Table, *, who: bool) -> Iterator[str]:
             "the items and the numbers their ratings, say --format ratings --order highest, or "
             "--order lowest if 1 is the best"
         )
-    if who and (alike := _alike(table, rest)):
+    if who and (alike := _alike(table, sorted(have - {*ANNOTATOR, *ITEM, ""}))):
         yield (
             f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
             "are the items and the labels their ratings or ranks, say --format ratings and name "

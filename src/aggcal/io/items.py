@@ -29,6 +29,7 @@ from aggcal.errors import (
 )
 from aggcal.io.choices import Blank
 from aggcal.io.columns import Column, folded, numbers, plain_numbers
+from aggcal.io.saving import scratch_folder
 from aggcal.io.tables import Table, listed, opened
 from aggcal.io.words import DAMAGE, ITEM, PER_ITEM, SUMMARIES, paired
 
@@ -188,8 +189,6 @@ def _items(
     others: Collection[str] = (),
 ) -> Iterator[Items]:
     """Open a table of items; ``others`` are the columns wanted beside the ids."""
-    from aggcal.io.saving import scratch_folder
-
     others = [name.strip().lower() for name in others]
     names = {item.strip().lower(), *others, *((*ITEM, *PER_ITEM) if item == "item" else ())}
     with scratch_folder() as scratch:

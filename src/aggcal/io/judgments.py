@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from aggcal.io.choices import (
     stated_order,
     stated_scale,
 )
+from aggcal.io.files import no_room
 from aggcal.io.folders import Given, files_of, labels_of
 from aggcal.io.naming import Part, part_of, repeated_header
 from aggcal.io.numbering import numbered
@@ -210,10 +212,14 @@ def parts_of(
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
     everything: list[Part] = []
-    with scratch_folder() as scratch:
+    with ExitStack() as stack:
+        on_disk = any(isinstance(file, str | Path) for file in given.files)
+        scratch = stack.enter_context(scratch_folder()) if on_disk else Path()
         for number, (file, label) in enumerate(zip(given.files, labels, strict=True)):
-            folder = scratch / str(number)
-            folder.mkdir()
+            try:
+                folder = Path(mkdtemp(dir=scratch)) if on_disk else scratch
+            except OSError as error:
+                raise no_room(error) from None
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)

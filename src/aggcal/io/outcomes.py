@@ -197,8 +197,9 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     if not (counted <= values.keys() and between <= counted):
         shown = {text: side for text, side in shown.items() if text not in counted}
     labels |= {text: shown[text.lower()] for text in others if text.lower() in shown}
+    items = {*part.columns["left"].texts, *part.columns["right"].texts}
     if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
-        labels |= {text: "tie" for text in others if text in ("C", "c")}
+        labels |= {text: "tie" for text in others if text in {"C", "c"} - items}
     numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
     if numbered:
         labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}

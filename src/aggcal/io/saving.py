@@ -32,7 +32,7 @@ from typing import IO, Any, TypeAlias
 from aggcal._core.interrupts import shielded
 from aggcal.errors import OutputError
 from aggcal.io.cells import to_json
-from aggcal.io.files import split_sheet
+from aggcal.io.files import no_room, split_sheet
 
 Writer: TypeAlias = Callable[[IO[str]], object]
 
@@ -367,7 +367,11 @@ def scratch_folder() -> Iterator[Path]:
     ...     folder.is_dir()
     True
     """
-    with _hidden_folder(Path(tempfile.gettempdir())) as folder:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(_hidden_folder(Path(tempfile.gettempdir())))
+        except OSError as error:
+            raise no_room(error) from None
         yield folder
 
 

@@ -117,8 +117,9 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """The names of the columns by small letters."""
-        return {name.strip().lower(): name for name in reversed(self.header)}
+        """The names of the columns by small letters, each once: the first that is so called."""
+        last_first = {name.strip().lower(): name for name in reversed(self.header)}
+        return dict(reversed(last_first.items()))
 
     @cached_property
     def head(self) -> list[dict[str, Any]]:

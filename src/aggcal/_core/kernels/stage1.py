@@ -54,17 +54,18 @@ def launch(
     """
     kept: list[Any] = []  # until the kernel has run
 
-    def slot(value: Any) -> bytes:
+    def slot(value: Any) -> int:
+        if isinstance(value, int):
+            return value
         if isinstance(value, float):
-            return struct.pack("d", value)
+            return int(struct.unpack("q", struct.pack("d", value))[0])
         if isinstance(value, list):
-            value = np.frombuffer(b"".join(map(slot, value)), np.int64)
-        if not isinstance(value, int):
-            kept.append(lying(value, like))
-            value = _address(kept[-1])
-        return struct.pack("q", value)
+            value = np.array([*map(slot, value)], np.int64)
+        kept.append(lying(value, like))
+        return _address(kept[-1])
 
-    record = b"".join(slot(values.get(name, 0)) for name in MEMBERS[members])
+    slots = [slot(values.get(name, 0)) for name in MEMBERS[members]]
+    record = struct.pack(f"{len(slots)}q", *slots)
     if not on_gpu(like):
         further = map(c_int64, variant)
         getattr(library(), f"stage1_{kernel}")(c_int64(cores()), c_char_p(record), *further)

@@ -85,5 +85,5 @@ def recognised(table: Table, name: str | None = None) -> Format:
 def is_of(form: Format, table: Table) -> bool:
     """Whether a table, or a text, looks like a format."""
     if table.is_text:
-        return form.is_text is not None and form.is_text("\n".join(table.rows[:_HEAD]))
+        return form.is_text is not None and form.is_text("".join(table.rows[:_HEAD]))
     return form.is_mine(table)
