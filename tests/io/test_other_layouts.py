@@ -277,7 +277,7 @@ def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Aufsatz;Punkte\na;1,5\nb;2\n", "say item='Aufsatz' column='Punkte'"),
+        ("Aufsatz;Punkte\na;1,5\nb;2\n", "say column='Punkte'"),
         ("a,1.5\nb,2\n", "the first line holds data; add a first line item,score"),
     ],
 )

@@ -44,7 +44,8 @@ LEFT_RIGHT = tuple(zip(*(_spaced(*side) for side in zip(*_PAIRS, strict=True)), 
 
 WINNER_LOSER = (
     ("winner", "loser"), ("winner_id", "loser_id"), ("winner id", "loser id"),
-    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "not chosen"), ("chosen", "rejected"),
+    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "not chosen"),
+    ("chosen", "rejected"),
     ("preferred", "other"), ("better", "worse"),
 )
 """What was put above what."""
