@@ -61,7 +61,7 @@ BAD_SCORES = {
     "score not a number": ("item,score\na,1\nb,good\n", "line 3, item 'b': the score ('good')"),
     "decimal comma or not": ('item,score\na,"1,500"\nb,2\n', "write 1.500 or 1500"),
     "infinite score": ("item,score\na,1\nb,inf\n", "line 3, item 'b'"),
-    "score nan": ("item,score\na,1\nb,nan\n", "('nan') is not a number"),
+    "score nan": ("item,score\na,1\nb,nan\n", "is not a number"),
     "missing scores": ("item,score\na,\nb,\n", "'score' is blank in every row"),
     "two scores": ("item,score\na,1\nb,2\na,1\n", "duplicate item 'a' (line"),
     "missing item": ("item,score\na,1\n,2\n", "line 3 has no item"),

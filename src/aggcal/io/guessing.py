@@ -293,7 +293,7 @@ def _refuse_headers(table: Table) -> None:
     first = {name: [*map(str.lower, table.first(name))] for name in have}
     data = any(name in cells for name, cells in first.items())
     labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    if (data or labels) and table.delimiter is not None and not paired(have):
+    if (data or (labels and not paired(have))) and table.delimiter is not None:
         raise TableError(
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."
