@@ -37,11 +37,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         raise StartedError
 
     places = {
-        "io.rows": ["opened_rows"],
-        "io.judgments": ["opened_rows"],
-        "io.convert": ["opened_rows"],
+        "io.naming": ["opened"],
         "io": ["read_scores"],
-        "io.scores": ["read_item_columns"],
+        "io.items": ["read_item_columns"],
         "aggregation": ["prepare"],
         "assessment": ["prepare", "read_scores"],
         "calibration": ["read_scores"],

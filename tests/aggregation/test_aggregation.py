@@ -387,6 +387,9 @@ def test_a_plug_in_that_returns_nonsense_is_refused() -> None:
 def test_aggregate_emits_its_warnings() -> None:
     with pytest.warns(AggcalWarning, match="only one annotator"):
         aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])
+    unnamed = aggcal.read_judgments({"left": ["a", "b"], "right": ["b", "a"], "outcome": [1, 1]})
+    with pytest.warns(AggcalWarning, match="name no annotators"):
+        aggcal.aggregate(unnamed)
 
 
 @pytest.mark.parametrize("method", ["btl", "hra-g", "hra-n", "crowd-bt"])

@@ -190,7 +190,7 @@ def test_exports_of_other_tools_are_run_as_they_are(command: Command, tmp_path: 
         "aggregate", "battles.json", "-o", "o2", "--outcome", "tie (bothbad)=skip", "--verbose"
     )
     assert skipped.returncode == 0, skipped.stderr
-    assert "row 3: skip: u2, z and x, 4 times" in skipped.stderr
+    assert "record 3: skip: u2, z and x, 4 times" in skipped.stderr
     assert json.loads((tmp_path / "o2" / "summary.json").read_text())["not_fitted"] == {"skip": 4}
 
 

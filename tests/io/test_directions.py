@@ -308,3 +308,63 @@ def test_a_best_item_by_its_place_is_refused() -> None:
                      ("u", "x", "y", "z", "1", "3"), strict=True))]  # fmt: skip
     with pytest.raises(InputError, match="not among the items shown"):
         aggcal.read_judgments(data)
+
+
+@pytest.mark.parametrize(
+    ("header", "labels"),
+    [
+        ("Gutachter,Erster Text,Zweiter Text,Entscheidung", "erster,zweiter,gleich"),
+        ("Enseignant,Texte 1,Texte 2,Meilleur", "Texte 1,Texte 2,égalité"),
+        ("Giudice,Testo sinistro,Testo destro,Scelta", "sinistra,destra,pari"),
+        ("judge,response_0,response_1,winner", "0,1,tie"),
+        ("Lehrkraft,Text A,Text B,A besser?", "ja,nein,gleich"),
+        ("rater,left,right,winner_side", "L,R,tie"),
+    ],
+)
+def test_sides_are_said_in_the_words_of_the_header(
+    tmp_path: Path, header: str, labels: str
+) -> None:
+    path = tmp_path / "answers.csv"
+    rows = [f"Anna,e1,e{k},{label}" for k, label in enumerate(labels.split(","), 2)]
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    found = aggcal.read_judgments(path)
+    assert found.outcome.tolist() == [1.0, 0.0, 0.5]
+    assert found.annotator_ids.tolist() == ["Anna"]
+
+
+@pytest.mark.parametrize("code", ["99", "-9", "0"])
+def test_a_code_for_missing_is_no_rating_however_often_it_occurs(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"reviewer,paper,rating\na,p,1\na,q,5\na,r,{code}\n", encoding="utf-8")
+    with pytest.raises(OptionError, match=f"the rating {code} may be a rating"):
+        aggcal.read_judgments(path)
+
+
+def test_points_may_part_thousands_where_semicolons_part_values(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("judge;item;score\na;p;10.500\na;q;987\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"write 10,500 or 10500"):
+        aggcal.read_judgments(path)
+
+
+def test_pairs_whose_answer_is_in_other_words_are_asked_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "keys.csv"
+    path.write_text("participant,left_image,right_image,key\na,x,y,f\na,y,z,j\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"no column says .* which was chosen"):
+        aggcal.read_judgments(path)
+    columns = {"left": "left_image", "right": "right_image", "outcome": "key"}
+    found = aggcal.read_judgments(path, columns=columns, outcomes={"f": "left", "j": "right"})
+    assert found.outcome.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {"version": 1, "data": [{"judge": "a", "left": "x", "right": "y", "outcome": "left"}]},
+        {"judge": ["a"], "left": ["x"], "right": ["y"], "outcome": ["left"]},
+    ],
+)
+def test_one_object_may_hold_the_table(tmp_path: Path, whole: object) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert aggcal.read_judgments(path).outcome.tolist() == [1.0]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from aggcal.data.judgments import Judgments
     from aggcal.data.spelling import Spelling
 
+UNNAMED = "unknown"
+"""The annotator of judgments that name none."""
+
 
 @dataclass(frozen=True)
 class Unfitted:

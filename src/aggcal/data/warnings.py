@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from aggcal.data.alike import alike_warning, groups
-from aggcal.data.base import AnyJudgments
+from aggcal.data.base import UNNAMED, AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.weights import heavy
 from aggcal.errors import (
@@ -203,6 +203,16 @@ def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWa
 def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
     if judgments.n_annotators > 1:
         return []
+    if list(judgments.annotator_ids) == [UNNAMED]:
+        return [
+            OneAnnotatorWarning(
+                "The judgments name no annotators, so nothing shows whether people agree.",
+                "Add a column with the annotator of each judgment if there is one.",
+                title="No annotators are named",
+                why="Nothing shows whether people agree.",
+                judgments=judgments.n_judgments,
+            )
+        ]
     return [
         OneAnnotatorWarning(
             f"There is only one annotator ({some(judgments.annotator_ids)}), so the consensus is "

@@ -221,6 +221,7 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
     """
     column = column.map(lambda text: None if text.lower() in NUMBERLESS else text)
     if all(map(PLAIN.fullmatch, column.texts)):
+        _refuse_thousands(column, shown, table)
         return column, []
     shapes = {
         text: {name for name, shape in _SHAPES.items() if shape.fullmatch(_bare(text))}
@@ -272,6 +273,24 @@ def plain_numbers(column: Column, shown: str, table: Table) -> tuple[Column, lis
         return column, []
     note = f"column '{shown}': '{changed}' is read as {usual(changed)}, and others like it"
     return column.map(usual), [note]
+
+
+def _refuse_thousands(column: Column, shown: str, table: Table) -> None:
+    """Refuse '10.500' beside '987' in a file with semicolons: it may be ten thousand or ten."""
+    grouped = [t for t in column.texts if _SHAPES["point_or_thousand"].fullmatch(t)]
+    rest = [t for t in column.texts if t not in grouped]
+    if (
+        table.delimiter == ";"
+        and grouped
+        and rest
+        and all(re.fullmatch(r"\d{1,3}", t) for t in rest)
+    ):
+        value = grouped[0]
+        raise TableError(
+            f"{table.name}: '{value}' in column '{shown}', beside '{rest[0]}', may be a decimal "
+            f"number or thousands; write {value.replace('.', ',')} or {value.replace('.', '')}, "
+            "and the others like it."
+        )
 
 
 def _bare(text: str) -> str:

@@ -178,7 +178,12 @@ class Rows:
         self.parting = tuple(named_columns(choices).values())
         self._criterion, self._named = criterion, named_columns(choices)
         self._columns = [(part, self._texts(part)) for part in read.parts]
-        self.columns = {name for _, columns in self._columns for name in columns}
+        self.columns = {
+            name
+            for _, columns in self._columns
+            for name, column in columns.items()
+            if name not in OPTIONAL or not column.blank.all()
+        }
         every = {text for part in read.parts if (c := part.columns.get("criterion"))
                  for text in c.texts}  # fmt: skip
         if criterion is not None and criterion not in every:

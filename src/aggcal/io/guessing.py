@@ -20,6 +20,7 @@ from aggcal.io.words import (
     RANKS,
     RATING,
     SHOWN,
+    TRUTH,
     WINNER_LOSER,
     is_label,
     names_table,
@@ -31,6 +32,8 @@ _SIDES = (
     ("left", "right"), ("a", "b"), ("1", "2"), ("0", "1"), ("first", "second"), ("one", "two"),
     ("x", "y"),
     ("links", "rechts"), ("gauche", "droite"), ("izquierda", "derecha"), ("linker", "rechter"),
+    ("sinistro", "destro"), ("erster", "zweiter"), ("erste", "zweite"), ("premier", "second"),
+    ("0", "1"),
 )
 """Words by which the names of two columns differ that hold what was shown side by side."""
 _BEATEN = (
@@ -57,7 +60,8 @@ _LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id
 """What columns are called, beside their sides, that hold items."""
 _DECIDED = re.compile(
     r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
-    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r"
+    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r|entscheidung"
+    r"|\bwins?\b|_wins?\b|\bwon\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
 _NEVER = re.compile(
@@ -94,6 +98,21 @@ def is_index(left: str, right: str) -> bool:
     """
     apart = [pair for pair in zip(_words(left), _words(right), strict=False) if len({*pair}) > 1]
     return apart == [("0", "1")]
+
+
+def said_by_names(left: str, right: str) -> dict[str, str]:
+    """Return what labels mean that are the names of the sides, or the words that tell them apart.
+
+    Examples
+    --------
+    >>> said_by_names("Erster Text", "Zweiter Text")["erster"], said_by_names("x", "y z")
+    ('left', {'x': 'left', 'y z': 'right'})
+    """
+    one, two = _words(left), _words(right)
+    apart = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
+    first, second = apart[0] if len(one) == len(two) and len(apart) == 1 else ("", "")
+    said = {left.lower(): "left", first: "left", right.lower(): "right", second: "right"}
+    return {text: side for text, side in said.items() if text}
 
 
 def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[str, str]:
@@ -173,6 +192,7 @@ def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[st
         and {*map(str.lower, table.first(one))} - _NO_ITEM
     ]
     likely = [pair for pair in pairs if _LIKELY.search(pair[0])] or pairs
+    likely = [pair for pair in likely if _words(pair[0])[-1:] == ["id"]] or likely
     return likely[0] if len(likely) == 1 else None
 
 
@@ -186,10 +206,12 @@ def _goes_on(name: str, table: Table) -> bool:
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     """Return the only column that says in most rows which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
+    named = said_by_names(*sides)
 
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if _DECIDED.search(name) else set()
-        numbers = {"0", "1", "true", "false"} if says_side(name) else numbers
+        numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
+        numbers |= named.keys() if _DECIDED.search(name) else set()
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
@@ -276,6 +298,18 @@ def refuse_other_tables(table: Table, choices: Choices) -> None:
             f"{listed(table.header)}); if they are the model's scores they come second, after the "
             "judgments; if they are ratings, say who gave them with --column annotator=NAME."
         )
+    sides = _two_that_differ(table, _SIDES)
+    if sides is not None and not {*sides} & {*rated_columns(table.head)}:
+        shown = " ".join(
+            f"--column {_quoted(f'{own}={name}')}"
+            for own, name in zip(("left", "right"), sides, strict=True)
+        )
+        raise TableError(
+            f"{table.name}: column 'outcome' missing (found: {listed(table.header)}): '{sides[0]}' "
+            f"and '{sides[1]}' look like pairs, but no column says in known words which was chosen;"
+            f" name it with {shown} --column outcome=NAME, and its labels with --outcome "
+            "LABEL=left --outcome LABEL=right."
+        )
     if not paired(have) and not have & {"winner", "loser", "left", "right", "outcome"}:
         what = next(_may_be(table, who=who), None)
         if what is not None:
@@ -293,7 +327,8 @@ def _refuse_headers(table: Table) -> None:
     first = {name: [*map(str.lower, table.first(name))] for name in have}
     data = any(name in cells for name, cells in first.items())
     labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    if (data or (labels and not paired(have))) and table.delimiter is not None:
+    judged = paired(have) and bool(have & {*OUTCOME})
+    if (data or (labels and not judged)) and table.delimiter is not None:
         raise TableError(
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."

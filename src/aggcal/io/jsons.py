@@ -11,6 +11,7 @@ from typing import Any
 from aggcal.errors import FileError
 from aggcal.io.files import in_words, unpacked
 from aggcal.io.tables import Table
+from aggcal.io.words import paired
 
 _PIECE = 1 << 20
 """Characters at a time: fewer take longer, more take more memory."""
@@ -25,9 +26,23 @@ def of_json(path: Path, name: str, notes: list[str]) -> Table:
     every = list(values(path, name))
     if not every:
         raise FileError(f"{name}: holds no records; export it again.")
+    if len(every) == 1 and isinstance(every[0][1], Mapping) and (inner := _records(every[0][1])):
+        every = [(f"record {k + 1}", value) for k, value in enumerate(inner)]
     rows = [value for _, value in every]
     header = dict.fromkeys(str(k) for row in rows if isinstance(row, Mapping) for k in row)
     return Table(name, [*header], rows, places=lambda row: every[row][0], notes=notes, path=path)
+
+
+def _records(whole: Mapping[str, Any]) -> list[Any]:
+    """Return the pairs that one object holds: its only list, or its lists as columns."""
+    lists = [each for each in whole.values() if isinstance(each, list) and each]
+    if len(lists) == 1 and all(isinstance(each, Mapping) for each in lists[0]):
+        inner = lists[0]
+    elif len(lists) == len(whole) and len({*map(len, lists)}) == 1:
+        inner = [dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]
+    else:
+        return []
+    return inner if paired({str(name).strip().lower() for name in inner[0]}) else []
 
 
 def values(path: Path, name: str) -> Iterator[tuple[str, Any]]:

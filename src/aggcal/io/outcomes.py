@@ -12,7 +12,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, says_side
+from aggcal.io.guessing import is_index, said_by_names, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -190,7 +190,12 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     labels |= part.steps
     others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
     values = {text: number(text) for text in others if not np.isnan(number(text))}
-    shown = {part.names.get(side, "").lower(): side for side in ("left", "right")}
+    shown = said_by_names(*(part.names.get(side, "") for side in ("left", "right")))
+    # A number alone, or one beside others from 0 to 1, may as well count from 0 or be a strength.
+    counted = {text for text in shown if text.isdecimal()}
+    between = {text for text, value in values.items() if 0.0 <= value <= 1.0}
+    if not (counted <= values.keys() and between <= counted):
+        shown = {text: side for text, side in shown.items() if text not in counted}
     labels |= {text: shown[text.lower()] for text in others if text.lower() in shown}
     items = {*part.columns["left"].texts, *part.columns["right"].texts}
     if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
@@ -349,9 +354,9 @@ def _directed(
     outcome = part.columns["outcome"]
     open_ = [t for t in outcome.texts if t.lower() not in asked and t not in labels]
     values = {text: number(text) for text in open_ if not np.isnan(number(text))}
-    side, truth = says_side(part.names["outcome"]), {"true": 1.0, "false": 0.0}
-    if side is not None and {*map(str.lower, open_)} & truth.keys():
-        values |= {text: truth[text.lower()] for text in open_ if text.lower() in truth}
+    side = says_side(part.names["outcome"])
+    if side is not None:
+        values |= {text: words.TRUTH[text.lower()] for text in open_ if text.lower() in words.TRUTH}
     if not values or not all(0.0 <= value <= 1.0 for value in values.values()):
         return by_label
     stated = {number(label): means[:4] for label, means in asked.items()}

@@ -24,7 +24,10 @@ ANNOTATOR = _spaced(
     "rater_name", "judge_name", "judgename", "participant_id", "prolific_pid", "prolific_id",
     "respondent_id", "email address", "teacher", "marker", "examiner", "coder", "labeler",
     "labeller", "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
-    "response_id",
+    "response_id", "respondent", "evaluator", "juror", "jury", "jury_member", "prüfer", "prüferin",
+    "lehrer", "lehrerin", "lehrkraft", "gutachter", "gutachterin", "bewerter", "korrektor",
+    "jurymitglied", "juge", "enseignant", "enseignante", "correcteur", "évaluateur", "juez",
+    "evaluador", "giudice",
 )
 """Who judged, the surest name first."""
 
@@ -41,7 +44,7 @@ LEFT_RIGHT = tuple(zip(*(_spaced(*side) for side in zip(*_PAIRS, strict=True)), 
 
 WINNER_LOSER = (
     ("winner", "loser"), ("winner_id", "loser_id"), ("winner id", "loser id"),
-    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "rejected"),
+    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "not chosen"), ("chosen", "rejected"),
     ("preferred", "other"), ("better", "worse"),
 )
 """What was put above what."""
@@ -52,6 +55,8 @@ OUTCOME = (
 ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
+    "candidate", "contestant", "schüler", "schülerin", "aufsatz", "arbeit", "beitrag", "élève",
+    "copie",
 )
 PER_ITEM = ("id", "model", "system", "name")
 """What the column of items may be called where no name is surer: often it is something else."""
@@ -62,21 +67,13 @@ SUMMARIES = (
     "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
 )
 """The rows and columns in which a spreadsheet adds up the others."""
-RATING = (
+RATING = _spaced(
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
     "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
-    "recommendation",
+    "recommendation", "overall_score", "total_score", "schulnote", "punkte", "punktzahl",
+    "bewertung",
 )
-PER_ITEM = ("id", "model", "system", "name")
-"""What the column of items may be called where no name is surer: often it is something else."""
-RANKS = ("rank", "place", "position", "placement", "rang", "platz")
-"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
-SUMMARIES = (
-    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
-    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
-)
-"""What people call the rows and columns in which a spreadsheet adds up the others."""
 GROUP = (
     "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
     "context", "list", "set",
@@ -85,10 +82,10 @@ GROUP = (
 SHOWN = ("items", "options", "choices", "set", "alternatives")
 """What lists all items of a screen in one cell."""
 SECONDS = {
-    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
-    "response time (s)": 1.0, "response_time_ms": 1e-3,
+    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e3, "lead_time": 1.0,
+    "response time (s)": 1.0, "response_time_ms": 1e3,
 }
-"""How long a judgment took, and the unit in seconds."""
+"""How long a judgment took, and how many of the unit make a second."""
 TIMES = ("count", "counts", "n", "freq", "frequency", "times", "n_votes", "num_votes", "votes")
 """How often a row was observed."""
 CONTEXTS = {
@@ -140,6 +137,8 @@ _THINGS = (
 _SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
     ("links", "rechts"), ("gauche", "droite"), ("←", "→"), ("arrowleft", "arrowright"),
+    ("linker", "rechter"), ("erster", "zweiter"), ("izquierda", "derecha"), ("l", "r"),
+    ("sinistra", "destra"), ("sinistro", "destro"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
     *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
       for end, other in (("_a", "_b"), ("_1", "_2"), ("1", "2"))),
@@ -153,9 +152,18 @@ _TIES = (
     "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
     "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]", "about_the_same", "the_same",
     "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
-    "unentschieden", "gleich", "gleich_gut", "beide", "égalité", "égal",
+    "unentschieden", "gleich", "gleich_gut", "beide", "beide_gleich_gut", "beide_gleich",
+    "kein_unterschied", "égalité", "égal", "pas_de_différence", "aucune_différence", "empate",
+    "pari", "parità",
     "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
 )
+
+
+TRUTH = {
+    **dict.fromkeys(("true", "yes", "ja", "oui", "sí", "wahr", "vrai"), 1.0),
+    **dict.fromkeys(("false", "no", "nein", "non", "falsch", "faux"), 0.0),
+}
+"""What answers whether one side was preferred."""
 
 
 def spelt(label: str) -> str:

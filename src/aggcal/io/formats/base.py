@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from aggcal.data.base import UNNAMED
 from aggcal.errors import TableError
 from aggcal.io.choices import Choices
 from aggcal.io.tables import Table, text_of
@@ -122,7 +123,7 @@ def note(notes: Notes, text: str) -> None:
 
 def nobody(choices: Choices, notes: Notes) -> str:
     """Return the annotator of judgments that name none, and say so."""
-    who = choices.annotator or choices.made_up("unknown")
+    who = choices.annotator or choices.made_up(UNNAMED)
     note(
         notes,
         f"the file names no annotators: all judgments are taken as those of '{who}', and errors "

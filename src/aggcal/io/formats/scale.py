@@ -44,8 +44,6 @@ _MARKS = frozenset(map(float, range(1, 7)))
 _THIRDS = frozenset(round(k + step, 9) for k in range(1, 7) for step in (0.0, 0.3, 0.7))
 _CODES = frozenset((-1.0, -9.0, -99.0, 99.0, 999.0))
 """Numbers that stand for no answer where a scale does not reach them; so may 0 on 1 to 5."""
-_RARE = 0.1
-"""The share of ratings up to which such numbers may stand for no answer."""
 
 
 def rating_of(value: Any) -> float | None:
@@ -174,8 +172,7 @@ class Scale:
         """Refuse numbers that may stand for no answer."""
         rest = self._seen.keys() - _CODES - {0.0}
         codes = self._seen.keys() & (_CODES | ({0.0} if rest and max(rest) == 5.0 else set()))  # noqa: PLR2004
-        few = sum(self._seen[code] for code in codes) <= _RARE * self._seen.total()
-        if codes and few and len(rest) > 1 and rest <= {*map(float, range(1, 8))}:
+        if codes and len(rest) > 1 and rest <= {*map(float, range(1, 8))}:
             raise OptionError(
                 f"the rating {min(codes):g} may be a rating or stand for no answer, as the others "
                 f"are from {min(rest):g} to {max(rest):g}; leave such cells blank if it stands for "

@@ -81,8 +81,8 @@ def _last_message(text: str | None) -> str | None:
         return text
 
 
-def _times(unit: float) -> Callable[[str | None], str | None]:
-    return lambda cell: None if number_of(cell) is None else repr(float(cell or 0) * unit)
+def _times(per_second: float) -> Callable[[str | None], str | None]:
+    return lambda cell: None if (time := number_of(cell)) is None else repr(time / per_second)
 
 
 def _is_evalica(table: Table) -> bool:
@@ -161,7 +161,7 @@ TABLES = {
             "winner": "chosen",
             "loser": "notchosen",
             "seconds": tuple(
-                Made((name,), _times(1e-3))
+                Made((name,), _times(1e3))
                 for name in ("timetaken(ms)", "timetaken (ms)", "timetaken")
             ),
         },
