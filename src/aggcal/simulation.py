@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import ceil, isfinite
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -111,12 +111,15 @@ class SimulatedTerms:
         return tuple(name for name, size in zip(names, sizes, strict=True) if size)
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Group:
     """Contexts, or categories: their ids, that of each row, and what each item does in each."""
 
     ids: TextArray
     code: CodeArray
     effects: FloatArray
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +202,9 @@ class Drawn:
         chance, other = chances
         context = self.groups["context"].code
         control = Group(_numbered("", 0), context, terms.control * self.scaled_length)
-        for _, code, effects in (*self.groups.values(), control):
-            if len(effects):
-                apart += effects[code, left] - effects[code, right]
+        for group in (*self.groups.values(), control):
+            if len(group.effects):
+                apart += group.effects[group.code, left] - group.effects[group.code, right]
         advantage = reliability[annotator] * (gap + apart) + self.position[annotator]
         advantage += self.stance[annotator] * (self.axis[left] - self.axis[right])
         ready, grades = np.full(len(gap), -np.inf), np.array(_GRADES[: terms.grades])
@@ -311,7 +314,8 @@ class Simulation:
         if drawn.terms.axis_sd:
             tables["axis.csv"] = {"item": items, "axis": drawn.axis}
         scale = float(np.ptp(self.truth) / np.ptp(self.latent))
-        for name, (ids, _, effects) in reversed(drawn.groups.items()):
+        for name, group in reversed(drawn.groups.items()):
+            ids, effects = group.ids, group.effects
             if not len(ids):
                 continue
             tables["contexts.csv" if name == "context" else "categories.csv"] = {

@@ -42,7 +42,7 @@ _END = "\0end"
 _SEP = re.compile(r'"?sep=[,;|\t]?"?\s*', re.IGNORECASE)
 _QUALTRICS = '{"ImportId":'
 """What the second row below the header of every export of Qualtrics is full of."""
-_SHOWN = 40
+_SHOWN = 40  # characters of a note that a message repeats
 
 
 def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[str]) -> Table:

@@ -204,7 +204,7 @@ _SENTENCES = (
     rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+)",
 )
 _NAMED = {k: v for k, v in LABELS.items() if v in ("left", "right")} | {"1": "left", "2": "right"}
-_LONGEST_LABEL = 80
+_LONGEST_LABEL = 80  # characters: what is longer is a text, not a step of a scale
 OPPOSITE = {"left": "right", "right": "left"}
 
 
