@@ -208,7 +208,7 @@ def groupings(judgments: Judgments, row: IntArray) -> dict[str, IntArray]:
 
 
 def _shared(groupings: dict[str, IntArray], answers: int) -> dict[tuple[str, ...], Any]:
-    """Return the matrices that add answers up by cluster, for what they may share at once.
+    """Return matrices that add answers up by cluster: one for all that they may share at once.
 
     Answers that agree in all columns are a cluster, if there are several. After the answers come
     the priors of reliabilities, which are like an answer of their annotator each.
@@ -313,7 +313,7 @@ def robust(
 
 def _squares(rows: FloatArray) -> FloatArray:
     """Return the squared length of each row."""
-    return np.einsum("ck,ck->c", rows, rows)
+    return np.asarray(np.einsum("ck,ck->c", rows, rows))
 
 
 def _directions(
@@ -354,7 +354,7 @@ def _answer_scores(answers: Answers, root: FloatArray) -> tuple[FloatArray, Floa
     np.subtract(root[answers.left], root[answers.right], out=h[:n])
     h[:n] *= answers.by_gap[:, None]
     if b is not None:
-        by_owner = sparse.csr_array((weight * b, (who, np.arange(n))), (priors, n))
+        by_owner: Any = sparse.csr_array((weight * b, (who, np.arange(n))), (priors, n))
         precision = by_owner @ b + answers.prior_precision
         followed = (by_owner @ h[:n]) / precision[:, None]
         h[:n] -= b[:, None] * followed[who]
