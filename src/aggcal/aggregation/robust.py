@@ -375,7 +375,7 @@ def _leverages(clusters: Any, along: FloatArray, weight: FloatArray, *, drawn: b
         return _squares(clusters @ (weighted * np.roll(along, shift, axis=1)))
 
     others = 0.5 * (squares(1) + squares(max(number // 2, 1)))
-    return number * others if drawn else (number - 1) * others + squares(0)
+    return np.asarray(number * others if drawn else (number - 1) * others + squares(0))
 
 
 def _items(
