@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -381,17 +380,6 @@ def without_note(number: int, name: str, *, context: bool, taken_apart: bool = F
     verb, what = "has" if number == 1 else "have", "context" if context else "category"
     why = "is blank there" + (", or differs between the two items" if taken_apart else "")
     return f"{count(number, 'judgment')} {verb} no {what} ('{name}' {why})"
-
-
-def is_without(note: str) -> bool:
-    """Whether a note says how many judgments have no context or category.
-
-    Examples
-    --------
-    >>> is_without(without_note(1, "topic", context=False))
-    True
-    """
-    return re.match(r"[\d,]+ judgments? (has|have) no (context|category) \('", note) is not None
 
 
 def _without(
