@@ -91,7 +91,9 @@ class Dask:
         self.passes = 0
         """How often a function was called with every shard."""
         self._whole = scheduler is None and shards is None and workers in (None, cores())
-        self.client = None if scheduler is None else _connected(scheduler, workers, self._stack)
+        self.client: Any = (
+            None if scheduler is None else _connected(scheduler, workers, self._stack)
+        )
         """The client of the cluster; None where there is none."""
 
     def __enter__(self) -> Self:
