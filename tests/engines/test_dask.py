@@ -226,6 +226,31 @@ def test_sides_are_told_by_all_files(engine: Dask, tmp_path: Path, last: str) ->
     assert held.notes[-1].startswith("Dask read the rows, and does not recognise rankings")
 
 
+@pytest.mark.parametrize("column", ["ranking", "screen"])
+def test_acts_weigh_what_they_tell(engine: Dask, tmp_path: Path, column: str) -> None:
+    """Also where the pairs of one act are in several files."""
+    random, rows = np.random.default_rng(4), list[tuple[str, str, str, str]]()
+    for act in range(60):
+        items = np.arange(6)[np.argsort(-np.arange(6) + random.gumbel(size=6) * 2)][:4]
+        pairs = [(items[a], items[b]) for a in range(4) for b in range(a + 1, 4)]
+        rows += [(f"u{act % 7}", f"i{one}", f"i{two}", f"{act // 7}") for one, two in pairs]
+    names = "annotator", "winner", "loser", column
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    folder = write_parts(tmp_path / "acts", columns, 3)
+    read, held = aggcal.read_judgments(folder), engine.read(str(folder))
+    back = gathered(held, len(rows))
+    assert back is not None
+    assert float(read.weight.sum()) < len(rows)
+    for name in ("left", "weight", "count"):
+        np.testing.assert_allclose(getattr(back, name), getattr(read, name))
+    assert back.screen is not None
+    assert read.screen is not None
+    acts = {*zip(back.screen.tolist(), read.screen.tolist(), strict=True)}
+    assert len(acts) == 60  # called by other numbers
+    assert held.notes == read.notes
+    assert_same(fitted(held), fitted(read), close=1e-5)
+
+
 def test_rankings_are_numbered_on_one_machine(engine: Dask, tmp_path: Path) -> None:
     columns = {"annotator": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "c"], "screen": [1, 1]}
     folder = write_parts(tmp_path / "screens", columns, 2)

@@ -2,8 +2,9 @@
 
 Each function is one task of a cluster, and a pure one: what is lost is made again from the files.
 A file becomes a part (1), of which it is known who judged how often (2); its rows are cut between
-annotators (3). The rows of some annotators in all files are numbered as on one machine (4), what
-is known without the rows is united (5), and with the numbers that all share they are a shard (6).
+annotators (3). The rows of some annotators in all files are numbered as on one machine (4), and
+weighed if acts depend (5); what is known without the rows is united (6), and with the numbers that
+all share they are a shard (7).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.tables import as_text
-from aggcal.data.acts import not_recognised
+from aggcal.data.acts import Acts, Sample, Size, not_recognised
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
@@ -89,7 +90,9 @@ class ShardsOfFiles:
         for home, first, last in zip(homes, self._cut, self._cut[1:], strict=False):
             mine = [submit(cut_out, part, whose, int(first), int(last)) for part in parts]
             judgments.append(submit(judgments_of, mine, how, home=home))
-        numbers = submit(united, [submit(head_of, each) for each in judgments], whose, how)
+        said = submit(acts_said, [submit(acts_of, each) for each in judgments], whose)
+        judgments = [submit(weighed, each, said) for each in judgments]
+        numbers = submit(united, [submit(head_of, each) for each in judgments], whose, said, how)
         self.about, _, firsts, _ = engine.result(numbers)
         return [
             submit(shard_of, each, numbers, k, home=home)
@@ -187,6 +190,9 @@ class Census(NamedTuple):
     rows: dict[str, int]
     notes: tuple[str, ...]
     formats: frozenset[str]
+    weighted: bool
+    ranked: bool
+    """Whether they name the ranking that they are of."""
 
 
 def census_of(part: Part | None) -> Census | None:
@@ -195,7 +201,8 @@ def census_of(part: Part | None) -> Census | None:
         return None
     who = part.columns["annotator"]
     rows = dict(zip(who.texts, who.times().tolist(), strict=True))
-    return Census(rows, tuple(part.notes), frozenset([part.form.info.name]))
+    formats, ranked = frozenset([part.form.info.name]), "ranking" in part.columns
+    return Census(rows, tuple(part.notes), formats, "weight" in part.numbers, ranked)
 
 
 def added_up(parts: Sequence[Census | None], how: Reading) -> Census:
@@ -213,7 +220,9 @@ def added_up(parts: Sequence[Census | None], how: Reading) -> Census:
     for part in every:
         total.update(part.rows)
     common = [note for note in every[0].notes if all(note in part.notes for part in every)]
-    return Census({who: total[who] for who in in_natural_order(total)}, tuple(common), formats)
+    rows = {who: total[who] for who in in_natural_order(total)}
+    weighted, ranked = any(part.weighted for part in every), all(part.ranked for part in every)
+    return Census(rows, tuple(common), formats, weighted, ranked)
 
 
 def cut_out(part: Part | None, census: Census, first: int, last: int) -> Part | None:
@@ -230,6 +239,49 @@ def judgments_of(parts: Sequence[Part | None], how: Reading) -> Judgments:
     return numbered(some, how.choices, how.path, criterion=how.criterion, some=True)
 
 
+class SomeActs(NamedTuple):
+    """Acts of some annotators: how many, as how many answers they count, and rows of some."""
+
+    size: Size
+    answers: float
+    sample: Sample
+
+
+def acts_of(part: Judgments) -> SomeActs | None:
+    """Return the acts that are named, if any holds several items (5)."""
+    if part.screen is None:
+        return None
+    acts, rows = Acts.named(part)
+    if acts.size is None:
+        return None
+    act, who, pair, won = acts.sample(rows)
+    sample = Sample(act, part.annotator_ids[who], part.item_ids[pair], won)  # as all call them
+    return SomeActs(acts.size, float(acts.weights()[acts.several].sum()), sample)
+
+
+def acts_said(parts: Sequence[SomeActs | None], census: Census) -> str | None:
+    """Say as how many answers acts count; None if each of their pairs counts (5)."""
+    some = [part for part in parts if part is not None]
+    if census.weighted or not some:
+        return None
+    firsts = np.cumsum([0, *(part.sample.act.max(initial=-1) + 1 for part in some)])
+    each, who, items, won = zip(*(part.sample for part in some), strict=True)
+    act = np.concatenate([own + first for own, first in zip(each, firsts, strict=False)])
+    sample = Sample(act, np.concatenate(who), np.concatenate(items, axis=1), np.concatenate(won))
+    if not census.ranked and not sample.depend():
+        return None
+    acts, pairs, least, most = zip(*(part.size for part in some), strict=True)
+    size = Size(sum(acts), sum(pairs), min(least), max(most))
+    return size.note(sum(part.answers for part in some))
+
+
+def weighed(part: Judgments, said: str | None) -> Judgments:
+    """Return judgments whose acts weigh what they tell, if that is so (5)."""
+    if said is None or part.screen is None:
+        return part
+    return Acts.named(part)[0].weighing(part, np.arange(part.n_judgments))
+
+
 class Head(NamedTuple):
     """What is known of the judgments of some annotators without their rows."""
 
@@ -244,7 +296,7 @@ class Head(NamedTuple):
 
 
 def head_of(part: Judgments) -> Head:
-    """Return what is known of a part without its rows (5)."""
+    """Return what is known of a part without its rows (6)."""
     without = {name: int(part.count[code < 0].sum()) for name, code in codes_of(part).items()}
     optional = ("grade", "screen", "screen_weight")
     columns = frozenset(name for name in optional if getattr(part, name) is not None)
@@ -263,8 +315,8 @@ class Numbers(NamedTuple):
     """The same of its first judgment."""
 
 
-def united(heads: Sequence[Head], census: Census, how: Reading) -> Numbers:
-    """Unite what parts know, and give all ids their numbers (5)."""
+def united(heads: Sequence[Head], census: Census, said: str | None, how: Reading) -> Numbers:
+    """Unite what parts know, and give all ids their numbers (6)."""
     known = [head.about for head in heads]
 
     def every(ids: list[TextArray]) -> TextArray:
@@ -301,7 +353,7 @@ def united(heads: Sequence[Head], census: Census, how: Reading) -> Numbers:
             *census.notes,
             *_without(heads, known[0]["context_name"]),
             *([unsided] if unsided else []),
-            not_recognised("Dask"),
+            said or not_recognised("Dask"),
         ),
         "duplicates": sum(duplicates) if duplicates else None,
         "context_ids": every(contexts) if contexts else None,
@@ -329,7 +381,7 @@ def _without(heads: Sequence[Head], context: str) -> list[str]:
 
 
 def shard_of(part: Judgments, numbers: Numbers, k: int) -> Shard:
-    """Make a shard of part ``k``, by the numbers that all parts share (6)."""
+    """Make a shard of part ``k``, by the numbers that all parts share (7)."""
     about, n = numbers.about, part.n_judgments
     rows = part.take(slice(0, len(part.count)))
     items = _places(part.item_ids, about["item_ids"])
