@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -302,15 +301,16 @@ def _screens(rows: _Rows) -> IntArray | None:
     """Return which ranking or screen each row is of; a row without one is alone on its own."""
     if not {"ranking", "screen"} & rows.columns.keys():
         return None
-    found, begin = [], 0
-    for part in rows.parts:
-        column = part.columns.get("ranking", part.columns.get("screen"))
-        who = part.columns["annotator"]
-        column = column if column is not None else Column.fill(None, len(part))
+    found, begin, tables = [], 0, [part.columns for part in rows.parts]
+    if all(part.origin is not None for part in rows.parts):
+        tables = [rows.columns]  # rows of one table in several files
+    for columns in tables:
+        column, who = columns.get("ranking", columns.get("screen")), columns["annotator"]
+        column = column if column is not None else Column.fill(None, len(who))
         texts = [sorted(each.texts) for each in (who, column)]
-        alone = len(texts[1]) + np.arange(len(part))  # what is called alike in two files differs
+        alone = len(texts[1]) + np.arange(len(who))  # what is called alike in two files differs
         codes = [who.within(texts[0]), np.where(column.blank, alone, column.within(texts[1]))]
-        key, _ = folded(codes, [len(texts[0]) + 1, len(texts[1]) + len(part) + 1])
+        key, _ = folded(codes, [len(texts[0]) + 1, len(texts[1]) + len(who) + 1])
         screen = np.unique(key, return_inverse=True)[1] + begin
         begin = int(screen.max(initial=begin)) + 1
         found.append(screen)
@@ -384,17 +384,6 @@ def without_note(number: int, name: str, *, context: bool, taken_apart: bool = F
     verb, what = "has" if number == 1 else "have", "context" if context else "category"
     why = "is blank there" + (", or differs between the two items" if taken_apart else "")
     return f"{count(number, 'judgment')} {verb} no {what} ('{name}' {why})"
-
-
-def is_without(note: str) -> bool:
-    """Whether a note says how many judgments have no context or category.
-
-    Examples
-    --------
-    >>> is_without(without_note(1, "topic", context=False))
-    True
-    """
-    return re.match(r"[\d,]+ judgments? (has|have) no (context|category) \('", note) is not None
 
 
 def _without(
