@@ -178,9 +178,9 @@ def test_what_has_no_reading_or_two_is_refused(tmp_path: Path, text: str) -> Non
         ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
         ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
         ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
-        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "several columns of answers"),
+        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "make a row each"),
         ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
-        ("judge,item,position\nann,A,1\nann,B,2\n", "columns={'rank': 'position'}"),
+        ("judge,item,position\nann,A,1\nann,B,2\n", "'rank': 'position'}"),
     ],
 )
 def test_what_is_laid_out_otherwise_is_told_how(tmp_path: Path, text: str, said: str) -> None:
@@ -210,7 +210,7 @@ GRID = "Timestamp,Email Address,Rate [Poster A],Rate [Poster B]\n9:00,ann,5,2\n9
 
 
 def test_a_column_for_each_item(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"ratings' order='highest', or order='lowest' if 1"):
+    with pytest.raises(OptionError, match=r"order='lowest' or order='highest'"):
         _read(tmp_path, GRID)
     best = {("ann", "Poster A", "Poster B"), ("bob", "Poster B", "Poster A")}
     assert _above(_read(tmp_path, GRID, format="ratings", order="highest")) == best
