@@ -156,7 +156,7 @@ WIDE = "Paper,Ada,Bob\n1,4,1\n2,2,\n3,2,3\n"
 
 def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> None:
     with pytest.raises(
-        TableError, match="one annotator, say format='ratings' columns={'item': 'Paper'"
+        TableError, match=r"one annotator, say format='ratings' columns=.'item': 'Paper'"
     ):
         _read(tmp_path, WIDE)
     found = _read(tmp_path, WIDE, format="ratings", order="highest")

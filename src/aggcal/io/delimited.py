@@ -51,7 +51,7 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     above = _split(text)[:skip]
     if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
         notes = [*notes, f"the header was found in line {skip + 1}"]
-    what = {"name": name, "notes": notes, "path": path, "delimiter": delimiter}
+    what: dict[str, Any] = {"name": name, "notes": notes, "path": path, "delimiter": delimiter}
 
     def small() -> Cells:
         return _small(skip, header, **what)
@@ -317,7 +317,7 @@ class Lines(Table):
         return hashes
 
     @cached_property
-    def _hashes(self) -> np.ndarray | None:
+    def _hashes(self) -> Any:
         return self._scan(())
 
     def _scan(self, wanted: Sequence[int]) -> Any:
@@ -353,7 +353,8 @@ class _Scan:
     """What a kernel has read of a table: the codes of some columns, or hashes of the rows."""
 
     def __init__(self, width: int, wanted: Sequence[int], delimiter: str) -> None:
-        self._kernels: Any = library()
+        kernels: Any = library()
+        self._kernels = kernels
         self._wanted, self._delimiter = len(wanted), delimiter.encode()
         self._position = np.full(width, -1, np.int32)
         self._position[[*wanted]] = np.arange(len(wanted))

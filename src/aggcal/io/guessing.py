@@ -18,6 +18,7 @@ from aggcal.io.words import (
     ITEM,
     LEFT_RIGHT,
     LIKELY,
+    LOST,
     MARKS,
     MEASURED,
     NAMES,
@@ -176,7 +177,7 @@ def guessed_act(table: Table, choices: Choices, *, known: bool) -> dict[str, str
             found |= {"item": item} | ({"rank": rank} if rank else {"rating": str(rated)})
     elif item and sum(map(is_rater, have)) > 1:
         found |= {"item": item}
-    if not found.keys() - {"annotator"} and not in_a_grid(numbers):
+    if not found.keys() - {"annotator"} and not in_a_grid(rated_columns(table.head)):
         return {}
     usual = {
         "item": ("item",) if rank else ITEM,
@@ -247,7 +248,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if DECIDED.search(name) else set()
         numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
-        numbers |= named.keys() if DECIDED.search(name) else set()
+        numbers |= named.keys() if DECIDED.search(name) or LOST.search(name) else set()
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
@@ -297,7 +298,7 @@ def _refuse_choices_among_more(table: Table) -> None:
                 f"{table.name}: shows more than two items in a row ('{one}', '{two}', '{third}'); "
                 f"{each}."
             )
-    for name in (*SHOWN, "responses", "candidates"):
+    for name in SHOWN:
         if any(value.startswith("[") for value in table.first(name)):
             raise TableError(
                 f"{table.name}: holds all items of a row in '{name}', and '{decided}' may name "
@@ -325,7 +326,8 @@ def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
     sides = (known["left"], known["right"]) if "left" in known else _two_that_differ(table, SIDES)
     if sides is not None and not {*sides} & {*rated_columns(table.head)}:
         one, two = (table.columns[side] for side in sides)
-        decided = [table.columns[n] for n in have if DECIDED.search(n) and n not in sides]
+        others = have - {*sides, *ANNOTATOR}
+        decided = [table.columns[n] for n in others if DECIDED.search(n) and not PEOPLE.search(n)]
         outcome = decided[0] if len(decided) == 1 else "NAME"
         shown = " ".join(
             f"--column {_quoted(each)}"

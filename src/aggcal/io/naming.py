@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -311,7 +311,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     elif "sided" in columns and columns["sided"].has(UNSIDED.__eq__).any():
         part.sided = False
     _number_columns(part, table)
-    _say_unused(table, choices, notes)
+    _say_unused(table, notes)
     return part
 
 
@@ -391,11 +391,24 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
     chosen = {}
     for own, sources in known.items():
         several = isinstance(sources, tuple) and not isinstance(sources, Made)
-        for source in sources if several else (sources,):
-            if have & {*_names(source)}:
-                chosen[own] = source
-                break
+        there = [one for one in (sources if several else (sources,)) if have & {*_names(one)}]
+        if there:
+            chosen[own] = _people(table, there) if own == "annotator" else there[0]
+    times = None if "weight" in chosen else _counts(table, choices)
+    if times is not None and "annotator" in chosen:
+        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+    elif times is not None:
+        chosen["weight"] = times
     return chosen
+
+
+def _people(table: Table, sources: Sequence[Source]) -> Source:
+    """Choose who judged: the first column, unless it holds one name and another some."""
+    for source in sources:
+        cells = table.first(_names(source)[0])
+        if 1 < len({*cells}) < len(cells):
+            return source
+    return sources[0]
 
 
 def _parting(
@@ -433,19 +446,18 @@ def plain_pair(have: Iterable[str]) -> dict[str, str]:
     return {} if beaten is None else dict(zip(("winner", "loser"), beaten, strict=True))
 
 
-def _say_unused(table: Table, choices: Choices, notes: Notes) -> None:
-    """Say of columns that tell how often a judgment was made, or its status: none is used."""
-    asked = {other.strip().lower() for other in choices.columns.values()}
+def _say_unused(table: Table, notes: Notes) -> None:
+    """Say that rows which somebody rejected are read like the others."""
     status = next((name for name in sorted(table.columns) if name.endswith("status")), "")
     rejected = next((v for v in table.first(status) if v.lower() == "rejected"), None)
     if rejected is not None:
         notes.append(
             f"rows that are '{rejected}' in the column '{status}' are read like the others"
         )
-    times = next((name for name in words.TIMES if name in table.columns.keys() - asked), None)
-    if (
-        times
-        and "weight" not in table.columns
-        and any(number(value) > 1.0 for value in table.first(times))
-    ):
-        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+
+
+def _counts(table: Table, choices: Choices) -> str | None:
+    """Return the column that says how often a judgment was made, if it holds such numbers."""
+    asked = {other.strip().lower() for other in choices.columns.values()}
+    names = (name for name in words.TIMES if name in table.columns.keys() - asked)
+    return next((name for name in names if any(number(n) > 1.0 for n in table.first(name))), None)

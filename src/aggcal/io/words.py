@@ -23,12 +23,12 @@ ANNOTATOR = _spaced(
     "reviewer_name", "reviewername", "member name", "member #", "reviewer_email", "annotator_name",
     "rater_name", "judge_name", "judgename", "participant_id", "prolific_pid", "prolific_id",
     "respondent_id", "email address", "teacher", "marker", "examiner", "coder", "labeler",
-    "labeller", "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
-    "response_id", "respondent", "evaluator", "juror", "jury", "jury_member", "prüfer", "prüferin",
+    "labeller", "user_id", "completed_by", "responseid", "response_id", "respondent", "evaluator",
+    "juror", "jury", "jury_member", "prüfer", "prüferin",
     "lehrer", "lehrerin", "lehrkraft", "gutachter", "gutachterin", "bewerter", "korrektor",
     "jurymitglied", "juge", "enseignant", "enseignante", "correcteur", "évaluateur", "juez",
     "evaluador", "giudice", "grader", "voter_id", "antwort id", "profesor", "profesora", "docente",
-    "jurado", "examinador", "_annotator_id", "_session_id",
+    "jurado", "examinador", "_annotator_id", "_session_id", "session_id", "evaluation_session_id",
 )
 """Who judged, the surest name first."""
 PEOPLE = re.compile(
@@ -82,6 +82,13 @@ DECIDED = re.compile(
     r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
+LOST = re.compile(
+    r"loser|\blost\b|\bworse|\bworst|weaker|weakest|\bleast\b|reject|not.?chosen|unchosen|inferior"
+    r"|dislike|schlecht|schwäch|verlier|\bpire|perdant|moins|\bpeor|perdedor|peggio|slecht"
+)
+"""What columns are called that say which of two lost."""
+SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
+"""What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
@@ -122,7 +129,10 @@ GROUP = (
     "context", "list", "set",
 )
 """What names one ranking of several rows."""
-SHOWN = ("items", "options", "choices", "set", "alternatives")
+SHOWN = (
+    "items", "options", "choices", "set", "alternatives", "outputs", "responses", "answers",
+    "candidates", "models", "completions",
+)
 """What lists all items of a screen in one cell."""
 SECONDS = {
     "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e3, "lead_time": 1.0,

@@ -215,16 +215,22 @@ def _in_one_cell(value: Any, location: str) -> list[list[str]]:
     --------
     >>> _in_one_cell("a > b = c", ""), _in_one_cell("a,{b,c}", ""), _in_one_cell("a = b", "")
     ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a', 'b']])
-    >>> _in_one_cell('["a", ["b", "c"]]', "")
-    [['a'], ['b', 'c']]
+    >>> _in_one_cell('["a", ["b", "c"]]', ""), _in_one_cell({"a": 2, "b": 1}, "")
+    ([['a'], ['b', 'c']], [['b'], ['a']])
     """
-    if isinstance(value, str) and value.strip().startswith("["):
+    if isinstance(value, str) and value.strip().startswith(("[", '{"')):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             raise TableError(f"{location}: has a ranking that is not a list; correct it.") from None
-    if isinstance(value, list | tuple):
-        tiers = [tier if isinstance(tier, list | tuple) else [tier] for tier in value]
+    if isinstance(value, Mapping):
+        ranks = {item: number_of(rank) for item, rank in value.items()}
+        if not ranks or None in ranks.values():
+            raise TableError(f"{location}: has a ranking without a rank for each item; correct it.")
+        every = sorted({rank for rank in ranks.values() if rank is not None})
+        tiers = [[item for item, rank in ranks.items() if rank == one] for one in every]
+    elif isinstance(value, list | tuple):
+        tiers = [[*tier] if isinstance(tier, list | tuple) else [tier] for tier in value]
     elif ">" in str(value) or re.fullmatch(r"[^,;|{}]+[=~][^,;|{}]+", str(value)):
         tiers = [re.split(r"[=~]", tier) for tier in str(value).split(">")]
     else:

@@ -46,8 +46,15 @@ _OUT_OF = re.compile(r"(?:/|\b(?:sur|von|out of|max\.?|de)) ?\d+\b")
 """How the name of a column says how many points there are: the more of them the better."""
 _MARKS = frozenset(map(float, range(1, 7)))
 _THIRDS = frozenset(round(k + step, 9) for k in range(1, 7) for step in (0.0, 0.3, 0.7))
-_CODES = frozenset((-1.0, -9.0, -99.0, 99.0, 999.0))
+_CODES = frozenset((-1.0, -9.0, -99.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0))
 """Numbers that stand for no answer where a scale does not reach them; so may 0 on 1 to 5."""
+_FAR = 3.0
+"""How many times beyond the rest of a scale such a number is."""
+_COUNTED = re.compile(
+    r"error|penalt|sever|fault|mistake|stroke|\btime|distance|loss|cost|price|fehler|erreur|defect"
+    r"|complaint|latency|risk"
+)
+"""What columns are called of which less may be better."""
 
 
 def rating_of(value: Any) -> float | None:
@@ -154,6 +161,8 @@ class Scale:
         seen = {round(one, 9) for one in self._seen}
         thirds = len({round(10.0 * one) % 10 for one in seen} & {3, 7}) == 2  # noqa: PLR2004
         marks = seen <= _MARKS and not (named and not names & {*MARKS})
+        counted = next(filter(_COUNTED.search, sorted(names)), None)
+        doubtful = counted if doubtful is None else doubtful
         if doubtful is not None and not marks:
             raise OptionError(f"nothing says which end of '{doubtful}' is the best; {_SAY}.")
         if (thirds and seen <= _THIRDS) or marks or names & {"note", "schulnote", "zensur"}:
@@ -185,11 +194,13 @@ class Scale:
     def _refuse_codes(self) -> None:
         """Refuse numbers that may stand for no answer."""
         rest = self._seen.keys() - _CODES - {0.0}
-        codes = self._seen.keys() & (_CODES | ({0.0} if rest and max(rest) == 5.0 else set()))  # noqa: PLR2004
-        if codes and len(rest) > 1 and rest <= {*map(float, range(1, 8))}:
+        top = max(rest, default=0.0)
+        codes = {code for code in self._seen.keys() & _CODES if code < 0.0 or code > _FAR * top}
+        codes |= {0.0} if top == 5.0 and 0.0 in self._seen else set()  # noqa: PLR2004
+        if codes and len(rest) > 1 and min(rest) > 0.0:
             raise OptionError(
                 f"the rating {min(codes):g} may be a rating or stand for no answer, as the others "
-                f"are from {min(rest):g} to {max(rest):g}; leave such cells blank if it stands for "
+                f"are from {min(rest):g} to {top:g}; leave such cells blank if it stands for "
                 f"none, or {_SAY} if it is one."
             )
 
