@@ -38,6 +38,8 @@ Writer: TypeAlias = Callable[[IO[str]], object]
 
 _HIDDEN, _UNFINISHED = ".aggcal-{}.new", ".aggcal-unfinished"
 _LARGEST = 1 << 28  # bytes of a list that is still read: a summary takes a few megabytes at most
+_FILES = (".csv", ".json", ".jsonl", ".xlsx", ".parquet", ".html", ".md", ".pdf", ".svg", ".txt")
+"""Endings that no folder should have: who writes one expects a file."""
 _PATIENCE, _PAUSE = 60.0, 0.02
 """Seconds to wait for a lock, which is held for moments: whoever holds it longer hangs."""
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
@@ -334,6 +336,11 @@ def check_output(
     aggcal.errors.OutputError: ...saving.py is a file, not a folder; choose another name.
     """
     _refuse_unwritable(Path(folder))
+    if not os.path.lexists(folder) and Path(folder).suffix.lower() in _FILES:
+        raise OutputError(
+            f"{folder}: is the name of a file, and several files are written; give a folder, as in "
+            f"-o {Path(folder).stem}."
+        )
     with settled(Path(folder)):
         _refuse_foreign(Path(folder), names, manifest, outdated, force=force)
 
