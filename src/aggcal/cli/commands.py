@@ -219,7 +219,7 @@ _ROWS = (
         Option("--append", "add the judgments to the table OUT, whose columns must match (it is "
             "created if it does not exist); OUT is replaced in one step, so a failure loses "
             "nothing"),
-        Option("--to", "output format; aggcal, a lossless CSV, unless OUT ends in .soc, .soi, "
+        Option("--to", "output format; aggcal, a lossless table, unless OUT ends in .soc, .soi, "
             ".toc or .toi", choices=("aggcal", registry.CROWD_KIT.name, registry.PREFLIB.name)),
         o.SPREADSHEET_SAFE,
         o.as_json("what was written"),
