@@ -144,8 +144,7 @@ _MEMORY = 4
 _SMALL = 0.1
 """Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 _LEAST_SCORE_SD = 1e-3
-"""Smallest sd of the scores, and inverse of the largest, over the default: beyond, rounding decides.
-"""
+"""Smallest sd of the scores over the default, inverse of the largest: beyond, rounding decides."""
 _SMALLER = (0.1, 0.01)
 """Largest of the first scores of further tries where a start led nowhere: where judgments say next
 to nothing, first scores that fit them put the constraint out of reach."""
@@ -203,7 +202,7 @@ class Model:
         names = [*self.rows.blocks, *(() if self.beta else self.family.names)]
         return [name for name in names if name not in fixed]
 
-    @cached_property
+    @property
     def score_count(self) -> Callable[[float], float]:
         """Of the scores, for their sd."""
         components = int(self.component.max()) + 1
@@ -831,7 +830,7 @@ def _parameter_sd(
     deviations, weight = posterior.mean(values) - mean, _prior_weight(name)
     count, square = weight + len(deviations) - 1, weight * FIRST_SDS[name] ** 2
     sd, least = state.sds[name], 0.5 * weight
-    return next_sd(sd, deviations, variances, lambda _: count, square, least)
+    return next_sd(sd, deviations, variances, lambda _: count, square=square, least=least)
 
 
 def _prior_weight(name: str) -> float:

@@ -45,6 +45,7 @@ def next_sd(
     values: FloatArray,
     variances: FloatArray,
     count: Callable[[float], float],
+    *,
     square: float = 0.0,
     least: float = 0.0,
 ) -> float:
