@@ -587,12 +587,19 @@ class Fit:
         return cost
 
 
-def fit(problem: Problem, start: State, on_iteration: Progress | None = None) -> Fit:
+def fit(
+    problem: Problem,
+    start: State,
+    on_iteration: Progress | None = None,
+    *,
+    tolerance: float = _TOLERANCE,
+) -> Fit:
     """Fit a model from a start.
 
-    ``on_iteration`` is called with the number of the iteration and what still moves.
+    ``on_iteration`` is called with the number of the iteration and what still moves; up to a larger
+    tolerance than usual, unknowns are not solved for exactly in the end.
     """
-    return _Run(problem, on_iteration).fit(start)
+    return _Run(problem, on_iteration, tolerance).fit(start)
 
 
 def best(
