@@ -450,7 +450,8 @@ class Problem:
         if model.alike:
             tape = self.annotators.alike(x, grades)
             m = len(self.shares)
-            nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -tape.value)
+            evidence = np.full(m, -tape.value / m)  # of all together: who they are is forgotten
+            nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), evidence)
             return self._curvature(state, tape, nobody)
         prior: Normal | Beta
         if model.beta is not None:
