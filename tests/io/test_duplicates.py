@@ -8,7 +8,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +208,7 @@ def test_a_repeated_question_is_no_call_to_remove() -> None:
     assert not {"duplicate-rows", "repeat"} & {finding.code for finding in found.findings}
 
 
-def _recorded(rows: Sequence[tuple[str, ...]], **more: Any) -> set[str]:
+def _recorded(rows: list[tuple[str, str, str]], **more: Any) -> set[str]:
     names = ("annotator", "winner", "loser")
     table = {
         name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
