@@ -195,6 +195,11 @@ class Judgments(AnyJudgments):
         """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether every row was read at least twice, as of a table that was pasted twice."""
+        return bool((self.count > 1).all())
+
     @cached_property
     def starts(self) -> IntArray:
         """Where the rows of each annotator begin; last, where they all end."""

@@ -25,6 +25,7 @@ from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.io.refusals import is_graded, refuse_between
 
+_SAID = ("annotator", "left", "right", "outcome", "winner", "loser")
 SEVERAL = "several formats"
 """The format of judgments from files of different ones."""
 _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", "zero weight")
@@ -169,6 +170,7 @@ def numbered(
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
     who, one_side, other_side = (key.astype(np.int32, copy=False) for key in merged.keys[:3])
+    duplicates = _duplicates(rows, merged, fit)
     judgments = Judgments(
         item_ids,
         annotator_ids,
@@ -187,7 +189,8 @@ def numbered(
         format=one.form.info.name if len(formats) == 1 else SEVERAL,
         spelling=choices.spelling,
         notes=(*notes, *_without(rows, choices, further, keys)),
-        duplicates=_duplicates(rows, merged, fit),
+        duplicates=duplicates,
+        dated=bool(duplicates) and any(map(_is_dated, parts)),
         grade=merged.keys[4].astype(np.int8) - 3 if graded else None,
         screen=merged.screen,
         screen_weight=merged.screen_weight,
@@ -431,6 +434,15 @@ def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
                 where = f"{k} {row if part.table is not None else part.place(row)}"
                 found.setdefault((r, kind, what), Counter())[where] += 1
     return sum(each.total() - max(each.values()) for each in found.values())
+
+
+def _is_dated(part: Part) -> bool:
+    """Whether a file tells rows apart, by ids or times in a record or a column."""
+    if part.table is None:
+        return part.whole is not None
+    ours = {part.names.get(own, own) for own in _SAID}
+    columns = part.table.load([n for n in part.table.columns if n and n not in ours])
+    return any(2 * len(column.texts) > len(column) for column in columns.values())
 
 
 def _with_acts(
