@@ -33,7 +33,7 @@ def suggest(options: argparse.Namespace) -> int:
     if options.true_scores is not None:
         return _suggest_anchors(options)
     from aggcal.advice.suggest import suggest_pairs
-    from aggcal.advice.suggest.checking import check_suggestion
+    from aggcal.advice.suggest.pairs import check_suggestion
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
