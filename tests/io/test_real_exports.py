@@ -228,7 +228,7 @@ def test_records_and_workbooks(tmp_path: Path) -> None:
     ranks = [{"annotator": j, "ranking": {e: p + 1 for p, e in enumerate(ESSAYS)}} for j in JUDGES]
     (tmp_path / "ranks.json").write_text(json.dumps(ranks), encoding="utf-8")
     assert read(tmp_path / "ranks.json").n_annotators == 3
-    marks = [[e, 80 - p, 75 - p] for p, e in enumerate(ESSAYS)]
+    marks: list[list[Any]] = [[e, 80 - p, 75 - p] for p, e in enumerate(ESSAYS)]
     sheet = [["Pupil", "Marker 1", "Marker 2"], *marks, ["Mean", 66, 63]]
     write_xlsx(tmp_path / "marks.xlsx", {"Marks": sheet})
     assert read(tmp_path / "marks.xlsx").n_annotators == 2

@@ -10,7 +10,7 @@
 - Terms beside items and reliabilities: `terms` chooses them, `with_terms` fits them, `effects` says
   what came out; `camps` are a finite mixture of orders.
 - Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
-  sandwich); `resampling` (bootstrap); `estimate` makes an `uncertainty` of them; `claims`, `ranks`
+  sandwich); `estimate` makes an `uncertainty` of them, or of refits (bootstrap); `claims`, `ranks`
   and `groups` say what follows for the order.
 - `methods` (hra-*, btl, tcv, crowd-*) and `features` (gppl, rank-svm, barcw) are the methods;
   `Adapted`, here, calls any; `selection` compares them, and ``"auto"`` takes one.
