@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
     from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
-    from aggcal.aggregation.consensus import Consensus
+    from aggcal.aggregation.consensus import Aggregator, Consensus
     from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
-    from aggcal.aggregation.priors import Prior
-    from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
+    from aggcal.aggregation.spreads import Prior
     from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
@@ -69,10 +68,9 @@ _HOMES = {
     "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
     "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
-    "aggregation.consensus": ("Consensus",),
+    "aggregation.consensus": ("Aggregator", "Consensus"),
     "aggregation.features": ("BARCW", "GPPL", "RankSVM"),
     "aggregation.methods": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
-    "aggregation.protocols": ("Aggregator",),
     "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
     "assessment.decisions": ("Decisions",),
@@ -95,7 +93,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "aggregation.terms": ("Terms",),
-    "aggregation.priors": ("Prior",),
+    "aggregation.spreads": ("Prior",),
     "simulation": ("simulate",),
 }
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation.links import link
-from aggcal.aggregation.priors import default_prior
+from aggcal.aggregation.spreads import default_prior
 from aggcal.errors import (
     AggcalWarning,
     NoMaximumWarning,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.priors import Prior
+from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.tables import annotator_columns, item_columns, snapped
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
@@ -27,6 +27,7 @@ from aggcal.aggregation.uncertainty import (
 )
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.registry import ROBUST, limits
@@ -439,3 +440,12 @@ def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatA
             f"{what}."
         )
     return array
+
+
+@runtime_checkable
+class Aggregator(Protocol):
+    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
+
+    def fit(self, judgments: Judgments, /) -> Consensus:
+        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...

@@ -20,7 +20,7 @@ from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
 from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
@@ -36,11 +36,10 @@ from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
-from aggcal.aggregation.priors import default_prior
-from aggcal.aggregation.protocols import Aggregator, RowScores
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
-from aggcal.aggregation.rows import GAP, SCORES
+from aggcal.aggregation.rows import GAP, SCORES, RowScores
 from aggcal.aggregation.shards import rows_here
+from aggcal.aggregation.spreads import default_prior
 from aggcal.aggregation.terms import counts_of
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments

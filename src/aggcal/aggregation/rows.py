@@ -503,3 +503,44 @@ def _covariates(rows: Rows, plan: Plan) -> dict[str, FloatArray]:
         context = rows.keys.get("context")
         columns[CONTROL] = plan.covariates.differences(rows.left, rows.right, context)
     return columns
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """The part of each row in the gradient and in the curvature of the scores, by its annotator.
+
+    Annotators' parameters are fixed where the fit has them.
+    """
+
+    rows: Rows
+    score: FloatArray
+    """Derivative of the log-likelihood in the gap: what moves the left item up."""
+    curvature: FloatArray
+    """Minus its second derivative."""
+    precision: FloatArray
+    """Of the prior of the scores, item by item."""
+
+    __repr__ = brief
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.precision)
+
+    def stiffness(self) -> FloatArray:
+        """Return the diagonal of the curvature of all rows and the prior."""
+        by_side = (
+            sums(side, self.curvature, self.n_items) for side in (self.rows.left, self.rows.right)
+        )
+        return np.asarray(sum(by_side, self.precision))
+
+    def information(self) -> FloatArray:
+        """Return the curvature of all rows and the prior, as a matrix."""
+        half = self.pairs(self.curvature)
+        return np.asarray(np.diag(self.stiffness()) - half - half.T)
+
+    def pairs(self, values: FloatArray) -> FloatArray:
+        """Add up rows by their two items, items by items: the left one, then the right one."""
+        n = self.n_items
+        place = self.rows.left.astype(np.int64) * n + self.rows.right
+        return sums(place, values, n * n).reshape(n, n)
