@@ -21,7 +21,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.ranks import rank_intervals
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.inputs import Inputs

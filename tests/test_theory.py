@@ -12,7 +12,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.calibration.safe import james_stein
 
 
