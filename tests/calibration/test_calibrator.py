@@ -13,7 +13,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.guarantees import guarantees
-from aggcal.calibration.calibrators import Calibrated, Fused, FullCalibrator
+from aggcal.calibration.calibrators import Calibrated, FullCalibrator, Fused
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import interval
 from aggcal.calibration.project import project

@@ -133,7 +133,8 @@ def test_the_risk_is_estimated_without_bias_and_its_limit_holds() -> None:
     for _ in range(400):
         model = truth + 2.0 * random.standard_normal(30)
         inputs = Inputs(
-            as_text(range(30)), model, order, None, np.ones(30), np.full(30, 4.0), None, None, 0.9, 0
+            as_text(range(30)), model, order, None, np.ones(30), np.full(30, 4.0), None, None,
+            0.9, 0,
         )  # fmt: skip
         projected, found = inputs.projected[0], projection_risk(inputs)
         loss = float(np.mean(np.square(projected - truth)))

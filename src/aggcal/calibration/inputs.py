@@ -15,14 +15,14 @@ from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.aggregation.covariance import Covariance, independent
+from aggcal.aggregation.covariance import MOST_DENSE, Covariance, independent
 from aggcal.aggregation.groups import model_level_warnings, several
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.components import located, n_levels
 from aggcal.calibration.draws import Agreement, Knowledge, agreement
 from aggcal.calibration.expected import Expected, expected
 from aggcal.calibration.mixture import Mixture, fused
-from aggcal.calibration.moments import Moments, Pooled, moments, pool
+from aggcal.calibration.moments import Moments, Pooled, moments, pool, regressed
 from aggcal.calibration.project import project
 from aggcal.calibration.says import alike_warnings, unused_anchors
 from aggcal.data.scores import Scores
@@ -195,6 +195,21 @@ class Inputs:
     def dependent(self) -> bool:
         """Whether the model's scores may know of the same judgments: intervals do without them."""
         return self.agreement is not None and self.agreement.suspected
+
+    @cached_property
+    def hurts(self) -> float:
+        """The share of draws of the exact consensus that the model is closer to than its projection.
+
+        Each draw is put on the model's scale by the line through it. 0 where nothing is drawn.
+        """
+        if self.knowledge is None or len(self.model) > MOST_DENSE or self.dependent:
+            return 0.0
+        moved, closer = self.projected[0] - self.model, []
+        for drawn in self.knowledge.draws(self.seed):
+            before = regressed(self.model, drawn, self.component).left
+            after = moved + before
+            closer.append(after @ after > before @ before)
+        return float(np.mean(closer))
 
     def with_anchors(self, anchors: Anchors | None) -> Inputs:
         """Return the same with other anchors; what they do not change is kept as worked out."""

@@ -30,7 +30,7 @@ from aggcal.errors import (
     some,
 )
 from aggcal.metrics import mean_ranks
-from aggcal.registry import FUSED, SAFE
+from aggcal.registry import ATC, FUSED, SAFE
 
 if TYPE_CHECKING:
     from aggcal.calibration.anchors import Gain
@@ -57,6 +57,10 @@ theorems want 1, and a stricter bound would withdraw them for sds that differ by
 
 _WORTH_SAYING = 0.95
 """The ratio of mean squared errors on the anchors from which another calibrator is offered."""
+
+_LIKELY = 2.0 / 3.0
+"""The share of simulations from which projection may be said to hurt: with a lower one the warning
+is wrong more often, with a higher one more harm passes unsaid."""
 
 _ONE_SIDED = 1.645  # standard errors of a one-sided 95% limit
 
@@ -366,41 +370,49 @@ def uneven_sd(inputs: Inputs) -> list[AggcalWarning]:
 def better_calibrator(
     inputs: Inputs, gain: Gain | None, errors: dict[str, float]
 ) -> list[AggcalWarning]:
-    """Say where projection hurts, or the fused scores are better: on anchors, or by a stated sd.
+    """Say where projection hurts, or the fused scores are better.
 
-    ``errors`` are mean squared errors on anchors that did not tune the scores, by calibrator.
+    On anchors, by a stated sd, or else by draws. ``errors`` are mean squared errors on anchors that
+    did not tune the scores, by calibrator.
     """
+    fused = option("calibrator", FUSED.name)
+    title, why, remedy = "", "", f"Use {fused} or {SAFE.name}."
     if len(inputs.model) < ENOUGH_TO_TELL:
         return []
-    fused = option("calibrator", FUSED.name)
-    if gain is not None:
-        worse = gain.mean < -gain.se
-        if not worse and not errors.get(FUSED.name, np.inf) <= _WORTH_SAYING * errors["atc"]:
-            return []
-        if worse:
-            title = "Calibration made the scores worse"
+    if gain is not None and gain.mean < -gain.se:
+        title = "Calibration made the scores worse"
+        why = (
+            f"On {count(gain.n, 'anchor')} the calibrated scores have a larger mean squared error "
+            f"than the model's (by {-gain.mean:.3g}, standard error {gain.se:.2g})."
+        )
+    elif gain is not None:
+        own, other = errors[ATC.name], errors[FUSED.name]
+        if other <= _WORTH_SAYING * own:
+            title = f"{FUSED.name} has a {1.0 - other / own:.0%} smaller mean squared error"
             why = (
-                f"On {count(gain.n, 'anchor')} the calibrated scores have a larger mean squared "
-                f"error than the model's (by {-gain.mean:.3g}, standard error {gain.se:.2g})."
+                f"It is {other:.3g} instead of {own:.3g} on {count(gain.n, 'anchor')}, each "
+                "measured by scores that the others tuned."
             )
-            return [_warning(HarmfulWarning, title, why, f"Use {fused} or {SAFE.name}.")]
-        ratio = 1.0 - errors[FUSED.name] / errors["atc"]
-        title = f"{FUSED.name} has a {ratio:.0%} smaller mean squared error"
+            remedy = f"Use {fused}, unless the scores have to keep the annotators' order."
+            return [_warning(BetterCalibratorWarning, title, why, remedy)]
+    elif inputs.variances is not None:
+        risk, variance = projection_risk(inputs), inputs.model_variance
+        if risk.hurts:
+            title = "Calibration is likely to make the scores worse"
+            why = (
+                f"Their estimated mean squared error is {variance + risk.excess:.3g}, the model's "
+                f"(from its stated sd) {variance:.3g}."
+            )
+    elif inputs.hurts > _LIKELY:
+        title = "Calibration may make the scores worse"
         why = (
-            f"Measured on {count(gain.n, 'anchor')} ({errors[FUSED.name]:.3g}; these scores: "
-            f"{errors['atc']:.3g}), each by scores that the others tuned."
+            f"The ranking is uncertain: in {inputs.hurts:.0%} of simulations of the annotators' "
+            "exact consensus the model's own scores are closer to it."
         )
-        remedy = f"Use {fused} if the scores need not keep the annotators' order."
-        return [_warning(BetterCalibratorWarning, title, why, remedy)]
-    if inputs.variances is not None and (risk := projection_risk(inputs)).hurts:
-        own = inputs.model_variance
-        title = "Calibration is likely to make the scores worse"
-        why = (
-            f"Their estimated mean squared error is {own + risk.excess:.3g}, the model's (from its "
-            f"stated sd) {own:.3g}."
+        remedy = (
+            f"Use {fused} (or {SAFE.name}, with {option('model-sd')}), or collect more judgments."
         )
-        return [_warning(HarmfulWarning, title, why, f"Use {fused} or {SAFE.name}.")]
-    return []
+    return [_warning(HarmfulWarning, title, why, remedy)] if title else []
 
 
 @dataclass(frozen=True)
