@@ -43,7 +43,6 @@ PRELOADED = (
     "aggcal.cli.studies",
     "aggcal.cli.suggest",
     "aggcal.cli.tables",
-    "aggcal.io.comparisons",
     "aggcal.io.convert",
     "aggcal.io.pictures",
     "aggcal.io.results",

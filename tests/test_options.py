@@ -44,7 +44,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "assessment": ["prepare", "read_scores"],
         "calibration": ["read_scores"],
         "advice.check.of_data": ["data_warnings"],
-        "advice.suggest.batch": ["prepare", "aggregate"],
+        "advice.suggest.pairs": ["prepare", "aggregate"],
         "aggregation.methods": ["mode_rows"],
     }
     # All are imported before one is changed, or they would import what was changed.
@@ -200,7 +200,6 @@ NEEDS = {
     "report": ["folder"],
     "explain": ["item", "folder"],
     "power": ["j.csv", "--goal", "tau=0.8"],
-    "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],
     "methods": [],
     "formats": [],

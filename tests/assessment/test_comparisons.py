@@ -17,8 +17,7 @@ from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.assessment import Assessment
 from aggcal.assessment.comparisons import DETAILED, comparisons
 from aggcal.errors import FileError
-from aggcal.io.comparisons import misfit
-from aggcal.io.results import read_comparisons, read_results
+from aggcal.io.results import misfit, read_comparisons, read_results
 
 Row = tuple[str, str, str, str]
 

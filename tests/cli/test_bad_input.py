@@ -56,7 +56,7 @@ BAD_JUDGMENTS = {
 BAD_SCORES = {
     "empty file": ("", "is empty"),
     "header only": ("item,score\n", "no row"),
-    "missing column": ("item,points\na,1\n", "'score' missing"),
+    "missing column": ("item,loss\na,1\n", "'score' missing"),
     "ragged row": ("item,score\na,1\nb\n", "line 3 has too few"),
     "score not a number": ("item,score\na,1\nb,good\n", "line 3, item 'b': the score ('good')"),
     "decimal comma or not": ('item,score\na,"1,500"\nb,2\n', "write 1.500 or 1500"),

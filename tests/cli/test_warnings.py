@@ -7,15 +7,15 @@ from pathlib import Path
 
 from conftest import Command, table
 
-WARNED = """annotator,left,right,outcome
-u,a,b,left
-u,a,b,left
-u,b,c,left
-u,c,a,left
-u,c,d,left
-u,d,d,tie
-u,a,c,skip
-u,x,y,left
+WARNED = """annotator,left,right,outcome,id
+u,a,b,left,1
+u,a,b,left,1
+u,b,c,left,2
+u,c,a,left,3
+u,c,d,left,4
+u,d,d,tie,5
+u,a,c,skip,6
+u,x,y,left,7
 """
 
 

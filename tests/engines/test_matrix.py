@@ -320,21 +320,14 @@ def test_results_name_the_engine(where: str, name: str, tmp_path: Path) -> None:
     assert_same(mine, {name: column for name, column in theirs.items() if name in mine})
 
 
-def on_screens() -> aggcal.Judgments:
-    """Return judgments of which some were made together."""
-    columns = {"annotator": list("uuv"), "winner": list("abc"), "loser": list("bca")}
-    return aggcal.read_judgments(columns | {"screen": [1, 1, 2]})
-
-
 def test_a_check_of_shards_is_refused_where_it_would_be_another_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(survey, "MANY", 3)
     monkeypatch.setattr(advising, "MANY", 3)
-    for judgments in (study(), on_screens()):  # too many rows, and rows that belong together
-        with pytest.raises(OptionError, match="a check needs all rows on one machine"):
-            aggcal.check(held("sharded", judgments))
-        assert assess_alone(held("sharded", judgments)).with_advice().advice is None
+    with pytest.raises(OptionError, match="a check needs all rows on one machine"):
+        aggcal.check(held("sharded", study()))
+    assert assess_alone(held("sharded", study())).with_advice().advice is None
     few = aggcal.read_judgments([("u1", "a", "b"), ("u2", "b", "c"), ("u3", "c", "a")])
     assert_same(aggcal.check(held("sharded", few)), aggcal.check(few))
 
@@ -343,15 +336,25 @@ def assess_alone(judgments: Any) -> aggcal.Assessment:
     return aggcal.assess(judgments, warn=False)
 
 
-@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def ranked() -> aggcal.Judgments:
+    """Return judgments with acts that weigh differently, contexts and categories."""
+    rankings = ["a>b>c", "c>a", "b>a>c>d", "a>b"]
+    columns = {"annotator": ["u", "v", "u", "u"], "ranking": rankings, "prompt": [*"pqqp"]}
+    return aggcal.read_judgments(columns, context="prompt", by="annotator")
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted", "ranked"])
 def test_rows_come_back_as_they_were(kind: str) -> None:
-    judgments = judged(kind)
-    assert judgments.n_merged
+    judgments = ranked() if kind == "ranked" else judged(kind)
+    assert judgments.n_merged or judgments.screen_weight is not None
     back = gathered(held("sharded", judgments), len(judgments.count))
     assert back is not None
     for part in fields(judgments):
         there, here = getattr(back, part.name), getattr(judgments, part.name)
         assert type(there) is type(here)
+        if part.name == "categories":
+            there, here = ([(each.name, *each.ids, *each.code) for each in own]
+                           for own in (there, here))  # fmt: skip
         assert np.array_equal(there, here), part.name
     assert back.decided_for_left == judgments.decided_for_left
 

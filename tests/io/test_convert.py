@@ -168,3 +168,46 @@ def test_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     source.write_text("annotator,winner,loser\nu,a,b\n")
     convert_judgments([source], "-")
     assert capsys.readouterr().out == "annotator,winner,loser\nu,a,b\n"
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet", "xlsx"])
+def test_a_file_is_what_its_ending_says(ending: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text(
+        "annotator,left,right,outcome,weight\nu,007,=1+1,left,2\nv,b<&,007,tie,1\n"
+        f"v,{'long ' * 20},b<&,skip,1\n"
+    )
+    convert_judgments([source], target)
+    head = {"json": b"[", "jsonl": b'{"annotator', "parquet": b"PAR1", "xlsx": b"PK"}[ending]
+    assert target.read_bytes().startswith(head)
+    one, other = aggcal.read_judgments(source), aggcal.read_judgments(target)
+    assert judged(one) == judged(other)
+    assert one.weight.tolist() == other.weight.tolist()
+    assert one.unfitted.counts == other.unfitted.counts
+
+
+def test_a_workbook_has_headings_and_widths(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    source, target = tmp_path / "in.csv", tmp_path / "out.xlsx"
+    source.write_text(f"annotator,winner,loser\nu,{'a long name ' * 3},b\n")
+    convert_judgments([source], target)
+    sheet = openpyxl.load_workbook(target).active
+    assert [cell.value for cell in sheet[1]] == ["annotator", "winner", "loser"]
+    assert all(cell.font.b for cell in sheet[1])
+    assert sheet.freeze_panes == "A2"
+    assert sheet.column_dimensions["B"].width > 2 * sheet.column_dimensions["A"].width
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "said"),
+    [("x.docx", None, "cannot be written"), ("x.xls", None, r"did you mean '\.xlsx'"),
+     ("x.parquet", "preflib", "choose .soc"), ("x.csv.gz", None, "cannot be written")],
+)  # fmt: skip
+def test_an_ending_that_cannot_be_written_is_refused(
+    name: str, to: str | None, said: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("annotator,winner,loser\nu,a,b\n")
+    with pytest.raises(OptionError, match=said):
+        convert_judgments([source], tmp_path / name, to=to)
+    assert not (tmp_path / name).exists()

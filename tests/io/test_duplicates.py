@@ -200,19 +200,29 @@ def test_rankings_of_a_table_that_are_recorded_twice(tmp_path: Path) -> None:
 def test_a_repeated_question_is_no_call_to_remove() -> None:
     rows = [row for row in ROWS if row["outcome"] != "skip" and row["left"] != row["right"]]
     judgments = aggcal.read_judgments(rows)
-    said = [str(warning) for warning in data_warnings(judgments)]
-    assert said[0] == (
-        "1 duplicate row (every column equal) is counted separately. Remove any that were "
-        "recorded twice."
-    )
-    assert not any("repeat" in message for message in said)
+    assert "duplicate-rows" not in {warning.code for warning in data_warnings(judgments)}
     found = check(judgments)
     assert found.counts["duplicate_rows"] == 1
     # Of six answers of u to a and b, one is a duplicate and one the first.
     assert found.counts["repeated_questions"] == 4
-    told = {finding.code: finding.severity for finding in found.findings}
-    assert told["duplicate-rows"] == "note"
-    assert not any("repeat" in code for code in told)
+    assert not {"duplicate-rows", "repeat"} & {finding.code for finding in found.findings}
+
+
+def _recorded(rows: list[tuple[str, str, str]], **more: Any) -> set[str]:
+    names = ("annotator", "winner", "loser")
+    table = {
+        name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    return {warning.code for warning in data_warnings(aggcal.read_judgments(table | more))}
+
+
+def test_duplicates_are_warned_of_with_evidence_alone() -> None:
+    rows = [("u", "a", "b"), ("u", "b", "c"), ("u", "a", "b"), ("v", "c", "a"), ("v", "b", "a")]
+    assert "duplicate-rows" not in _recorded(rows)
+    assert "duplicate-rows" not in _recorded(rows, language=["de"] * 5)
+    assert "duplicate-rows" not in _recorded(rows, time=[1, 2, 3, 4, 5])
+    assert "duplicate-rows" in _recorded(rows, time=[1, 2, 1, 4, 5])
+    assert "duplicate-rows" in _recorded([*rows, *rows])
 
 
 def test_parts_that_are_added_keep_their_duplicates() -> None:

@@ -18,6 +18,7 @@ import pytest
 import aggcal
 from aggcal.errors import (
     FileError,
+    InputError,
     OptionError,
     OutcomeError,
     ScoreError,
@@ -381,3 +382,38 @@ def test_a_damaged_parquet_file_without_zeros_is_not_taken_for_text_either(tmp_p
     (tmp_path / "x.parquet").write_bytes(bytes(range(1, 256)) * 4)
     with pytest.raises(FileError, match="is not a Parquet file, or a damaged"):
         aggcal.read_judgments(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Essay,AI mark\na,1\nb,2\n", "read as: item = 'Essay', score = 'AI mark'"),
+        ("Aufsatz;Punkte\na;1,0\nb;2,0\n", "read as: item = 'Aufsatz', score = 'Punkte'"),
+        ("title,mark,year\na,1,2020\nb,2,2021\n", "read as: item = 'title', score = 'mark'"),
+        ('{"a": 1, "b": 2}', "read as: each name is an item, and its number the score"),
+    ],
+)
+def test_scores_of_one_reading_are_read(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / ("scores.json" if text.startswith("{") else "scores.csv")
+    path.write_text(text)
+    scores = aggcal.read_scores(path)
+    assert said in scores.notes
+    assert (scores["a"], scores["b"]) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,rank\na,1\nb,2\n", "'rank' is probably best where it is lowest"),
+        ("model,loss\na,1\nb,2\n", "'loss' is probably best where it is lowest"),
+        ("name,bleu,rouge\na,1,3\nb,2,4\n", "column=: 'bleu', 'rouge'"),
+        ("a,1\nb,2\n", "the first line holds data"),
+        ("item,score\na,80\nb,-999\nc,45\n", "'-999' looks like a code for a missing number"),
+        ("item,score\na,3\nb,-9\nc,5\n", "'-9' looks like a code"),
+    ],
+)
+def test_scores_are_not_guessed(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        aggcal.read_scores(path)

@@ -130,8 +130,7 @@ def aggregate(
     array([ 0.686, -0.686])
     """
     check_frame(frame)
-    aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
-    check_engine(method, engine)
+    aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms, engine=engine)
     consensus = aggregator.fit(prepare(judgments, engine), start=start, on_iteration=on_iteration)
     consensus = framed(consensus, frame)
     if warn:
@@ -178,9 +177,11 @@ def aggregator_of(
     seed: int | None,
     *,
     terms: Terms | None = None,
+    engine: str | Engine = LOCAL,
 ) -> LikelihoodMethod | Adapted:
     """Make the method that a name and its options stand for, or check the one that was given."""
-    check_method(method, prior, estimator, features=features is not None, terms=terms)
+    asked: dict[str, Any] = {"features": features is not None, "terms": terms}
+    check_method(method, prior, estimator, **asked, engine=engine)
     limits.check(seed=seed)
     made: Any = method
     if isinstance(method, str):
@@ -192,19 +193,6 @@ def aggregator_of(
     return made if isinstance(made, LikelihoodMethod) else Adapted(made)
 
 
-def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
-    """Refuse an engine that is none, and what only works on one machine."""
-    if isinstance(engine, str):
-        check_choice("engine", engine, ENGINES)
-    if engine == LOCAL or isinstance(method, LikelihoodMethod):
-        return
-    if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
-        called = method if isinstance(method, str) else type(method).__name__
-        raise OptionError(
-            f"{called} works on one machine only; leave the engine out, or choose {DEFAULT_METHOD}."
-        )
-
-
 def check_method(
     method: str | Aggregator,
     prior: PriorChoice = "default",
@@ -213,8 +201,9 @@ def check_method(
     features: bool = False,
     terms: Terms | None = None,
     control: bool = False,
+    engine: str | Engine = LOCAL,
 ) -> None:
-    """Refuse a method that is none, and options that it does not take.
+    """Refuse a method or an engine that is none, and options that the method does not take.
 
     Examples
     --------
@@ -228,23 +217,8 @@ def check_method(
         raise OptionError(f"prior {given!r} is unknown; give default, auto, None or a Prior.")
     if estimator is not None:
         check_choice("estimator", estimator, ESTIMATORS)
-    own = prior != "default" or estimator is not None or terms is not None
-    if not isinstance(method, str):
-        if own or features:
-            raise OptionError(
-                "prior, estimator, features and terms are for methods by name; give them to "
-                f"{type(method).__name__} itself."
-            )
-        if isinstance(method, type) or not isinstance(method, Aggregator):
-            raise OptionError(
-                f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
-            )
-        return
-    if method == AUTO.name and own:
-        raise OptionError(
-            f"method '{method}' chooses method, estimator and terms itself; leave prior, estimator "
-            "and terms out, or name a method."
-        )
+    if isinstance(engine, str):
+        check_choice("engine", engine, ENGINES)
     asked = {
         "features": features,
         "terms": terms not in (None, DEFAULT, PLAIN),
@@ -252,7 +226,31 @@ def check_method(
         "estimator": estimator is not None,
         "prior": prior != "default",
     }
-    _check_taken(METHODS.find(method), [name for name in asked if asked[name]], estimator)
+    own = asked["prior"] or asked["estimator"] or terms is not None
+    if isinstance(method, str):
+        if method == AUTO.name and own:
+            raise OptionError(
+                f"method '{method}' chooses method, estimator and terms itself; leave prior, "
+                "estimator and terms out, or name a method."
+            )
+        info = METHODS.find(method)
+        _check_taken(info, [name for name in asked if asked[name]], estimator)
+        anywhere, called = "prior" in info.takes, method
+    else:
+        anywhere, called = isinstance(method, LikelihoodMethod), type(method).__name__
+        if own or features:
+            raise OptionError(
+                "prior, estimator, features and terms are for methods by name; give them to "
+                f"{called} itself."
+            )
+        if isinstance(method, type) or not isinstance(method, Aggregator):
+            raise OptionError(
+                f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
+            )
+    if engine != LOCAL and not anywhere:
+        raise OptionError(
+            f"{called} works on one machine only; leave the engine out, or choose {DEFAULT_METHOD}."
+        )
 
 
 def _check_taken(info: MethodInfo, asked: list[str], estimator: Estimator | None) -> None:

@@ -171,7 +171,8 @@ class Posterior:
     """Annotators by nodes by parameters; a reliability has its sign."""
     weights: FloatArray
     """Annotators by nodes."""
-    log_evidence: float
+    evidence: FloatArray
+    """Log evidence of each annotator's answers."""
     halves: int = 1
     """Components of the mixture: 2 where the second half of the nodes is that of reversed ones."""
 
@@ -184,7 +185,14 @@ class Posterior:
 
     def part(self, annotators: slice) -> Posterior:
         """Return that of some annotators."""
-        return replace(self, nodes=self.nodes[annotators], weights=self.weights[annotators])
+        columns = self.nodes, self.weights, self.evidence
+        nodes, weights, evidence = (column[annotators] for column in columns)
+        return replace(self, nodes=nodes, weights=weights, evidence=evidence)
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence of all answers."""
+        return float(self.evidence.sum())
 
     @cached_property
     def strengths(self) -> FloatArray:
@@ -323,7 +331,8 @@ class Annotators:
         in_gap, *in_theta = information_roots(self.family, gap, by_row)
         terms = self.family.terms({GAP: gap}, dict.fromkeys(names, by_row), rows.answers)
         curvature, value = {(GAP, GAP): weight * in_gap**2}, float(terms.loss.sum())
-        nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -value)
+        evidence = -rows.by_annotator(terms.loss)
+        nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), evidence)
         none = np.empty((0, len(rows)), like=gap)
         weights = np.empty((m, 0), like=gap)
         tape = Tape(rows, value, {GAP: terms.score[GAP]}, curvature, {GAP: none}, weights)
@@ -371,7 +380,7 @@ class Annotators:
                 nodes[:, each:, k] *= -1.0
         most = logs.max(axis=1, keepdims=True)
         weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
-        evidence = float((most[:, 0] + np.log(weights.sum(axis=1))).sum())
+        evidence = most[:, 0] + np.log(weights.sum(axis=1))
         weights /= weights.sum(axis=1, keepdims=True)
         posterior = Posterior(names, nodes, weights, evidence, len(signs))
         by_row, channels = rows.per_row(weights).T, self.family.channels
@@ -382,7 +391,8 @@ class Annotators:
             pair: sum(w * t.curvature[pair] for w, t in zip(by_row, looked, strict=True))
             for pair in pairs
         }
-        return Tape(rows, -evidence, score, curvature, responses, weights), posterior
+        value = -posterior.log_evidence
+        return Tape(rows, value, score, curvature, responses, weights), posterior
 
     def expected_grades(
         self, unknowns: FloatArray, posterior: Posterior, grades: tuple[float, ...]

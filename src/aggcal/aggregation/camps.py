@@ -31,7 +31,6 @@ from scipy.special import logsumexp
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import Normal, Posterior
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
@@ -219,13 +218,24 @@ def fit_axis(model: Model, before: Fit, run: Run) -> Fit:
 
 def _leading_axis(fit: Fit) -> FloatArray:
     """Return the axis along which the annotators' scores, or gradients, differ most."""
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import LinearOperator, svds
 
-    rows, root = fit.problem.model.rows, np.sqrt(fit.problem.model.rows.annotator_weights)
-    if min(rows.n_annotators, rows.n_items) < 2:  # noqa: PLR2004  # there is no axis among one
-        return np.ones(rows.n_items)
-    gradients = fit.curvature.tape.table(fit.posterior.weights / root[:, None])
-    return np.asarray(svds(gradients[:, : rows.n_items], k=1, random_state=0)[2][0])
+    rows, tape, n = fit.problem.model.rows, fit.curvature.tape, fit.problem.model.rows.n_items
+    if min(rows.n_annotators, n) < 2:  # noqa: PLR2004  # there is no axis among one
+        return np.ones(n)
+    values = fit.posterior.weights / np.sqrt(rows.annotator_weights)[:, None]
+
+    def along(axis: FloatArray) -> FloatArray:
+        """Return how far each annotator's gradient goes along an axis."""
+        whole = np.zeros(tape.size)
+        whole[:n] = axis.ravel()
+        return tape.forms(values, np.zeros(tape.size), whole)[1]
+
+    def added(shares: FloatArray) -> FloatArray:
+        return tape.weighted(values * shares.reshape(-1, 1))[:n]
+
+    gradients: Any = LinearOperator((rows.n_annotators, n), along, added, dtype=np.float64)
+    return np.asarray(svds(gradients, k=1, random_state=0)[2][0])
 
 
 # ------------------------------------------------------------------------------- the mixture
@@ -257,7 +267,7 @@ class Mixture:
 
     def evaluate(self, values: Values) -> Expectation:
         """Integrate the annotators' parameters out, in each class."""
-        old, n, points, evidence = self.state, self.rows.n_items, [], []
+        old, n, points = self.state, self.rows.n_items, []
         for problem, scores in zip(self.problems, self.mixing @ values.parts, strict=True):
             state = replace(
                 old,
@@ -268,8 +278,7 @@ class Mixture:
                 multiplier=0.0,
             )
             points.append(problem.at(state, close=_CLOSE))
-            evidence.append(_log_evidence(problem, state, points[-1].posterior))
-        return Expectation(self, values, points, np.stack(evidence))
+        return Expectation(self, values, points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +289,11 @@ class Expectation:
     values: Values
     points: list[Curvature]
     """Of each class."""
-    by_class: FloatArray
-    """Log evidence of each annotator's answers in each class, classes by annotators."""
+
+    @cached_property
+    def by_class(self) -> FloatArray:
+        """Log evidence of each annotator's answers in each class, classes by annotators."""
+        return np.stack([point.posterior.evidence for point in self.points])
 
     @cached_property
     def evidence(self) -> FloatArray:
@@ -322,34 +334,6 @@ class Expectation:
         complete, flat = total.reshape(parts * n, parts * n), mean.reshape(m, parts * n)
         missing = square.reshape(complete.shape) - flat.T @ flat if observes else 0.0
         return flat.sum(axis=0), complete - missing, complete
-
-
-def _log_evidence(problem: Problem, state: State, posterior: Posterior) -> FloatArray:
-    """Return the log evidence of each annotator's answers.
-
-    It is what the prior, the answers and the rule give the most probable node, over the probability
-    of that node. The outer nodes are pairs about the mode, along the root of the curvature.
-    """
-    rows, family, names = problem.model.rows, problem.annotators.family, posterior.names
-    points, shares = problem.annotators.rule
-    every, each, p = np.arange(rows.n_annotators), len(points), len(names)
-    best = posterior.weights.argmax(axis=1)
-    half, point = np.divmod(best, each)
-    first = half * each + each - 2 * p
-    strengths = posterior.nodes.copy()
-    strengths[:, :, names.index(RELIABILITY)] = posterior.strengths
-    outer = np.stack([strengths[every, first + k] for k in range(2 * p)], axis=1)
-    root = 0.5 * (outer[:, ::2] - outer[:, 1::2]) / np.linalg.norm(points[-1])
-    sds = np.array([state.sds[name] for name in names])
-    prior = Normal(problem.prior_means(state), sds)
-    moved = {name: rows.channels[name].gather(state.unknowns) for name in family.channels}
-    theta = dict(zip(names, rows.per_row(posterior.nodes[every, best]).T, strict=True))
-    value = rows.by_annotator(family.terms(moved, theta, rows.answers).loss)
-    value += prior.terms(strengths[every, best])[0] - prior.log_constant
-    value -= np.linalg.slogdet(root)[1] + np.log(shares[point])
-    value -= 0.5 * np.square(points[point]).sum(axis=1)
-    value -= np.log(np.where(half, state.reversed_share, 1.0 - state.reversed_share))
-    return np.asarray(-value - np.log(posterior.weights[every, best]))
 
 
 def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:

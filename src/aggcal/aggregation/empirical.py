@@ -450,7 +450,8 @@ class Problem:
         if model.alike:
             tape = self.annotators.alike(x, grades)
             m = len(self.shares)
-            nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), -tape.value)
+            evidence = np.full(m, -tape.value / m)  # of all together: who they are is forgotten
+            nobody = Posterior((), np.zeros((m, 1, 0)), np.ones((m, 1)), evidence)
             return self._curvature(state, tape, nobody)
         prior: Normal | Beta
         if model.beta is not None:
@@ -587,12 +588,19 @@ class Fit:
         return cost
 
 
-def fit(problem: Problem, start: State, on_iteration: Progress | None = None) -> Fit:
+def fit(
+    problem: Problem,
+    start: State,
+    on_iteration: Progress | None = None,
+    *,
+    tolerance: float = _TOLERANCE,
+) -> Fit:
     """Fit a model from a start.
 
-    ``on_iteration`` is called with the number of the iteration and what still moves.
+    ``on_iteration`` is called with the number of the iteration and what still moves; up to a larger
+    tolerance than usual, unknowns are not solved for exactly in the end.
     """
-    return _Run(problem, on_iteration).fit(start)
+    return _Run(problem, on_iteration, tolerance).fit(start)
 
 
 def best(

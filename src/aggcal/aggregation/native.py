@@ -256,6 +256,8 @@ class NativeAnnotators(Annotators):
 
     _looked_at: Any
     """The modes, annotators by halves by parameters, which kernels move."""
+    _values: Any
+    """Of each annotator, that of the last tape: minus the log evidence, or the loss at the mode."""
 
     @cached_property
     def _like(self) -> Any:
@@ -296,8 +298,8 @@ class NativeAnnotators(Annotators):
             pulls=[responses.get(name) for name in _CHANNELS], values=of_each, curvatures=room,
             curves=[curvature.get(pair) for pair in _PAIRS], **rows.answers._asdict(), **values,
         )  # fmt: skip
-        value = float(of_each.sum()) * (1.0 if "theta" in values else -1.0)
-        return NativeTape(rows, value, curvature, blocks, responses, *of_tape)
+        self._values = of_each if "theta" in values else -of_each
+        return NativeTape(rows, float(self._values.sum()), curvature, blocks, responses, *of_tape)
 
     def maximised(self, unknowns: FloatArray, prior: Prior, close: float = 1e-20) -> Tape:
         """Each θ_u is at its mode: the profile of the likelihood in the unknowns."""
@@ -380,7 +382,7 @@ class NativeAnnotators(Annotators):
             close=float(point.close), modes=self._starting(prior, signs), nodes=nodes,
             weights=weights,
         )  # fmt: skip
-        return tape, Posterior(names, nodes, weights, -tape.value, halves)
+        return tape, Posterior(names, nodes, weights, -self._values, halves)
 
 
 def _law(family: Family) -> tuple[int, FloatArray] | None:

@@ -193,8 +193,7 @@ class FitPosterior:
         if model.beta is not None:
             return self._mixture()
         own = self.variances_of(self.fit.posterior.of(names[0])) if names else None
-        beside = len(model.rows.blocks) > 1 or model.means
-        return FitCovariance(self.scores, own, by_prior=self.by_prior if beside else None)
+        return FitCovariance(self.scores, own, by_prior=self.by_prior)
 
     def _mixture(self) -> FitCovariance:
         """Return that of a crowd mixture, whose scale the judgments determine."""
@@ -204,7 +203,8 @@ class FitPosterior:
         if scale is not None:
             own += _WIDER**2 * scale[1]
         means = self.fit.posterior.mean(logits)
-        return FitCovariance(self.scores, own[0], (means, own[1]), scale and scale[0])
+        spread = scale and scale[0]
+        return FitCovariance(self.scores, own[0], (means, own[1]), spread, self.by_prior)
 
 
 # The scale of a crowd mixture ---------------------------------------------------------------------

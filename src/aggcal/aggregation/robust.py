@@ -21,10 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.text import brief
@@ -35,16 +37,11 @@ from aggcal.data.weights import Tally
 _DIRECTIONS = ((1 << 16, 150), (200_000, 48), (1 << 62, 12))
 """Up to so many answers, T is summed over so many directions: over all, where V has no more, else
 over random ones. Fewer take less time; with more answers there are more clusters to pool over."""
-_COUPLES = 3
-"""Pairs of each direction with others from which L is estimated; all pairs would take K times as
-long, and L is small beside E."""
 _LEAST_FREE = 0.05
 """Share of E that L is taken to leave at least."""
 _COMMON = 4.0
 """Clusters that the common factor counts as where items get a factor each. Where prompts moved a
 quarter of the items only, these were covered .79 to .82 at .90 (.67 to .73 without)."""
-_POWERS = 20
-"""Products that tell the largest eigenvalue to a few percent."""
 _TINY, _MANY = 1e-300, 1e6  # keeps what divides by it finite; degrees of freedom like infinite
 NEGLIGIBLE = 1.05
 """Factor of the errors below which dependence is not mentioned: it would be printed as 1.0."""
@@ -145,9 +142,10 @@ class Robust:
     def widened(
         self, covariance: Covariance, prior_sd: float | None, by_prior: FloatArray | None = None
     ) -> Covariance:
-        """Return V + (f² − 1) V I V with I = V⁻¹ − 1/σ²; of very many items by its mean share.
+        """Return V + (f² − 1) V I V, with the information I of the judgments alone.
 
-        Where scores were fitted beside other effects, ``by_prior`` is what is left of V I V in V.
+        ``by_prior`` is V Λ V, with the precision Λ of priors. Where it is not known, as of very
+        many items, the mean share of the scores' prior counts.
 
         Examples
         --------
@@ -158,22 +156,11 @@ class Robust:
         excess = self.used - 1.0
         if excess == 0.0:
             return covariance
-        prior_precision = 0.0 if prior_sd is None else prior_sd**-2
         dense = covariance.dense()
-        if dense is None:
-            share = prior_precision * float(np.mean(covariance.variances))
+        if dense is None or by_prior is None:
+            share = 0.0 if prior_sd is None else prior_sd**-2 * float(np.mean(covariance.variances))
             return covariance.scaled(1.0 + excess * max(1.0 - share, 0.0))
-        matrix = (1.0 + excess) * dense.matrix
-        if by_prior is not None:
-            matrix -= excess * by_prior
-        elif prior_precision:
-            # Of sums of several effects V can be wider than the prior of one.
-            vector, largest = np.random.default_rng(0).standard_normal(len(matrix)), 1.0
-            for _ in range(_POWERS):
-                vector = dense.matrix @ (vector / largest)
-                largest = max(float(np.linalg.norm(vector)), _TINY)
-            precision = min(prior_precision, 1.0 / (1.05 * largest))
-            matrix -= (excess * precision) * (dense.matrix @ dense.matrix)
+        matrix = (1.0 + excess) * dense.matrix - excess * by_prior
         if self.items is not None:
             matrix *= np.outer(self.items, self.items)
         return DenseCovariance(matrix)
@@ -220,20 +207,30 @@ def groupings(judgments: Judgments, row: IntArray) -> dict[str, IntArray]:
     return found
 
 
-def _clusters(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the answers that share their cluster with others, cluster after cluster, and starts.
+def _shared(groupings: dict[str, IntArray], answers: int) -> dict[tuple[str, ...], Any]:
+    """Return matrices that add answers up by cluster: one for all that they may share at once.
 
-    Answers that agree in all columns are a cluster; -1 is for none.
+    Answers that agree in all columns are a cluster, if there are several. After the answers come
+    the priors of reliabilities, which are like an answer of their annotator each.
     """
-    rows = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
-    code = np.zeros(len(rows), dtype=np.int64)
-    for column in columns:
-        code = code * (int(column.max(initial=0)) + 1) + column[rows]
-        _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
-        shared = counts[code] > 1
-        rows, code = rows[shared], code[shared]
-    order = np.argsort(code, kind="stable")
-    return rows[order], np.flatnonzero(np.diff(code[order], prepend=-1))
+    columns, clusters = {}, {}
+    for name, of in groupings.items():
+        priors = answers - len(of)
+        columns[name] = np.append(of, np.arange(priors) if name == "annotator" else [-1] * priors)
+    for size in range(1, len(columns) + 1):
+        for names in combinations(columns, size):
+            rows = np.flatnonzero(np.all([columns[name] >= 0 for name in names], axis=0))
+            code = np.zeros(len(rows), dtype=np.int64)
+            for name in names:
+                code = code * (int(columns[name].max()) + 1) + columns[name][rows]
+                _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
+                several = counts[code] > 1
+                rows, code = rows[several], code[several]
+            number, code = np.unique(code, return_inverse=True)
+            if len(rows):
+                shape = len(number), answers
+                clusters[names] = sparse.csr_array((np.ones(len(rows)), (code, rows)), shape)
+    return clusters
 
 
 def robust(
@@ -260,10 +257,12 @@ def robust(
     """
     root, drawn = _directions(covariance, scores, len(answers.left), np.random.default_rng(seed))
     along, score, weight = _answer_scores(answers, root)
-    moves, length = score * along, np.einsum("kr,kr->r", along, along)
+    length = np.einsum("rk,rk->r", along, along)
     information, squares = weight * length, np.square(score) * length
     single = float(np.square(information).sum())
     whole, base = float(information.sum()) - single, float(weight @ information) - single
+    if not whole > 0.0:  # all answers are ties: nothing differs
+        return Robust()
 
     def factor(name: str, beyond: float, leverage: float, number: int, freedom: float) -> Factor:
         """Return f² and its standard deviation by chance, of which single answers have a part."""
@@ -271,40 +270,32 @@ def robust(
         chance = sqrt(2.0 * (max(leverage, 0.0) + single)) / free
         return Factor(name, (base + beyond) / free, chance, number, freedom)
 
-    # The prior of a reliability is like an answer of its annotator. Where all answers are ties,
-    # nothing differs.
-    priors = len(score) - len(answers.left)
-    columns = {
-        name: np.append(of, np.arange(priors) if name == "annotator" else np.full(priors, -1))
-        for name, of in groupings.items()
-    }
+    clusters = _shared(groupings, len(score))
+    if not clusters:
+        return Robust()
+    every = sparse.vstack([*clusters.values()], format="csr")
+    moved = _squares(every @ (along * score[:, None]))
+    leverages = _leverages(every, along, weight, drawn=drawn)
     total = leverage = 0.0
     factors: list[Factor] = []
-    sizes = range(1, len(columns) + 1 if whole > 0.0 else 1)
-    for some in chain.from_iterable(combinations(columns, size) for size in sizes):
-        rows, starts = _clusters([columns[name] for name in some])
-        if not len(rows):
-            continue
-        sums = np.add.reduceat(moves.take(rows, axis=1), starts, axis=1)
-        of_clusters = np.square(sums).sum(axis=0)
+    for names, each in clusters.items():
+        rows, n = each.indices, each.shape[0]
+        (of_clusters, moved), (own, leverages) = (np.split(a, [n]) for a in (moved, leverages))
         # Squares of single answers are replaced by their expectation: reliabilities are fitted to
         # the answers, whose squares come out too small. Not so all of an annotator's.
         beyond = float(of_clusters.sum() - squares[rows].sum())
-        if some == ("annotator",):
+        if names == ("annotator",):
             beyond += float(squares.sum()) - base
-        own = _leverage(along.take(rows, axis=1), weight[rows], starts, drawn=drawn)
-        own = max(own - float(np.square(information[rows]).sum()), 0.0)
-        sign = -((-1) ** len(some))
-        total, leverage = total + sign * beyond, leverage + sign * own
-        if len(some) == 1:
+        among = max(float(own.sum() - np.square(information[rows]).sum()), 0.0)
+        sign = -((-1) ** len(names))
+        total, leverage = total + sign * beyond, leverage + sign * among
+        if len(names) == 1:
             # Degrees of freedom of T, as unequal clusters have made it (after Satterthwaite).
-            share, n = np.add.reduceat(information[rows], starts), len(starts)
+            share = each @ information
             off = of_clusters - of_clusters.sum() * share / share.sum()
             noise = float(np.square(off).sum()) * n / max(n - 1, 1)
             freedom = min(2.0 * (base + beyond) ** 2 / max(noise, _TINY), _MANY)
-            factors.append(factor(some[0], beyond, own, n, freedom))
-    if not factors:
-        return Robust()
+            factors.append(factor(names[0], beyond, among, n, freedom))
     widest = max(factors, key=lambda factor: factor.squared)
     if len(factors) > 1:
         factors.append(factor(_TOGETHER, total, leverage, 0, widest.degrees_of_freedom))
@@ -315,9 +306,14 @@ def robust(
     if drawn or found.used == 1.0:
         return found
     trusted = widest.name == "annotator"
-    clusters = _clusters([columns[widest.name]])
-    items = _items(clusters, root @ along, score, weight, found.used, trusted=trusted)
+    wide = clusters[(widest.name,)]
+    items = _items(wide, along @ root.T, score, weight, found.used, trusted=trusted)
     return Robust(found.factors, items)
+
+
+def _squares(rows: FloatArray) -> FloatArray:
+    """Return the squared length of each row."""
+    return np.asarray(np.einsum("ck,ck->c", rows, rows))
 
 
 def _directions(
@@ -340,56 +336,50 @@ def _directions(
         along = (vectors / sd) @ (vectors.T @ scores)
         along /= max(float(np.linalg.norm(along)), _TINY)
         root -= np.outer(root @ along, along)
-    # Turned at random, each two of them stand for all others: see `_leverage`.
+    # Turned at random, each two of them stand for all others: see `_leverages`.
     turn = np.linalg.qr(random.standard_normal(root.shape))[0]
     return root @ turn, False
 
 
 def _answer_scores(answers: Answers, root: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return h of each answer along each direction (a row each), its residual, and its weight.
+    """Return h of each answer (a row) along each direction, its residual, and its weight.
 
     After the answers come the reliabilities' priors, one an annotator.
     """
     weight, n = np.asarray(answers.weight, dtype=np.float64), len(answers.weight)
     excess = np.zeros(0) if answers.excess is None else answers.excess
     priors, stiff = len(excess), sqrt(answers.prior_precision)
-    # Long numbers pick elements twice as fast as short ones.
-    who, left, right = (
-        each.astype(np.int64) for each in (answers.annotator, answers.left, answers.right)
-    )
-    h, b = np.empty((root.shape[1], n + priors)), answers.by_reliability
+    who, b = answers.annotator, answers.by_reliability
+    h = np.empty((n + priors, root.shape[1]))
+    np.subtract(root[answers.left], root[answers.right], out=h[:n])
+    h[:n] *= answers.by_gap[:, None]
     if b is not None:
-        weighted = weight * b
-        precision = np.bincount(who, weighted * b, priors) + answers.prior_precision
-    for own, along in zip(h, np.ascontiguousarray(root.T), strict=True):
-        own[:n] = (along[left] - along[right]) * answers.by_gap
-        if b is not None:
-            followed = np.bincount(who, weighted * own[:n], priors) / precision
-            own[:n] -= b * followed[who]
-            own[n:] = stiff * followed
+        by_owner: Any = sparse.csr_array((weight * b, (who, np.arange(n))), (priors, n))
+        precision = by_owner @ b + answers.prior_precision
+        followed = (by_owner @ h[:n]) / precision[:, None]
+        h[:n] -= b[:, None] * followed[who]
+        h[n:] = stiff * followed
     score = np.concatenate([weight * answers.residual, stiff * excess])
     weight = np.concatenate([weight, np.ones(priors)])
     # E is at most the number of scores, but where they stand for the effects of contexts, too.
-    whole = float(weight @ np.einsum("kr,kr->r", h, h))
+    whole = float(weight @ _squares(h))
     h *= sqrt(min(1.0, len(root) / max(whole, _TINY)))
     return h, score, weight
 
 
-def _leverage(along: FloatArray, weight: FloatArray, starts: IntArray, *, drawn: bool) -> float:
-    """Return Σ tr(V I_c V I_c) from some pairs of directions, which stand for all."""
-    number = len(along)
+def _leverages(clusters: Any, along: FloatArray, weight: FloatArray, *, drawn: bool) -> FloatArray:
+    """Return tr(V I_c V I_c) by cluster from some pairs of directions, which stand for all."""
+    number, weighted = along.shape[1], weight[:, None] * along
 
-    def squares(shift: int) -> float:
-        products = (weight * own * along[k - shift] for k, own in enumerate(along))
-        return sum(float(np.square(np.add.reduceat(each, starts)).sum()) for each in products)
+    def squares(shift: int) -> FloatArray:
+        return _squares(clusters @ (weighted * np.roll(along, shift, axis=1)))
 
-    shifts = np.unique(np.linspace(1, max(number // 2, 1), _COUPLES).astype(int)).tolist()
-    mean = float(np.mean([squares(shift) for shift in shifts])) if number > 1 else 0.0
-    return mean * number if drawn else mean * (number - 1) + squares(0)
+    others = 0.5 * (squares(1) + squares(max(number // 2, 1)))
+    return np.asarray(number * others if drawn else (number - 1) * others + squares(0))
 
 
 def _items(
-    clusters: tuple[IntArray, IntArray],
+    clusters: Any,
     moves: FloatArray,
     score: FloatArray,
     weight: FloatArray,
@@ -403,19 +393,19 @@ def _items(
     (``moves`` are by unit residuals). It is trusted as far as several clusters have moved the item.
     Squares of single answers count only where they can be trusted.
     """
-    (rows, starts), squares = clusters, np.square(moves)
-    moved = np.add.reduceat(moves.take(rows, axis=1) * score[rows], starts, axis=1)
-    found, expected, alone = np.square(moved).sum(axis=1), squares @ weight, np.square(weight)
+    rows, squares = clusters.indices, np.square(moves)
+    moved = np.square(clusters @ (moves * score[:, None]))
+    found, expected, alone = moved.sum(axis=0), weight @ squares, np.square(weight)
     if trusted:
         alone[rows] = 0.0
     else:
-        found -= squares[:, rows] @ np.square(score[rows])
+        found -= np.square(score[rows]) @ squares[rows]
     known = expected > _TINY
     ratio = np.full(len(expected), squared)
-    ratio[known] = (found + squares @ alone)[known] / expected[known]
+    ratio[known] = (found + alone @ squares)[known] / expected[known]
     ratio *= squared / ratio.mean()
-    fourth = np.square(np.square(moved)).sum(axis=1)
-    number = np.square(np.square(moved).sum(axis=1)) / np.where(fourth > 0.0, fourth, 1.0)
+    fourth = np.square(moved).sum(axis=0)
+    number = np.square(moved.sum(axis=0)) / np.where(fourth > 0.0, fourth, 1.0)
     own = (_COMMON * squared + number * ratio) / (_COMMON + number)
     return np.asarray(np.sqrt(np.maximum(own, 1.0) / squared))
 

@@ -188,9 +188,9 @@ def _joined(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def _posterior(parts: Sequence[Posterior]) -> Posterior:
-    nodes, weights = _joined([(each.nodes, each.weights) for each in parts])
-    evidence = sum(each.log_evidence for each in parts)
-    return replace(parts[0], nodes=nodes, weights=weights, log_evidence=evidence)
+    columns = [(each.nodes, each.weights, each.evidence) for each in parts]
+    nodes, weights, evidence = _joined(columns)
+    return replace(parts[0], nodes=nodes, weights=weights, evidence=evidence)
 
 
 def _asked(method: Any, combine: Callable[[Sequence[Any]], Any] = _total) -> Any:

@@ -14,7 +14,6 @@ from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
-    check_engine,
     check_method,
     check_uncertainty,
     feature_choice,
@@ -117,8 +116,8 @@ def assess(
         "uncertainty": uncertainty, "level": level, "draws": draws, "model_sd": model_sd,
         "seed": seed,
     }  # fmt: skip
-    check_method(method, prior, estimator, features=features is not None, terms=terms)
-    check_engine(method, engine)
+    asked: dict[str, Any] = {"features": features is not None, "terms": terms}
+    check_method(method, prior, estimator, **asked, engine=engine)
     check_uncertainty(uncertainty, draws)
     limits.check(level=level, seed=seed)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     """Return the options of `aggcal.assess` that need no file, or refuse them."""
-    from aggcal.aggregation import check_engine, check_method, check_uncertainty
+    from aggcal.aggregation import check_method, check_uncertainty
     from aggcal.calibration import check_calibration
 
     reading.check_engine(options)
@@ -68,8 +68,7 @@ def check_stage_1(options: argparse.Namespace, *, both: bool) -> dict[str, Any]:
     how |= {"prior": prior_from(options), "level": options.level, "seed": options.seed}
     asked = {name: how[name] for name in ("method", "prior", "estimator")}
     asked |= {name: getattr(options, name) is not None for name in ("features", "control")}
-    check_method(**asked, terms=terms_from(options))
-    check_engine(options.method, options.engine)
+    check_method(**asked, terms=terms_from(options), engine=options.engine)
     check_uncertainty(how["uncertainty"], how["draws"])
     if both:
         how["calibrator"] = options.calibrator

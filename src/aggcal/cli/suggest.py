@@ -33,7 +33,7 @@ def suggest(options: argparse.Namespace) -> int:
     if options.true_scores is not None:
         return _suggest_anchors(options)
     from aggcal.advice.suggest import suggest_pairs
-    from aggcal.advice.suggest.checking import check_suggestion
+    from aggcal.advice.suggest.pairs import check_suggestion
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
@@ -66,7 +66,7 @@ def suggest(options: argparse.Namespace) -> int:
 
 def _finish(
     found: Suggestions | AnchorSuggestions,
-    write: Writer | None,
+    write: Writer | bytes | None,
     options: argparse.Namespace,
     console: Console,
 ) -> int:
@@ -77,7 +77,7 @@ def _finish(
     if write is not None and options.output is not None:
         written = [write_file(options.output, write, force=options.force)]
         console.say(f"wrote {written[0]}")
-    elif write is not None and not options.json:
+    elif write is not None and not isinstance(write, bytes) and not options.json:
         write(sys.stdout)
     if options.json:
         print_json(found.to_dict(), written)
@@ -87,7 +87,7 @@ def _finish(
 def _suggest_anchors(options: argparse.Namespace) -> int:
     """Print the items whose true score is worth finding out, or write them."""
     from aggcal.advice.suggest.anchors import suggest_anchors
-    from aggcal.io.cells import csv_writer
+    from aggcal.io.table_files import table_file
 
     console = Console(quiet=options.quiet)
     _refuse_for_anchors(options)
@@ -107,7 +107,8 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
         "Fill in the column truth, and keep the column chosen_by: items that were chosen improve "
         "the scores, but cannot give intervals of the truth.",
     )
-    write = csv_writer(found.item_columns(), spreadsheet_safe=options.spreadsheet_safe)
+    columns, safe = found.item_columns(), options.spreadsheet_safe
+    write = table_file(options.output or "", columns, spreadsheet_safe=safe)
     return _finish(found, write, options, console)
 
 
@@ -141,10 +142,11 @@ def _writer(
     console: Console,
     judgments: AnyJudgments | None,
     texts: Texts | None,
-) -> Writer:
+) -> Writer | bytes:
     """Return what writes the pairs, and say what to do with them."""
     from aggcal.io import tasks
-    from aggcal.io.cells import csv_writer, json_writer
+    from aggcal.io.cells import json_writer
+    from aggcal.io.table_files import table_file
 
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
     if options.to == LABEL_STUDIO.name:
@@ -169,7 +171,7 @@ def _writer(
             + ("" if who else ", and the column annotator with who answered.")
         )
     table = tasks.sheet(pairs, annotator=who, texts=said)
-    return csv_writer(table, spreadsheet_safe=options.spreadsheet_safe)
+    return table_file(options.output or "", table, spreadsheet_safe=options.spreadsheet_safe)
 
 
 def _answerer(judgments: AnyJudgments | None) -> str:
@@ -184,8 +186,10 @@ def _refuse_output(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from aggcal.io.saving import refuse_existing, refuse_overwriting
+    from aggcal.io.table_files import TABLES, TEXT, refuse_ending
 
     if options.output is not None:
         target = Path(options.output)
+        refuse_ending(target, (*TEXT, *TABLES) if options.to == _SHEET else (".json",))
         refuse_existing(target, force=options.force)
         refuse_overwriting(target.parent, [target.name], reading.input_files(options))

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, option
@@ -58,6 +58,57 @@ class Columns(NamedTuple):
     left: CodeArray
     right: CodeArray
     outcome: FloatArray | None
+
+
+class Sample(NamedTuple):
+    """Rows of acts: the act, the annotator, both items, and what was answered (1 for the left)."""
+
+    act: IntArray
+    annotator: IntArray | TextArray
+    pair: IntArray | TextArray
+    """Items by left and right, and rows."""
+    for_left: FloatArray
+
+    def depend(self, *, surely: bool = False) -> bool:
+        """Whether acts hold far fewer cycles than independent answers would.
+
+        A tie is broken by the items' numbers.
+        """
+        if not len(self.act):
+            return surely
+        pair = np.unique(self.pair, return_inverse=True)[1].reshape(2, -1)
+        who = np.unique(self.annotator, return_inverse=True)[1]
+        probability = _probabilities(who, pair, self.for_left)
+        tie, broken = self.for_left == _TIE, pair[0] < pair[1]
+        cycles, expected = (
+            _cycles(self.act, pair, np.where(tie, broken, value))
+            for value in (self.for_left, probability)
+        )
+        return (surely or expected >= _EXPECTED) and cycles <= _CONTRADICTED * expected
+
+
+class Size(NamedTuple):
+    """How many acts of several items there are, their pairs, and the items of each."""
+
+    acts: int
+    pairs: int
+    least: int
+    most: int
+
+    def note(self, answers: float | None) -> str:
+        """Say what was recognised, and as how many answers it counts."""
+        number, pairs, least, most = self
+        size = f"{least:,}" + (f" to {most:,}" if most > least else "")
+        made = count(number, "ranking or rating series", "rankings or rating series")
+        counted = (
+            "weigh what the file says"
+            if answers is None
+            else f"count as {answers:,.0f} answers ({option('ranking-weight', 'pair')} counts each)"
+        )
+        return spoken(
+            f"{made} of {size} items {'was' if number == 1 else 'were'} recognised; "
+            f"{'its' if number == 1 else 'their'} {pairs:,} pairs {counted}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +179,10 @@ class Acts:
         """Whether a row is of an act of three or more items."""
         return np.asarray(self.items >= _FEWEST_ITEMS)
 
-    def depend(self, rows: Columns, *, surely: bool = False) -> bool:
-        """Whether acts hold far fewer cycles than independent answers would.
+    def sample(self, rows: Columns) -> Sample:
+        """Return rows of some acts, by which to tell whether acts depend.
 
-        Only acts with all pairs of their items count. A tie is broken by the items' numbers.
+        Only acts with all pairs of their items count.
         """
         items, each = self.items.astype(np.int64), np.bincount(self.number)[self.number]
         step = -(-items // _MEMBERS)  # some items of an act, all pairs of which are there, too
@@ -139,19 +190,23 @@ class Acts:
         mine = np.flatnonzero(some & (rows.left % step == 0) & (rows.right % step == 0))
         act = (np.cumsum(np.bincount(self.number[mine]) > 0) - 1)[self.number[mine]]
         chosen = act % -(-max(len(mine), 1) // _FITTED) == 0
-        mine, act = mine[chosen], act[chosen]
-        if not len(mine):
-            return surely
-        pair = np.unique(np.stack([rows.left[mine], rows.right[mine]]), return_inverse=True)[1]
-        pair = pair.reshape(2, -1)
-        who = np.unique(rows.annotator[mine], return_inverse=True)[1]
-        for_left = np.ones(len(mine)) if rows.outcome is None else rows.outcome[mine]
-        probability = _probabilities(who, pair, for_left)
-        tie, broken = for_left == _TIE, pair[0] < pair[1]
-        cycles, expected = (
-            _cycles(act, pair, np.where(tie, broken, value)) for value in (for_left, probability)
-        )
-        return (surely or expected >= _EXPECTED) and cycles <= _CONTRADICTED * expected
+        mine, outcome = mine[chosen], rows.outcome
+        won = np.ones(len(mine)) if outcome is None else np.asarray(outcome[mine])
+        who, left, right = (column[mine] for column in rows[:3])
+        return Sample(act[chosen], who.astype(np.int64), np.stack([left, right]), won)
+
+    def depend(self, rows: Columns, *, surely: bool = False) -> bool:
+        """Whether acts hold far fewer cycles than independent answers would."""
+        return self.sample(rows).depend(surely=surely)
+
+    def weights(self, kind: RankingWeight = "information") -> FloatArray:
+        """Return what each row weighs (see `pair_weight`)."""
+        pairs = np.bincount(self.number)
+        items = np.empty_like(pairs)
+        items[self.number] = self.items
+        sizes, size = np.unique(pairs * _MANY + items, return_inverse=True)
+        weights = [pair_weight(pair // _MANY, [pair % _MANY], kind) for pair in sizes.tolist()]
+        return np.asarray(np.array(weights)[size][self.number])
 
     def weighing(
         self,
@@ -173,12 +228,7 @@ class Acts:
         kind
             See `pair_weight`.
         """
-        pairs = np.bincount(self.number)
-        items = np.empty_like(pairs)
-        items[self.number] = self.items
-        sizes, size = np.unique(pairs * _MANY + items, return_inverse=True)
-        weights = [pair_weight(pair // _MANY, [pair % _MANY], kind) for pair in sizes.tolist()]
-        each = np.array(weights)[size][self.number] if weight is None else weight
+        each = self.weights(kind) if weight is None else weight
         answers = None if weight is not None else float(each[self.several].sum())
         screen, each = self.number[order], each[order]
         starts = np.cumsum(judgments.count) - judgments.count
@@ -191,25 +241,15 @@ class Acts:
             screen=screen,
             screen_weight=None if alike.all() else each,
             duplicates=min(_repeated(judgments, screen), judgments.n_duplicates),
-            notes=(*judgments.notes, spoken(self._note(answers))),
+            notes=(*judgments.notes, *([] if self.size is None else [self.size.note(answers)])),
         )
 
-    def _note(self, answers: float | None) -> str:
-        """Say what was recognised, and as how many answers it counts."""
+    @property
+    def size(self) -> Size | None:
+        """How many acts there are of several items, and how large they are; None if none is."""
         rows = self.several
-        number, pairs = len(np.unique(self.number[rows])), int(rows.sum())
-        least, most = int(self.items[rows].min()), int(self.items.max())
-        size = f"{least:,}" + (f" to {most:,}" if most > least else "")
-        made = count(number, "ranking or rating series", "rankings or rating series")
-        counted = (
-            "weigh what the file says"
-            if answers is None
-            else f"count as {answers:,.0f} answers ({option('ranking-weight', 'pair')} counts each)"
-        )
-        return (
-            f"{made} of {size} items {'was' if number == 1 else 'were'} recognised; "
-            f"{'its' if number == 1 else 'their'} {pairs:,} pairs {counted}"
-        )
+        number, items = len(np.unique(self.number[rows])), self.items[rows]
+        return Size(number, len(items), int(items.min()), int(items.max())) if number else None
 
 
 def not_recognised(reader: str) -> str:
@@ -222,7 +262,7 @@ def not_recognised(reader: str) -> str:
     """
     return (
         f"{reader} read the rows, and does not recognise rankings or ratings taken apart into "
-        "pairs; if there are any, a column 'weight' can say what their pairs weigh"
+        "pairs; if there are any, a column 'ranking' can name them"
     )
 
 

@@ -102,6 +102,8 @@ class AnyJudgments(ABC):
     """Which spellings of ids mean the same, where the user had some merged."""
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
+    dated: bool = False
+    """Whether rows have an id or a time, so that equal ones are one answer recorded twice."""
     context_ids: TextArray | None = None
     context_name: str = "context"
     """What the context is, as the user or the format calls it: prompt, session, ranking."""
@@ -273,6 +275,12 @@ class AnyJudgments(ABC):
     def n_duplicates(self) -> int:
         """Rows that are equal to an earlier one in every column of the file."""
         return self.n_merged if self.duplicates is None else self.duplicates
+
+    @property
+    def recorded_twice(self) -> bool:
+        """Whether duplicates are no further answers: of equal time or id, or a whole copy."""
+        copied = self.local is not None and self.duplicates is None and self.local.is_copied
+        return self.n_duplicates > 0 and (self.dated or copied)
 
     @property
     def n_repeated(self) -> int:

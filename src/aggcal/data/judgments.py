@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,16 @@ class Judgments(AnyJudgments):
         number = np.broadcast_to(np.int64(1), (len(winner),))
         return cls(items, annotators, annotator, winner, loser, once, once, number)
 
+    def __getstate__(self) -> dict[str, Any]:
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: _Constant.of(column) for name, column in columns.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            column = value.column if isinstance(value, _Constant) else value
+            object.__setattr__(self, name, column)
+        self.__post_init__()
+
     def __sizeof__(self) -> int:
         # Engines decide by this whether something is worth moving.
         columns = [getattr(self, each.name) for each in fields(self) if each.metadata == _ROW]
@@ -184,6 +194,11 @@ class Judgments(AnyJudgments):
     def n_merged(self) -> int:
         """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether every row was read at least twice, as of a table that was pasted twice."""
+        return bool((self.count > 1).all())
 
     @cached_property
     def starts(self) -> IntArray:
@@ -269,8 +284,10 @@ class Judgments(AnyJudgments):
         seconds = None if self.seconds is None else self.seconds[kept]
         return self._of(part, self.annotator_ids[kept], seconds)
 
-    def take(self, rows: IntArray) -> dict[str, Any]:
+    def take(self, rows: IntArray | slice) -> dict[str, Any]:
         """Return every column at these rows, as arguments; one that is constant stays so.
+
+        A slice, from a row on up to one, gives views.
 
         Examples
         --------
@@ -289,13 +306,18 @@ class Judgments(AnyJudgments):
             **self._screens(rows),
         }
 
-    def _screens(self, rows: IntArray) -> dict[str, Any]:
+    def _screens(self, rows: IntArray | slice) -> dict[str, Any]:
         """Return the screens of the judgments that these rows stand for, as arguments."""
         screen, weight = self.screen, self.screen_weight
         if screen is None or len(screen) != self.n_judgments:
             # Where counts were changed by hand, nobody knows whose screens these are.
             return {"screen": None, "screen_weight": None}
-        at = _rows_between(np.append(0, np.cumsum(self.count)), rows)
+        ends = np.append(0, np.cumsum(self.count))
+        at: IntArray | slice
+        if isinstance(rows, slice):
+            at = slice(int(ends[rows.start]), int(ends[rows.stop]))
+        else:
+            at = _rows_between(ends, rows)
         return {"screen": screen[at], "screen_weight": None if weight is None else weight[at]}
 
     def _of(
@@ -368,9 +390,27 @@ class Judgments(AnyJudgments):
         return replace(self, outcome=1.0 - self.outcome, grade=grade)
 
 
-def _taken(column: npt.NDArray[Any] | None, rows: IntArray) -> npt.NDArray[Any] | None:
+class _Constant(NamedTuple):
+    """A column that is the same in all rows, as it is sent to another process."""
+
+    value: Any
+    rows: int
+
+    @classmethod
+    def of(cls, column: Any) -> Any:
+        """Return what stands for a column; anything that is no such column stays as it is."""
+        constant = isinstance(column, np.ndarray) and column.strides == (0,) and len(column)
+        return cls(column[:1].copy(), len(column)) if constant else column
+
+    @property
+    def column(self) -> npt.NDArray[Any]:
+        """The column."""
+        return np.broadcast_to(self.value, (self.rows,))
+
+
+def _taken(column: npt.NDArray[Any] | None, rows: IntArray | slice) -> npt.NDArray[Any] | None:
     """Return a column at some rows; one that is the same everywhere goes on taking no memory."""
-    if column is None or column.strides != (0,):
+    if column is None or isinstance(rows, slice) or column.strides != (0,):
         return None if column is None else column[rows]
     return np.broadcast_to(column[:1], (len(rows),))
 

@@ -107,7 +107,7 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
         found.append(_self_pairs(judgments, selves))
     if counts:
         found.append(_unanswered(judgments, counts))
-    if judgments.n_duplicates:
+    if judgments.recorded_twice:
         verb = "is" if judgments.n_duplicates == 1 else "are"
         found.append(
             DuplicateRowsWarning(

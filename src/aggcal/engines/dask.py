@@ -1,23 +1,24 @@
 """Dask: shards in the memory of a cluster's workers.
 
-Files are read, numbered and merged by tasks on the workers (`aggcal.engines.dask_reading`); a shard
-is a future that stays where it was made, and each call of a function with it is a task. Every shard
-of files is a pure task of them: when a worker is lost, Dask makes its shards again, and what else
-was lost on the way is sent again.
+Files are read, cut and numbered by tasks on the workers (`aggcal.engines.dask_files`); a shard is a
+future that stays where it was made, and each call of a function with it is a task. Every shard of
+files is a pure task of them: when a worker is lost, Dask makes its shards again, and what else was
+lost on the way is sent again.
 
-Without a cluster's address everything is in this process, and nothing is gained by parts: files are
-read and summed as on one machine. Only what one machine does not read (patterns, addresses) is read
-by tasks, in shards that are called without a cluster's messages.
+Without a cluster's address there is none: files are read and summed as on one machine. Only what
+one machine does not read (patterns, addresses) is read by the same tasks, called here, and cut into
+shards for threads.
 """
 
 from __future__ import annotations
 
 import pickle
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
@@ -25,22 +26,17 @@ from uuid import uuid4
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Shard, Shards, ThreadedShards
-from aggcal.engines.dask_cluster import PATIENCE, check_asked, check_workers, connected
-from aggcal.engines.dask_reading import ShardsOfFiles, shard_of
-from aggcal.engines.remote import (
-    Piece,
-    RemoteJudgments,
-    RowColumns,
-    cuts,
-    held_in_shards,
-    pieces,
-)
-from aggcal.errors import EngineError
+from aggcal.engines.dask_files import ShardsOfFiles
+from aggcal.engines.remote import RemoteJudgments, about_rows, cuts, pieces
+from aggcal.errors import EngineError, OptionError
 from aggcal.io import read_judgments
+from aggcal.registry import limits
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
+PATIENCE = 10
+"""Seconds to wait for a scheduler or a worker: a slow network takes some, a wrong address all."""
 _TRIES = 4
 """Times that something is tried on a cluster that loses workers, before it is given up."""
 _LARGE = 1 << 20
@@ -49,18 +45,19 @@ _FEWEST_ROWS, _MOST_ROWS = 20_000, 50_000_000
 """Rows of a shard: fewer cost more in messages than in sums, more may not fit a worker."""
 
 Answer = TypeVar("Answer")
+Task = Any
+"""What a function will return: a future on the cluster; without one, the answer itself."""
 
 
 class Dask:
-    """The Dask engine: an existing cluster by its address, or one that is started here.
+    """The Dask engine: an existing cluster by its address, or the threads of this machine.
 
     Parameters
     ----------
     scheduler
-        Address of a scheduler (``tcp://...``), or a `distributed.Client`; None to start a cluster
-        of threads in this process.
+        Address of a scheduler (``tcp://...``), or a `distributed.Client`; None for threads.
     workers
-        How many threads to start; by default one for each core.
+        How many threads; by default one for each core.
     shards
         How many shards to cut judgments into; by default by the number of threads and of rows.
     on_pass
@@ -87,29 +84,17 @@ class Dask:
         shards: int | None = None,
         on_pass: Callable[[int, str], None] | None = None,
     ) -> None:
-        self._shards = shards
-        self._on_pass = on_pass
+        limits.check(workers=workers)
+        self._shards, self._threads, self._on_pass = shards, workers or cores(), on_pass
         self._stack = ExitStack()
         self._finalizer = weakref.finalize(self, self._stack.close)
         self.passes = 0
         """How often a function was called with every shard."""
-        check_asked(workers)
-        self._scheduler, self._workers_wanted = scheduler, workers
-        self._here = scheduler is None
-        self._whole = self._here and shards is None and workers in (None, cores())
-        if not self._whole:
-            self.client  # noqa: B018  # a wrong address is told at once
-
-    @cached_property
-    def client(self) -> Client:
-        """The client of the cluster."""
-        try:
-            client = connected(self._scheduler, self._workers_wanted, self._stack)
-            check_workers(client)
-        except BaseException:
-            self._stack.close()
-            raise
-        return client
+        self._whole = scheduler is None and shards is None and workers in (None, cores())
+        self.client: Any = (
+            None if scheduler is None else _connected(scheduler, workers, self._stack)
+        )
+        """The client of the cluster; None where there is none."""
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +103,7 @@ class Dask:
         self.close()
 
     def close(self) -> None:
-        """Let the shards go, and end what was started here."""
+        """Let the shards go, and leave the cluster."""
         self._finalizer()
 
     def read(
@@ -140,7 +125,7 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
-            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
+            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
         """
         if self._whole and Path(path).exists():
             return self.distribute(read_judgments(path, on_progress=on_progress, **options))
@@ -152,81 +137,77 @@ class Dask:
         """Send judgments in memory to the workers."""
         if self._whole:
             return RemoteJudgments.of_local(judgments, self)
-        about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
-        def made() -> list[Future]:
-            futures, homes = [], self.homes(len(cut) - 1)
-            for home, (first, piece) in zip(homes, pieces(judgments, cut), strict=True):
-                columns = Piece.of(RowColumns.of(piece))
-                sent = self.client.scatter(columns, hash=False, workers=[home])
-                sizes = judgments.n_items, piece.n_annotators
-                futures.append(self.submit(shard_of, [sent], first, sizes, home=home))
-            return futures
+        def made() -> list[Task]:
+            return [
+                self.submit(_held, self._sent(piece, home), home=home)
+                for home, piece in zip(
+                    self.homes(len(cut) - 1), pieces(judgments, cut), strict=True
+                )
+            ]
 
-        return RemoteJudgments.of_shards(about, self._shards_of(made), self)
+        return RemoteJudgments.of_shards(about_rows(judgments), self._shards_of(made), self)
 
-    def _shards_of(self, make: Callable[[], list[Future]]) -> Shards:
-        """Have shards made; where they are in this process they are called as they are."""
-        shards = DaskShards(self, make)
-        if not self._here:
-            return shards
-        return ThreadedShards(self.client.gather(shards.futures), self._workers, self.passed)
-
-    @property
-    def _workers(self) -> int:
-        """How many threads all workers have."""
-        return max(1, int(sum(self.client.nthreads().values())))
+    def _shards_of(self, make: Callable[[], list[Task]]) -> Shards:
+        """Have shards made."""
+        if self.client is None:
+            return ThreadedShards(make(), self._threads, self.passed)
+        return DaskShards(self, make)
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""
         if self._shards is not None:
             return self._shards
         worth = max(1, rows // _FEWEST_ROWS)
-        return max(min(worth, self._workers), -(-rows // _MOST_ROWS))
+        return max(min(worth, len(self._workers())), -(-rows // _MOST_ROWS))
 
-    def homes(self, shards: int) -> list[str]:
+    def homes(self, shards: int) -> list[str | None]:
         """Return a worker for each shard, by the number of their threads.
 
         Left to itself Dask keeps all shards of a file on the worker that read it.
         """
-        threads = [at for at, number in self.client.nthreads().items() for _ in range(number)]
+        threads = self._workers()
         return [threads[k * len(threads) // shards] for k in range(shards)]
 
+    def _workers(self) -> list[str | None]:
+        """Return the worker that each thread belongs to."""
+        if self.client is None:
+            return [None] * self._threads
+        return [at for at, threads in self.client.nthreads().items() for _ in range(threads)]
+
+    # ------------------------------------------------------------------- tasks
     def submit(
         self, function: Callable[..., Any], *arguments: Any, home: str | None = None
-    ) -> Future:
+    ) -> Task:
         """Submit a task under a name of its own, if possible to the worker ``home``."""
+        if self.client is None:
+            return function(*arguments)
         name = f"aggcal-{getattr(function, '__name__', 'task')}-{uuid4().hex}"
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         return self.client.submit(function, *arguments, key=name, **where)
+
+    def result(self, task: Task) -> Any:
+        """Return what a task returned; what is wrong with it is raised."""
+        return task if self.client is None else task.result()
+
+    def completed(self, tasks: Sequence[Task]) -> Iterable[Task]:
+        """Go through tasks in the order in which they end."""
+        if self.client is None:
+            return tasks
+        from distributed import as_completed
+
+        ended: Iterable[Task] = as_completed(tasks)
+        return ended
+
+    def _sent(self, piece: Shard, home: str | None) -> Task:
+        return piece if self.client is None else self.client.scatter(piece, [home], hash=False)
 
     def passed(self, function: str) -> None:
         """Count a pass, and tell of it."""
         self.passes += 1
         if self._on_pass is not None:
             self._on_pass(self.passes, function)
-
-    def surviving(self, work: Callable[[], Answer], renew: Callable[[], None]) -> Answer:
-        """Do something on the cluster; if what it needs was lost, renew it and try again."""
-        from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker
-
-        for tried in range(1, _TRIES + 1):
-            try:
-                if tried > 1:
-                    self.client.wait_for_workers(1, timeout=PATIENCE * 6)
-                    renew()
-                return work()
-            except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
-                # What is wrong with the data is said by the tasks themselves.
-                if tried == _TRIES or self.client.status != "running":
-                    raise EngineError(
-                        f"the cluster lost its workers again and again ({type(error).__name__}); "
-                        "see its logs: most often a worker has too little memory."
-                    ) from error
-        raise AssertionError  # pragma: no cover
 
 
 class DaskShards:
@@ -240,10 +221,11 @@ class DaskShards:
         Makes them, and makes them again if Dask cannot.
     """
 
-    def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
+    def __init__(self, engine: Dask, make: Callable[[], list[Task]]) -> None:
         self._engine, self._make = engine, make
-        self.futures: list[Future] = []
-        engine.surviving(self._wait, self._renew)
+        self._client: Any = engine.client
+        self.futures: list[Task] = []
+        self._surviving(self._wait)
 
     def __len__(self) -> int:
         return len(self.futures)
@@ -254,21 +236,21 @@ class DaskShards:
         def work() -> list[Any]:
             rows = zip(*columns, strict=True) if columns else [()] * len(self)
             calls = [
-                self._engine.submit(_call, shard, function, self._sent(arguments))
+                self._engine.submit(_call, shard, function, self._packed(arguments))
                 for shard, arguments in zip(self.futures, rows, strict=True)
             ]
-            return list(self._engine.client.gather(calls))
+            return list(self._client.gather(calls))
 
-        answers = self._engine.surviving(work, self._renew)
+        answers = self._surviving(work)
         self._engine.passed(function.__name__)
         return answers
 
-    def _sent(self, arguments: Sequence[Any]) -> Any:
+    def _packed(self, arguments: Sequence[Any]) -> Any:
         """Return the arguments of a call: large ones go ahead of it, past the scheduler."""
         packed = _Packed(arguments)
         if len(pickle.dumps(packed, protocol=5)) < _LARGE:
             return packed
-        return self._engine.client.scatter(packed, hash=False)
+        return self._client.scatter(packed, hash=False)
 
     def _wait(self) -> None:
         """Make the shards if need be, and wait for them; what is wrong with them is raised."""
@@ -281,10 +263,27 @@ class DaskShards:
             if shard.status != "finished":
                 shard.result()
 
-    def _renew(self) -> None:
-        """Make the shards again if Dask gave them up."""
-        if any(shard.status not in ("finished", "pending") for shard in self.futures):
-            self.futures = self._make()
+    def _surviving(self, work: Callable[[], Answer]) -> Answer:
+        """Do something on the cluster; if shards were lost, make them again and do it again."""
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        for tried in range(1, _TRIES + 1):
+            try:
+                if tried > 1:
+                    self._client.wait_for_workers(1, timeout=PATIENCE * 6)
+                    if any(each.status not in ("finished", "pending") for each in self.futures):
+                        self.futures = self._make()
+                return work()
+            except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
+                # What is wrong with the data is said by the tasks themselves.
+                if tried == _TRIES or self._client.status != "running":
+                    raise EngineError(
+                        f"the cluster lost its workers again and again ({type(error).__name__}); "
+                        "see its logs: most often a worker has too little memory."
+                    ) from error
+        raise AssertionError  # pragma: no cover
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,5 +293,65 @@ class _Packed:
     arguments: Sequence[Any]
 
 
+def _held(shard: Shard) -> Shard:
+    return shard
+
+
 def _call(shard: Shard, function: Callable[..., Any], packed: _Packed) -> Any:
     return shard.call(function, *packed.arguments)
+
+
+def _connected(scheduler: str | Client, workers: int | None, stack: ExitStack) -> Client:
+    """Return the client of a cluster, left with ``stack``; refuse one that cannot be used."""
+    if find_spec("distributed") is None:
+        raise EngineError(
+            "the engine 'dask' is not installed; install aggcal with its extra dask (in its "
+            "folder: pip install '.[dask]')."
+        )
+    from distributed import Client
+
+    if workers is not None:
+        raise OptionError(
+            "workers are those of the scheduler whose address is given; leave one out."
+        )
+    if isinstance(scheduler, Client):
+        client = scheduler
+    else:
+        try:
+            client = stack.enter_context(Client(scheduler, timeout=PATIENCE))
+        except (OSError, ValueError, TimeoutError) as error:
+            reason = str(error).split("\n", 1)[0] or type(error).__name__
+            raise EngineError(
+                f"no Dask scheduler answers at '{scheduler}' ({reason}); check the address, or "
+                "leave it out to use the threads of this machine."
+            ) from None
+    try:
+        _check_workers(client)
+    except BaseException:
+        stack.close()
+        raise
+    return client
+
+
+def _check_workers(client: Client) -> None:
+    """Refuse a cluster without workers, or with another aggcal than this."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise EngineError(
+            "the Dask scheduler has no workers; start some, or leave the address out to use the "
+            "threads of this machine."
+        ) from None
+    try:
+        found = set(client.run(_version).values())
+    except (ImportError, AttributeError):
+        found = {"none"}
+    if found != {_version()}:
+        raise EngineError(
+            f"the workers have aggcal {', '.join(sorted(found))} and this is {_version()}; "
+            "install the same version on all."
+        )
+
+
+def _version() -> str:
+    return version("aggcal")

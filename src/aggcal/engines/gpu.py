@@ -65,7 +65,7 @@ class GpuEngine(Engine):
         """Let rows be laid out, in threads, and put on the device."""
         number = min(cores(), -(-len(judgments.count) // _ROWS))
         cut = cuts(judgments.judgments_per_annotator, number)
-        shards = [DeviceShard(piece, first) for first, piece in pieces(judgments, cut)]
+        shards = [*pieces(judgments, cut, DeviceShard)]
         return RemoteJudgments.of_local(judgments, self, ThreadedShards(shards, number))
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Engine, Shard, ThreadedShards
-from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
+from aggcal.engines.base import Engine, ThreadedShards
+from aggcal.engines.remote import RemoteJudgments, about_rows, cuts, pieces
 
 
 class LocalEngine(Engine):
@@ -36,8 +36,8 @@ class LocalEngine(Engine):
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Cut judgments into shards."""
         cut = cuts(judgments.judgments_per_annotator, self._number)
-        shards = [Shard(piece, first) for first, piece in pieces(judgments, cut)]
-        return RemoteJudgments.of_shards(held_in_shards(judgments), ThreadedShards(shards), self)
+        shards = ThreadedShards([*pieces(judgments, cut)])
+        return RemoteJudgments.of_shards(about_rows(judgments), shards, self)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -2,95 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import reduce
 from operator import add
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.data.row_columns import Categories, codes_of
+from aggcal.data.row_columns import Categories
 from aggcal.engines.base import Engine, Shard, Shards
+from aggcal.io.numbering import constant_if_one
 
-GRADE, CONTEXT = "grade", "context"
-
-
-class RowColumns(NamedTuple):
-    """The columns of judgments, without ids."""
-
-    annotator: CodeArray
-    left: CodeArray
-    right: CodeArray
-    outcome: FloatArray
-    weight: FloatArray
-    times: IntArray
-    further: Mapping[str, np.ndarray] = MappingProxyType({})
-    """Grades, and numbers of contexts and categories: ``grade``, ``context``, ``by NAME``."""
-
-    @classmethod
-    def of(cls, judgments: Judgments, rows: slice = slice(None), first: int = 0) -> RowColumns:
-        """Return those of judgments, or some of them, whose annotators are counted from another."""
-        annotator = judgments.annotator[rows] + np.int32(first)
-        sides = judgments.left[rows], judgments.right[rows]
-        outcome, weight = judgments.outcome[rows], judgments.weight[rows]
-        further = {name: column[rows] for name, column in further_columns(judgments).items()}
-        return cls(annotator, *sides, outcome, weight, judgments.count[rows], further)
-
-
-class Piece(tuple[Any, ...]):
-    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
-
-    Pickled, that takes no room. The last entry maps names to further columns.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, columns: RowColumns) -> Piece:
-        """Leave out what is 1 throughout."""
-        return cls((*columns[:3], *(None if is_one(c) else c for c in columns[3:6]), columns[6]))
-
-    def columns(self) -> RowColumns:
-        """Return all columns."""
-        rows = len(self[0])
-        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
-        rest: list[Any] = [
-            np.broadcast_to(one, (rows,)) if column is None else column
-            for column, one in zip(self[3:6], ones, strict=True)
-        ]
-        return RowColumns(*self[:3], *rest)._replace(further=self[6])
-
-
-def is_one(column: np.ndarray) -> bool:
-    """Whether a column is 1 throughout."""
-    # A column that was sent from one worker to another is no longer known to be constant.
-    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
-
-
-def together(pieces: Sequence[Piece]) -> Piece:
-    """Put the rows of shards one after the other.
-
-    Examples
-    --------
-    >>> code = np.zeros(1, dtype=np.int32)
-    >>> one = Piece((code, code, code, None, None, np.array([2]), {}))
-    >>> two = Piece((code + 1, code, code, None, None, None, {}))
-    >>> together([one, two])[5]
-    array([2, 1])
-    """
-    whole = [piece.columns() for piece in pieces]
-    columns = (
-        None if all(piece[k] is None for piece in pieces) else np.concatenate([c[k] for c in whole])
-        for k in range(6)
-    )
-    further = {name: np.concatenate([piece[6][name] for piece in pieces]) for name in pieces[0][6]}
-    return Piece((*columns, further))
+_NO_IDS: TextArray = np.empty(0, dtype=object)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,8 +51,6 @@ class RemoteJudgments(AnyJudgments):
     judgments_per_annotator: IntArray
     component: IntArray
     category_ids: dict[str, TextArray]
-    on_screens: bool = False
-    """Whether some were made together, in one ranking or on one screen, and shards do not know."""
     shards: Shards | None = None
     """Where the rows lie, if this machine does not have them all."""
     local: Judgments | None = None
@@ -132,7 +58,7 @@ class RemoteJudgments(AnyJudgments):
 
     @classmethod
     def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
-        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
+        """Ask shards what they hold; what else is known of it is ``about`` (see `about_rows`)."""
         counts, sums = zip(*shards.each(_contents), strict=True)
         items, wins, losses, distinct, forest = (
             reduce(add, each) for each in zip(*sums, strict=True)
@@ -157,10 +83,10 @@ class RemoteJudgments(AnyJudgments):
     ) -> RemoteJudgments:
         """Hold judgments in memory whose rows an engine has, too, in shards if need be."""
         names = (
-            "n_judgments", "n_merged", "wins_and_losses", "component", "category_ids",
+            "n_judgments", "n_merged", "wins_and_losses", "component",
             "judgments_per_item", "judgments_per_annotator",
         )  # fmt: skip
-        known = judgments.about() | {name: getattr(judgments, name) for name in names}
+        known = about_rows(judgments) | {name: getattr(judgments, name) for name in names}
         return cls(**known, engine=engine, engine_name=engine.name, local=judgments, shards=shards)
 
     def agreement(self, scores: FloatArray) -> FloatArray:
@@ -172,11 +98,18 @@ class RemoteJudgments(AnyJudgments):
     def without_rows(self) -> Judgments:
         """Return no judgments, of the same items and parted by the same columns."""
         codes, numbers = np.empty(0, dtype=np.int32), np.empty(0)
-        further = {f"by {name}": codes for name in self.category_ids}
-        further |= {} if self.context_ids is None else {CONTEXT: codes}
-        once = np.empty(0, dtype=np.int64)
-        columns = RowColumns(codes, codes, codes, numbers, numbers, once, further)
-        return nameless(columns, self.n_items, 0)
+        return Judgments(
+            np.broadcast_to(np.array("", dtype=object), (self.n_items,)),
+            _NO_IDS,
+            codes,
+            codes,
+            codes,
+            numbers,
+            numbers,
+            np.empty(0, dtype=np.int64),
+            context=None if self.context_ids is None else codes,
+            categories=tuple(Categories(name, _NO_IDS, codes) for name in self.category_ids),
+        )
 
     def of_annotators(self, chosen: IntArray) -> RemoteJudgments:
         """Return the judgments of the annotators at these positions, on the same engine."""
@@ -204,16 +137,16 @@ def _agreement(shard: Shard, scores: FloatArray) -> FloatArray:
     return shard.judgments.agreement(scores)
 
 
-def _columns(shard: Shard) -> Piece:
+def _numbered_among_all(shard: Shard) -> Judgments:
     """Return the rows of a shard, annotators by their number among all."""
-    return Piece.of(RowColumns.of(shard.judgments, first=shard.first))
+    rows = shard.judgments
+    return replace(rows, annotator=rows.annotator + np.int32(shard.first))
 
 
 def gathered(judgments: AnyJudgments, most: int) -> Judgments | None:
     """Return judgments with all rows on this machine, in the order of one machine.
 
-    None is returned of more than ``most`` rows in shards, and where those do not know which
-    judgments were made together, in one ranking or on one screen.
+    None is returned of more than ``most`` rows in shards.
 
     Examples
     --------
@@ -226,26 +159,34 @@ def gathered(judgments: AnyJudgments, most: int) -> Judgments | None:
     """
     if judgments.local is not None or not isinstance(judgments, RemoteJudgments):
         return judgments.local
-    rows = judgments.n_judgments - judgments.n_merged
-    if judgments.shards is None or judgments.on_screens or rows > most:
+    if judgments.shards is None or judgments.n_judgments - judgments.n_merged > most:
         return None
-    piece = together(judgments.shards.each(_columns))
-    about = {part.name: getattr(judgments, part.name) for part in fields(AnyJudgments)}
-    return named(piece.columns(), category_ids=judgments.category_ids, **about)
+    parts = judgments.shards.each(_numbered_among_all)
+
+    def column(name: str) -> Any:
+        every = [getattr(part, name) for part in parts]
+        return None if every[0] is None else constant_if_one(np.concatenate(every))
+
+    known = judgments.about()
+    known["categories"] = tuple(
+        Categories(name, own, np.concatenate([part.categories[k].code for part in parts]))
+        for k, (name, own) in enumerate(judgments.category_ids.items())
+    )
+    names = [part.name for part in fields(Judgments) if part.name not in known]
+    return Judgments(**known | {name: column(name) for name in names})
 
 
-def held_in_shards(judgments: Judgments) -> dict[str, Any]:
+def about_rows(judgments: Judgments) -> dict[str, Any]:
     """Return what is known of judgments without the rows.
 
     Examples
     --------
     >>> import aggcal
     >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "topic": ["sport"]}
-    >>> held_in_shards(aggcal.read_judgments(rows, by="topic"))["category_ids"]
+    >>> about_rows(aggcal.read_judgments(rows, by="topic"))["category_ids"]
     {'topic': array(['sport'], dtype=object)}
     """
-    on_screens = judgments.screen is not None
-    return judgments.about() | {"category_ids": judgments.category_ids, "on_screens": on_screens}
+    return judgments.about() | {"category_ids": judgments.category_ids}
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:
@@ -266,56 +207,20 @@ def cuts(rows: IntArray, shards: int) -> IntArray:
     return np.unique(found)
 
 
-def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgments]]:
-    """Cut judgments between annotators: the first annotator of each piece, and the piece.
-
-    Items keep their numbers, annotators of a piece count from 0; ids stay behind.
-    """
-    edges = np.searchsorted(judgments.annotator, cuts.astype(judgments.annotator.dtype))
-    for k in range(len(cuts) - 1):
-        rows, first = slice(edges[k], edges[k + 1]), int(cuts[k])
-        columns = RowColumns.of(judgments, rows, -first)
-        yield first, nameless(columns, judgments.n_items, int(cuts[k + 1]) - first)
+def pieces(judgments: Judgments, cuts: IntArray, kind: type[Shard] = Shard) -> Iterator[Shard]:
+    """Cut judgments between annotators."""
+    edges = judgments.starts[cuts].tolist()
+    for k, first in enumerate(cuts[:-1].tolist()):
+        rows = judgments.take(slice(edges[k], edges[k + 1]))
+        rows["annotator"] = rows["annotator"] - np.int32(first)
+        sizes = judgments.n_items, int(cuts[k + 1]) - first
+        yield kind(nameless(rows, *sizes), first)
 
 
-def further_columns(judgments: Judgments) -> dict[str, np.ndarray]:
-    """Return grades and the numbers of contexts and categories, by the names of `RowColumns`."""
-    grade = {} if judgments.grade is None else {GRADE: judgments.grade}
-    return grade | codes_of(judgments)
-
-
-def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
-    """Return judgments of so many items and annotators, without their ids."""
+def nameless(rows: dict[str, Any], n_items: int, n_annotators: int) -> Judgments:
+    """Return judgments of columns (see `Judgments.take`), without ids."""
     items, annotators = (
         np.broadcast_to(np.array("", dtype=object), (k,)) for k in (n_items, n_annotators)
     )
-    names = [name for name in columns.further if name not in (GRADE, CONTEXT)]
-    nobody = {name.removeprefix("by "): np.empty(0, dtype=object) for name in names}
-    return named(columns, items, annotators, nobody)
-
-
-def named(
-    columns: RowColumns,
-    item_ids: TextArray,
-    annotator_ids: TextArray,
-    category_ids: Mapping[str, TextArray],
-    **known: Any,
-) -> Judgments:
-    """Return judgments of columns and ids; what else is ``known`` of them is as in `Judgments`."""
-    further = columns.further
-    return Judgments(
-        item_ids,
-        annotator_ids,
-        columns.annotator,
-        columns.left,
-        columns.right,
-        columns.outcome,
-        columns.weight,
-        columns.times,
-        grade=further.get(GRADE),
-        context=further.get(CONTEXT),
-        categories=tuple(
-            Categories(name, ids, further[f"by {name}"]) for name, ids in category_ids.items()
-        ),
-        **known,
-    )
+    categories = tuple(replace(each, ids=_NO_IDS) for each in rows["categories"])
+    return Judgments(items, annotators, **rows | {"categories": categories})

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import numpy as np
 
-from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.io.appending import Copies, Existing
+from aggcal._core.tables import Columns
+from aggcal.errors import (
+    OptionError,
+    OutputError,
+    TooLittleDataError,
+    count,
+    printable,
+    some,
+)
 from aggcal.io.cells import csv_cell, spreadsheet_cell
 from aggcal.io.choices import Choices
-from aggcal.io.columns import Column
-from aggcal.io.folders import Given, PathLike, files_of, labels_of
+from aggcal.io.columns import Column, number, stacked
+from aggcal.io.folders import Given, PathLike, files_of
 from aggcal.io.formats.preflib import KINDS, preflib_lines
 from aggcal.io.judgments import Parts, parts_of
 from aggcal.io.naming import UNSIDED, Part
 from aggcal.io.outcomes import NOT_ANSWERED
-from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
-from aggcal.registry import CROWD_KIT, PREFLIB
+from aggcal.io.saving import Writer, refuse_existing, refuse_overwriting, write_file
+from aggcal.io.table_files import TABLES, TEXT, refuse_ending, table_file
+from aggcal.registry import CROWD_KIT, PREFLIB, TABLE
 
 OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason", "sided")
 """Columns of our own that a table need not have."""
-_NUMBERS = ("outcome", "weight", "seconds")
-_AT_ONCE = 5_000  # rows as Python objects: more take more memory
+_NUMBERS = ("weight", "seconds")
+_LONG = ("annotator", "left", "right", "outcome")
+_WRITTEN = ("aggcal", CROWD_KIT.name, PREFLIB.name)
 _NO_ANSWER = ("skip", "failed", "")
+_PIECE = 1 << 20
+"""Characters that are copied at a time: fewer take longer, more take more memory."""
+_COMPARED = ("annotator", "left", "right", "outcome", "criterion", "seconds", "reason")
+"""By what judgments are compared. Names of rankings are made up, and weights may be."""
 _SIDES = (
     "winners of judgments without sides are written on the left: read the files together, with "
     "--judgments, where the side of the screen matters"
 )
 
-JudgmentRow: TypeAlias = dict[str, str]
-"""One judgment under our own names; what is not known is not there."""
-Cell: TypeAlias = Callable[[object], str]
-"""How a cell of text is written."""
+Table: TypeAlias = dict[str, Column]
+"""Judgments under our own names; what none of them says is not there."""
 
 
 @dataclass(frozen=True)
@@ -111,38 +123,45 @@ def convert_judgments(
     refuse_overwriting(output.parent, [output.name], given.files)
     before = Existing.at(output, to) if append and output.exists() else None
     with parts_of(list(given.files), choices, format_name, beside=before is not None) as read:
-        rows = Rows(read, criterion, choices)
+        there = before.columns if before else ()
+        parting = named_columns(choices)
+        table = _table(read, criterion, parting, there)
         notes = [*given.notes, *read.notes]
         if criterion is not None:
             notes.append(f"only judgments of the criterion '{criterion}' are written")
-        if not len(rows):
+        rows = len(table["annotator"])
+        if not rows:
             raise TooLittleDataError(f"{', '.join(map(str, given.files))}: no judgment to write.")
-        there = before.columns if before else ()
-        mixed = "winner" in rows.columns and "left" in {*rows.columns, *there}
-        if mixed or (there and "sided" in rows.columns and "sided" not in there):
+        long = "left" in table
+        if (long and any(part.short for part in read.parts)) or (
+            there and "sided" in table and "sided" not in there
+        ):
             notes.append(_SIDES)
-        cell = spreadsheet_cell if spreadsheet_safe else csv_cell
-        written = WRITERS[to](rows, output.name, cell, there)
-        write = written.write
+            table.pop("sided" if there else "", None)
+        if to == CROWD_KIT.name:
+            table = _crowd_kit(_long(table))
+        kept = len(next(iter(table.values())))
+        write: Writer | bytes
         if before is not None:
-            before.refuse_missing(written.columns)
-            copies = Copies(rows.parting)
-            for part, label in zip(read.parts, labels_of(given.files), strict=False):
-                copies.add(label, rows.of(part))
-            notes += copies.found_in(before)
-            write = before.writer(written.lines, cell_writer(cell))
-        if str(output) == "-":
-            write(sys.stdout)
+            before.refuse_missing(table)
+            notes += before.copies(read, parting)
+            write = before.writer(table, safe=spreadsheet_safe)
+        elif to == PREFLIB.name:
+            kept, write = _preflib(_long(table), output.name)
         else:
+            columns = _columns(table, typed=output.suffix.lower() not in TEXT)
+            write = table_file(output, columns, spreadsheet_safe=spreadsheet_safe)
+        if str(output) != "-":
             write_file(output, write, force=overwrite or append)
-    kept = written.rows
-    return Conversion(output, to, kept, len(rows) - kept, tuple(notes), before is not None)
+        elif not isinstance(write, bytes):
+            write(sys.stdout)
+    return Conversion(output, to, kept, rows - kept, tuple(notes), before is not None)
 
 
 def _check(to: str, output: Path, *, append: bool, spreadsheet_safe: bool) -> None:
     """Refuse what cannot be written, before anything is read."""
-    if to not in WRITERS:
-        raise OptionError(f"cannot write '{to}'; choose one of {', '.join(WRITERS)}.")
+    if to not in _WRITTEN:
+        raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITTEN)}.")
     if spreadsheet_safe and to == PREFLIB.name:
         raise OptionError(
             "--spreadsheet-safe only applies to tables, not to PrefLib; leave it out."
@@ -150,6 +169,9 @@ def _check(to: str, output: Path, *, append: bool, spreadsheet_safe: bool) -> No
     if append and (to == PREFLIB.name or str(output) == "-"):
         what = "standard output" if str(output) == "-" else "a PrefLib file"
         raise OptionError(f"rows can only be added to a table, not to {what}; leave --append out.")
+    orders = tuple(f".{kind}" for kind in KINDS)
+    if str(output) != "-" and not (append and output.exists()):
+        refuse_ending(output, (*orders, *TEXT) if to == PREFLIB.name else (*TEXT, *TABLES))
 
 
 def named_columns(choices: Choices) -> dict[str, str]:
@@ -171,115 +193,75 @@ def named_columns(choices: Choices) -> dict[str, str]:
     }
 
 
-class Rows:
-    """Judgments that are to be written, and the columns that some of them have."""
+def _part(part: Part, named: Mapping[str, str]) -> Table:
+    """Return the judgments of a file as a table of ours has them, in the long form."""
+    columns, rows = dict(part.columns), len(part)
+    columns["outcome"] = columns["outcome"].map(lambda t: None if t == NOT_ANSWERED else t)
+    if part.short:
+        columns["outcome"] = Column.fill("left", rows)
+    if "ranking" in columns:
+        columns["ranking"] = columns["ranking"].map(part.choices.made_up)
+    elif not part.short and not part.sided and "sided" not in columns:
+        columns["sided"] = Column.fill(UNSIDED, rows)
+    for name in part.numbers.keys() - columns.keys():
+        values, codes = np.unique(part.numbers[name], return_inverse=True)
+        texts = [None if v != v else repr(v) for v in values.tolist()]  # noqa: PLR0124  # NaN
+        columns[name] = Column.tidy(texts, codes)
+    ours = {name: name for name in (*_LONG, *OPTIONAL)} | {**named}
+    return {name: columns[own] for own, name in ours.items() if own in columns}
 
-    def __init__(self, read: Parts, criterion: str | None, choices: Choices) -> None:
-        self.parting = tuple(named_columns(choices).values())
-        self._criterion, self._named = criterion, named_columns(choices)
-        self._columns = [(part, self._texts(part)) for part in read.parts]
-        self.columns = {
-            name
-            for _, columns in self._columns
-            for name, column in columns.items()
-            if name not in OPTIONAL or not column.blank.all()
-        }
-        every = {text for part in read.parts if (c := part.columns.get("criterion"))
-                 for text in c.texts}  # fmt: skip
-        if criterion is not None and criterion not in every:
+
+def _table(
+    read: Parts, criterion: str | None, named: Mapping[str, str], there: Sequence[str]
+) -> Table:
+    """Return the judgments of all files as one table, which fits the columns that are there."""
+    parts = [_part(part, named) for part in read.parts]
+    names = [n for n in (*_LONG, *OPTIONAL, *named.values()) if any(n in part for part in parts)]
+    table = {
+        name: stacked([part.get(name) or Column.fill(None, len(part["annotator"]))
+                       for part in parts]) for name in names
+    }  # fmt: skip
+    if criterion is not None:
+        criteria = table.get("criterion") or Column.of(())
+        chosen = criteria.has(criterion.__eq__)
+        if not chosen.any():
             raise OptionError(
                 f"no judgment has the criterion '{criterion}'; there are "
-                f"{some(sorted(every)) or 'none'}."
+                f"{some(sorted(criteria.texts)) or 'none'}."
             )
-
-    def __len__(self) -> int:
-        return sum(len(columns["annotator"]) for _, columns in self._columns)
-
-    def __iter__(self) -> Iterator[JudgmentRow]:
-        return chain.from_iterable(self.of(part) for part, _ in self._columns)
-
-    def of(self, wanted: Part) -> Iterator[JudgmentRow]:
-        """Go through the judgments of one file."""
-        columns = next(columns for part, columns in self._columns if part is wanted)
-        for begin in range(0, len(columns["annotator"]), _AT_ONCE):
-            some = slice(begin, begin + _AT_ONCE)
-            cells = [column.rows(some).cells() for column in columns.values()]
-            for row in zip(*cells, strict=True):
-                yield {n: cell for n, cell in zip(columns, row, strict=True) if cell is not None}
-
-    def _texts(self, part: Part) -> dict[str, Column]:
-        """Return the columns of a part as a table of ours has them."""
-        columns, rows = dict(part.columns), len(part)
-        columns["outcome"] = columns["outcome"].map(lambda t: None if t == NOT_ANSWERED else t)
-        if "ranking" in columns:
-            columns["ranking"] = columns["ranking"].map(part.choices.made_up)
-        elif not part.short and not part.sided and "sided" not in columns:
-            columns["sided"] = Column.fill(UNSIDED, rows)
-        for name in part.numbers.keys() - columns.keys():
-            values, codes = np.unique(part.numbers[name], return_inverse=True)
-            texts = [None if v != v else repr(v) for v in values.tolist()]  # noqa: PLR0124  # NaN
-            columns[name] = Column.tidy(texts, codes)
-        ours = {"annotator": "annotator", "left": "left", "right": "right", "outcome": "outcome"}
-        if part.short:
-            ours = {"annotator": "annotator", "left": "winner", "right": "loser"}
-        ours |= {name: name for name in OPTIONAL} | self._named
-        chosen: Any = slice(None)
-        if self._criterion is not None:
-            criterion = columns.get("criterion") or Column.fill(None, rows)
-            chosen = criterion.has(self._criterion.__eq__)
-        return {name: columns[own].rows(chosen) for own, name in ours.items() if own in columns}
+        table = {name: column.rows(chosen) for name, column in table.items()}
+    table = {n: c for n, c in table.items() if n not in OPTIONAL or not c.blank.all()}
+    if "weight" in {*table, *there}:
+        weight = table.get("weight") or Column.fill(None, len(table["annotator"]))
+        table["weight"] = weight.map(str, blank="1")
+    if all(part.short for part in read.parts) and not {"left", "outcome"} & {*there}:
+        own = {"left": "winner", "right": "loser"}
+        table = {own.get(name, name): c for name, c in table.items() if name != "outcome"}
+    return table
 
 
-# -------------------------------------------------------------------- formats that are written
+def _long(table: Table) -> Table:
+    if "left" in table:
+        return table
+    outcome = Column.fill("left", len(table["annotator"]))
+    return {"left": table["winner"], "right": table["loser"], "outcome": outcome, **table}
 
 
-@dataclass(frozen=True)
-class Written:
-    """How many judgments are written, and what writes them: a table also row by row."""
-
-    rows: int
-    write: Callable[[IO[str]], object]
-    columns: Sequence[str] = ()
-    lines: Iterable[JudgmentRow] = ()
-
-
-def _own(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Written:  # noqa: ARG001
-    # Rows that are added to a table with outcomes have one, too.
-    long = not {*rows.columns, *before}.isdisjoint(("outcome", "left"))
-    columns = (
-        ["annotator", "left", "right", "outcome"] if long else ["annotator", "winner", "loser"]
-    )
-    columns += [name for name in (*OPTIONAL, *rows.parting) if name in rows.columns]
-    if before and "sided" in columns and "sided" not in before:
-        columns.remove("sided")
-    lines = (_long(row) for row in rows) if long else iter(rows)
-    if "weight" in {*columns, *before}:
-        lines = ({"weight": "1", **row} for row in lines)
-    return _table(len(rows), columns, lines, cell)
+def _columns(table: Table, *, typed: bool) -> Columns:
+    """Return columns as they are written: those of numbers as such, where a file has types."""
+    return {
+        name: np.array([number(text) for text in column.cells()])
+        if typed and name in _NUMBERS
+        else column.look_up(column.texts, None if typed else "", object)
+        for name, column in table.items()
+    }
 
 
-def _crowd_kit(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Written:  # noqa: ARG001
-    kept = [row for row in map(_long, rows) if row["outcome"] not in _NO_ANSWER]
-    unsaid = sum(row["outcome"] not in ("left", "right") for row in kept)
-    if unsaid:
-        raise OptionError(
-            f"crowd-kit has no ties or strengths ({count(unsaid, 'such judgment')}); leave "
-            "ties out with --outcome tie=skip."
-        )
-    if any(float(row.get("weight", 1)) != 1.0 for row in kept):
-        raise OptionError(
-            "crowd-kit has no weights; for rankings give each pair full weight with "
-            "--ranking-weight pair."
-        )
-    _refuse_criteria({row.get("criterion", "") for row in kept}, CROWD_KIT.name)
-    lines = (
-        {"worker": row["annotator"], "left": row["left"], "right": row["right"],
-         "label": row[row["outcome"]]} for row in kept
-    )  # fmt: skip
-    return _table(len(kept), ("worker", "left", "right", "label"), lines, cell)
+# -------------------------------------------------------------------- formats of other tools
 
 
-def _refuse_criteria(criteria: set[str], who: str) -> None:
+def _refuse_criteria(table: Table, who: str) -> None:
+    criteria = table["criterion"].compact().texts if "criterion" in table else []
     if len(criteria) > 1:
         raise OptionError(
             f"{who} has no criteria ({some(sorted(criteria))}); write one of them with "
@@ -287,22 +269,53 @@ def _refuse_criteria(criteria: set[str], who: str) -> None:
         )
 
 
-def _preflib(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Written:  # noqa: ARG001
-    kept = [row for row in map(_long, rows) if _is_of_one(row) or _is_answered(row)]
-    soft = sum(row["outcome"] not in ("left", "right", "tie", "skip") for row in kept)
+def _crowd_kit(table: Table) -> Table:
+    answered = ~(table["outcome"].blank | table["outcome"].has(_NO_ANSWER.__contains__))
+    table = {name: column.rows(answered) for name, column in table.items()}
+    unsaid = ~table["outcome"].has(("left", "right").__contains__)
+    if unsaid.any():
+        raise OptionError(
+            f"crowd-kit has no ties or strengths ({count(int(unsaid.sum()), 'such judgment')}); "
+            "leave ties out with --outcome tie=skip."
+        )
+    if "weight" in table and table["weight"].has(lambda text: number(text) != 1.0).any():
+        raise OptionError(
+            "crowd-kit has no weights; for rankings give each pair full weight with "
+            "--ranking-weight pair."
+        )
+    _refuse_criteria(table, CROWD_KIT.name)
+    won = table["outcome"].has("left".__eq__)
+    label = stacked([table["left"], table["right"]])
+    rows = np.arange(len(won))
+    return {
+        "worker": table["annotator"],
+        "left": table["left"],
+        "right": table["right"],
+        "label": label.rows(np.where(won, rows, rows + len(won))),
+    }
+
+
+def _preflib(table: Table, title: str) -> tuple[int, Writer]:
+    """Return how many judgments PrefLib has a place for, and what writes them."""
+    rows = [
+        {name: cell for name, cell in zip(table, cells, strict=True) if cell is not None}
+        for cells in zip(*(column.cells() for column in table.values()), strict=True)
+    ]
+    rows = [row for row in rows if _is_of_one(row) or _is_answered(row)]
+    soft = sum(row["outcome"] not in ("left", "right", "tie", "skip") for row in rows)
     if soft:
         raise OptionError(
             f"PrefLib has no strengths between left and right ({count(soft, 'such judgment')})."
         )
-    if any("ranking" not in row and float(row.get("weight", 1)) != 1.0 for row in kept):
+    if any("ranking" not in row and float(row.get("weight", 1)) != 1.0 for row in rows):
         raise OptionError("PrefLib has no weights except whole numbers of voters.")
-    if any("voters)" in row["annotator"] for row in kept):
+    if any("voters)" in row["annotator"] for row in rows):
         raise OptionError("so many voters were read as weights; they cannot be written again.")
-    _refuse_criteria({row.get("criterion", "") for row in kept}, "PrefLib")
+    _refuse_criteria(table, "PrefLib")
     # Of judgments that are no rankings only the different ones are kept.
     alone: Counter[tuple[str, str, str]] = Counter()
     rankings: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-    for row in kept:
+    for row in rows:
         pair = row["left"], row.get("right", ""), row["outcome"]
         if "ranking" in row:
             rankings.setdefault((row["annotator"], row["ranking"]), []).append(pair)
@@ -313,16 +326,17 @@ def _preflib(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Writt
         (_order(pairs, *key) for key, pairs in rankings.items()),
     )
     lines = list(preflib_lines(orders, title))
-    return Written(len(kept), lambda file: file.writelines(f"{line}\n" for line in lines))
+    return len(rows), lambda file: file.writelines(f"{line}\n" for line in lines)
 
 
-def _is_answered(row: JudgmentRow) -> bool:
-    return row["outcome"] not in _NO_ANSWER and row["left"] != row["right"]
+def _is_answered(row: Mapping[str, str]) -> bool:
+    return row.get("outcome", "") not in _NO_ANSWER and row["left"] != row["right"]
 
 
-def _is_of_one(row: JudgmentRow) -> bool:
+def _is_of_one(row: Mapping[str, str]) -> bool:
     """Whether a row is an order of one item, which compares nothing."""
-    return row["outcome"] == "skip" and "ranking" in row and "left" in row and "right" not in row
+    single = "ranking" in row and "left" in row and "right" not in row
+    return single and row.get("outcome") == "skip"
 
 
 def _order(
@@ -346,47 +360,151 @@ def _order(
             "in pairs)."
         )
     tiers: dict[int, list[str]] = {}
-    for item, number in wins.items():
-        tiers.setdefault(number, []).append(item)
-    return tuple(tuple(sorted(tiers[number])) for number in sorted(tiers, reverse=True))
+    for item, won in wins.items():
+        tiers.setdefault(won, []).append(item)
+    return tuple(tuple(sorted(tiers[won])) for won in sorted(tiers, reverse=True))
 
 
-def _long(row: Mapping[str, str]) -> JudgmentRow:
-    if not {"winner", "loser"} & row.keys():
-        return {"outcome": "", **row}
-    rest = {name: value for name, value in row.items() if name not in ("winner", "loser")}
-    return {"left": row["winner"], "right": row["loser"], "outcome": "left", **rest}
+# -------------------------------------------------------------------- tables that grow
 
 
-def cell_writer(cell: Cell) -> Callable[[str, str], str]:
-    """Return what writes a cell of a column: numbers are never taken for formulas.
+@dataclass(frozen=True)
+class Existing:
+    """A table that is there: how it is written, and its state when it was looked at."""
 
-    Examples
-    --------
-    >>> cell_writer(lambda text: f"'{text}")("weight", "-1")
-    '-1'
-    """
-    return lambda name, value: csv_cell(value) if name in _NUMBERS else cell(value)
+    path: Path
+    columns: tuple[str, ...]
+    delimiter: str
+    newline: str
+    ended: bool
+    """Whether its last line has an end."""
+    state: tuple[int, ...]
+
+    @classmethod
+    def at(cls, path: Path, to: str) -> Existing | None:
+        """Look at a file, and refuse one to which no rows can be added; None if it is empty."""
+        state = _state(path)
+        if not path.stat().st_size:
+            return None
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(-1, os.SEEK_END)
+            ended = file.read(1) in (b"\n", b"\r")
+        with parts_of([path], Choices(), lenient=True) as read:
+            part = read.parts[0]
+            table, kind = part.table, part.form.info.name
+            if packed or part.path != path or part.delimiter is None:
+                raise _unfit(path, "is no CSV file in UTF-8")
+            if table is None or kind != (TABLE.name if to != CROWD_KIT.name else to):
+                raise _unfit(path, f"holds {kind} judgments, and those of {to} would be added")
+            with path.open("r", encoding="utf-8", newline="") as text:
+                newline = "\r\n" if text.readline().endswith("\r\n") else "\n"
+            columns = tuple(column.strip().lower() for column in table.header)
+            return cls(path, columns, part.delimiter, newline, ended, state)
+
+    def refuse_missing(self, needed: Iterable[str]) -> None:
+        """Refuse rows for which there is no column."""
+        missing = [column for column in needed if column not in self.columns]
+        if missing:
+            noun = "column" if len(missing) == 1 else "columns"
+            raise _unfit(
+                self.path,
+                f"has no {noun} {some(missing)} for the new judgments (found: "
+                f"{', '.join(self.columns)})",
+            )
+
+    def copies(self, read: Parts, named: Mapping[str, str]) -> list[str]:
+        """Say how many judgments of new files it holds; refuse a file of which it holds all.
+
+        Whoever is not named in a file is called after it, unless it was the first one in the
+        table: so judgments are looked for under both names, but all under the same.
+        """
+        parting = [name for name in named.values() if name in self.columns]
+        by = {f"by_{k}": name for k, name in enumerate(parting, 1)}
+        try:
+            with parts_of([self.path], Choices(by=tuple(parting))) as before:
+                held = _part(before.parts[0], by)
+        except TooLittleDataError:
+            return []  # it has a header and no row
+        old, name, notes = _sayings(held, named), printable(str(self.path)), list[str]()
+        for part in read.parts:
+            table, label = _part(part, named), part.label
+            after = f" ({label})"
+            new = [_sayings(table, named, suffix) for suffix in ("", after)]
+            if any(each <= old for each in new):
+                raise OptionError(
+                    f"{name} already contains every judgment of {label}; leave {label} out, or "
+                    f"write both to a new file with 'aggcal convert {name} {label} -o NEW'."
+                )
+            if _called(table, after) and _called(held, after):
+                raise OptionError(
+                    f"{name} has rankings or annotators called after a file {label} already; "
+                    "rename the new file, so that they are told apart."
+                )
+            if number := max(len(each & old) for each in new):
+                notes.append(
+                    f"{name} holds {count(number, 'judgment')} of {label} already, which count "
+                    "twice now"
+                )
+        return notes
+
+    def writer(self, table: Table, *, safe: bool) -> Writer:
+        """Return what writes the table as it was, and new rows after it."""
+        cell = spreadsheet_cell if safe else csv_cell
+        rows = len(next(iter(table.values())))
+        columns = [table.get(name) or Column.fill(None, rows) for name in self.columns]
+        lines = zip(*(each.map(lambda t: self._delimited(cell(t))).cells() for each in columns),
+                    strict=True)  # fmt: skip
+
+        def write(file: IO[str]) -> None:
+            with self.path.open("r", encoding="utf-8", newline="") as before:
+                while piece := before.read(_PIECE):
+                    file.write(piece)
+            file.write("" if self.ended else self.newline)
+            file.writelines(
+                self.delimiter.join(text or "" for text in line) + self.newline for line in lines
+            )
+            if _state(self.path) != self.state:
+                raise OutputError(
+                    f"{printable(str(self.path))}: was changed in the meantime; nothing was added. "
+                    "Run the command again."
+                )
+
+        return write
+
+    def _delimited(self, cell: str) -> str:
+        return f'"{cell}"' if self.delimiter in cell and not cell.startswith('"') else cell
 
 
-def _table(
-    number: int, columns: Sequence[str], lines: Iterable[JudgmentRow], cell: Cell
-) -> Written:
-    in_column = cell_writer(cell)
-
-    def write(file: IO[str]) -> None:
-        file.write(",".join(columns) + "\n")
-        for row in lines:
-            cells = (in_column(name, row.get(name, "")) for name in columns)
-            file.write(",".join(cells) + "\n")
-
-    return Written(number, write, columns, lines)
+def _sayings(table: Table, named: Mapping[str, str], suffix: str = "") -> set[int]:
+    """Return a number for what each judgment says; the suffix is taken off annotators' names."""
+    changed = {"annotator": lambda t: t.removesuffix(suffix), "outcome": _plain, "seconds": _plain}
+    blank = Column.fill(None, len(table["annotator"]))
+    columns = (
+        table.get(name, blank).map(changed.get(name, str)).cells()
+        for name in (*_COMPARED, *named.values())
+    )
+    return {*map(hash, zip(*columns, strict=True))}
 
 
-WRITERS: dict[str, Callable[[Rows, str, Cell, Sequence[str]], Written]] = {
-    "aggcal": _own,
-    CROWD_KIT.name: _crowd_kit,
-    PREFLIB.name: _preflib,
-}
-"""Who writes which format: rows, a title, how a cell is written, and the columns of the table that
-they are added to."""
+def _plain(text: str) -> str:
+    value = number(text)
+    return text if np.isnan(value) else repr(value)
+
+
+def _called(table: Table, after: str) -> bool:
+    """Whether annotators or rankings are called after a file."""
+    columns = (table[name] for name in ("annotator", "ranking") if name in table)
+    return any(text.endswith(after) for column in columns for text in column.texts)
+
+
+def _unfit(path: Path, why: str) -> OptionError:
+    name = printable(str(path))
+    return OptionError(
+        f"{name}: {why}; write all of them to a new file, as in 'aggcal convert {name} IN -o NEW'."
+    )
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

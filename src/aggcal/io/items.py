@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,14 +25,25 @@ from aggcal.errors import (
     TooLittleDataError,
     count,
     did_you_mean,
+    option,
     some,
 )
 from aggcal.io.choices import Blank
 from aggcal.io.columns import Column, folded, numbers, plain_numbers
 from aggcal.io.saving import scratch_folder
 from aggcal.io.tables import Table, listed, opened
-from aggcal.io.words import DAMAGE, ITEM, PER_ITEM, SUMMARIES, paired
+from aggcal.io.words import DAMAGE, ITEM, PER_ITEM, RANKS, RATING, SUMMARIES, paired
 
+_LOWEST = (*RANKS, "loss", "error", "perplexity", "distance", "mae", "mse", "rmse", "wer", "cer")
+"""What is best where it is lowest, and no score, which is best where it is highest."""
+_SCORES = ("prediction", "predicted", "predicted score", "model score", "ai score", "ai mark")
+"""What the column of a model's scores is surely called, beside the words for ratings."""
+_CODES = ("-9", "-99", "-999", "-9999", "99", "999", "9999")
+"""Numbers that stand for a missing one in surveys."""
+_EACH = "read as: each name is an item, and its number the score"
+_USUAL = ("score", "truth", "consensus")
+"""What the column of the numbers is called where the user does not say."""
+_NUMBER = re.compile(r"[+-]?[\d.,\s'’]*\d[\d.,\s'’]*(e[+-]?\d+)? ?%?", re.IGNORECASE).fullmatch
 _ROUNDED = 0.051
 """How far a mean may be from what a spreadsheet shows: people show one decimal."""
 
@@ -267,9 +278,14 @@ def read_scores(
         return Scores.of(_mapped(data))
     shapes = {2: (item, column), 3: (item, column, "sd")}
     with _items(data, "scores", shapes, item, (column, "sd")) as table:
-        _require_scores(table, column, flag, item)
+        rows = table.table.rows
+        if isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], Mapping):
+            with suppress(ScoreError):  # one object of JSON, which maps each item to its score
+                return replace(Scores.of(_mapped(rows[0])), source=table.name, notes=(_EACH,))
+        column = _score_column(table, column, flag, item)
         table.refuse_double()
         value = table.numbers(column, optional=blank == "skip")
+        _refuse_codes(table, column, value)
         ids, kept = table.ids, ~np.isnan(value)
         if not kept.any():
             raise ScoreError(f"{table.name}: column '{column}' is blank in every row; add scores.")
@@ -326,42 +342,91 @@ def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | Non
     )
 
 
-def _require_scores(table: Items, column: str, flag: str | None, item: str = "item") -> None:
-    """Refuse a table without ids or scores, and say which of its columns may be meant."""
-    header = table.table.header
-    lacking = {"item": table.lacks(table.item), "value": table.lacks(column)}
-    missing = [c for n, c in (("item", item), ("value", column)) if lacking[n]]
-    if not missing:
-        return table.refuse_no_rows()
-    others = [n for n in header if n.strip().lower() not in ("", "item", *ITEM, *PER_ITEM)]
-    if paired(table.table.columns):
-        remedy = (
-            "this looks like a table of judgments: check whether two files are swapped; "
-            "further judgments come after --judgments."
+def _score_column(table: Items, column: str, flag: str | None, item: str = "item") -> str:
+    """Return the column of the scores; refuse a table without ids or without scores.
+
+    Where only one column can hold the ids, or the scores, it is taken, and a note says so; one that
+    the user named has to be there.
+    """
+    if not (table.lacks(table.item) or table.lacks(column)):
+        table.refuse_no_rows()
+        return column
+    columns, header, wanted = table.table.columns, table.table.header, column
+    if paired(columns):
+        raise TableError(
+            f"{table.name}: this looks like a table of judgments: check whether two files are "
+            "swapped; further judgments come after --judgments."
         )
-    elif not lacking["item"] and flag is None:
-        remedy = f"rename the column to '{column}'."
-    elif not lacking["item"] and len(others) == 1:
-        remedy = f"say --{flag}-column '{others[0]}'."
-    elif not lacking["item"]:
-        remedy = f"rename the column, or name it with --{flag}-column."
-    elif not header[0].strip():
-        remedy = "if the first column names the items, write 'item' above it"
-        remedy += "." if not lacking["value"] else ", and name the scores with --score-column."
-    elif re.fullmatch(r"[+-]?\d+([.,]\d+)? ?%?", header[-1].strip()):
-        remedy = f"the first line holds data; add a first line item,{column}."
-    elif flag != "score":
-        remedy = f"the table needs the columns item, {column}."
-    elif len(header) == 2 and all(header):  # noqa: PLR2004  # ids and scores
-        remedy = f"say --item-column '{header[0]}' --score-column '{header[1]}'."
-    else:
-        remedy = "name the ids with --item-column and the scores with --score-column."
-    noun = "column" if len(missing) == 1 else "columns"
-    named = ", ".join(f"'{name}'" for name in missing)
+    free = table.table.load([n for n in columns if n and n not in (table.item, "item")])
+    numeric = [n for n, c in free.items() if c.texts and all(map(_NUMBER, c.texts))]
+    ids = [n for n, c in free.items() if n not in numeric and len(c.texts) == len(c)]
+    sure = [n for n in numeric if n in (*RATING, *_SCORES)] or numeric
+    likely = [n for n in sure if n not in (*_LOWEST, *ITEM, *PER_ITEM)]
+    others = [n for n in likely if n in _USUAL and n != column]
+    if others and column in _USUAL:
+        likely = []
+    if not any(map(_NUMBER, header)):  # else the first line holds data
+        if table.lacks(table.item) and item == "item" and len(ids) == 1:
+            table.item = ids[0]
+        if table.lacks(column) and column in _USUAL and len(likely) == 1:
+            column = likely[0]
+    if not (table.lacks(table.item) or table.lacks(column)):
+        shown = columns[table.item], columns[column.strip().lower()]
+        table.notes.append(f"read as: item = '{shown[0]}', {wanted} = '{shown[1]}'")
+        table.refuse_no_rows()
+        return column
+    missing = [n for n, own in ((item, table.item), (column, column)) if table.lacks(own)]
+    near = "" if {*missing} <= {"item", *_USUAL} else did_you_mean(missing[-1], header)
+    lowest = next((columns[n] for n in sure if n in _LOWEST and not likely), None)
+    remedy = _remedy(table, column, flag, [columns[n] for n in likely], lowest)
+    if others and not likely:
+        remedy = f"it has the column '{others[0]}': check whether two files are swapped"
     raise TableError(
-        f"{table.name}: {noun} {named} missing{did_you_mean(missing[0], header)} "
-        f"(found: {listed(header)}); {remedy}"
+        f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
+        f"{', '.join(map(repr, missing))} missing{near} (found: {listed(header)}); {remedy}."
     )
+
+
+def _remedy(
+    table: Items, column: str, flag: str | None, likely: Sequence[str], lowest: str | None
+) -> str:
+    """Say what to do about a table whose ids or scores have other names."""
+    header = table.table.header
+    if _NUMBER(header[-1].strip()):
+        return f"the first line holds data; add a first line item,{column}"
+    if table.lacks(table.item):
+        if not header[0].strip():
+            return "if the first column names the items, write 'item' above it"
+        by_option = f"name the column of the ids with {option('item-column')}"
+        return by_option if flag == "score" else "call the column of the ids 'item'"
+    if lowest is not None:
+        return (
+            f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
+            f"turn it round, and call the column '{column}'"
+        )
+    if flag is None:
+        return f"rename the column of the numbers to '{column}'"
+    either = f": {some(likely, 9)}" if likely else ""
+    return f"name the column of the numbers with {option(f'{flag}-column')}{either}"
+
+
+def _refuse_codes(table: Items, column: str, value: FloatArray) -> None:
+    """Refuse numbers that stand for a missing one, such as -999 beside 45 to 80."""
+    texts = table.column(column)
+    code = texts.has(_CODES.__contains__)
+    others = value[~code & ~np.isnan(value)]
+    if not code.any() or not len(others):
+        return
+    low, high = others.min(), others.max()
+    odd = code & ((value < (0.0 if low >= 0.0 else 2.0 * low - high)) | (value > 2.0 * high - low))
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise ScoreError(
+            f"{table.name}: {table.table.place(row)}, item '{table.items.at(row)}': the {column} "
+            f"'{texts.at(row)}' looks like a code for a missing number (the others are "
+            f"{low:g} to {high:g}; {count(int(odd.sum()), 'such row')} in total); leave the cell "
+            f"blank, or write {texts.at(row)}.0 if it is meant."
+        )
 
 
 def read_truth(
@@ -378,9 +443,10 @@ def read_truth(
     (1, 1)
     """
     with _items(data, "truth", {2: ("item", column)}, others=(column, "chosen_by")) as table:
-        _require_scores(table, column, flag)
+        column = _score_column(table, column, flag)
         table.refuse_double()
         value = table.numbers(column)
+        _refuse_codes(table, column, value)
         kept = ~np.isnan(value)
         if not kept.any():
             raise TooLittleDataError(f"{table.name}: column '{column}' is blank in every row.")

@@ -394,51 +394,35 @@ def read_more(data: Any, others: Judgments) -> Judgments | None:
         context=None if others.context is None else others.context_name,
         by=tuple(each.name for each in others.categories),
     )
-    return _some(data, choices, acts=choices.ranking_weight, surely=others.screen is not None)
-
-
-def read_part(
-    path: str | Path,
-    choices: Choices,
-    *,
-    format_name: str | None = None,
-    criterion: str | None = None,
-) -> Judgments | None:
-    """Read one of the files that make up a table of judgments; None if it has no row.
-
-    Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
-    whose rows stand for themselves can be read in parts.
-    """
-    return _some(path, choices, format_name, criterion=criterion, tables=True)
-
-
-def _some(
-    data: Any,
-    choices: Choices,
-    format_name: str | None = None,
-    *,
-    criterion: str | None = None,
-    acts: RankingWeight = "pair",
-    surely: bool = False,
-    tables: bool = False,
-) -> Judgments | None:
-    """Read a part of the rows, of which there may be none."""
     try:
-        with parts_of(data, choices, format_name) as read:
-            if tables and read.parts[0].table is None:
-                raise OptionError(
-                    f"{read.name}: {read.parts[0].form.info.name} is not read in parts; write it "
-                    "as one table first, with 'aggcal convert'."
-                )
+        with parts_of(data, choices) as read:
             return numbered(
                 read.parts,
                 choices,
                 read.name,
                 notes=read.notes,
-                criterion=criterion,
                 some=True,
-                acts=acts,
-                surely=surely,
+                acts=choices.ranking_weight,
+                surely=others.screen is not None,
             )
+    except TooLittleDataError:
+        return None
+
+
+def read_part(path: str | Path, choices: Choices, format_name: str | None = None) -> Part | None:
+    """Read one of the files that make up a table of judgments; None if it has no row.
+
+    The part can be sent to another process. Only formats whose rows stand for themselves can be
+    read in parts.
+    """
+    try:
+        with parts_of(path, choices, format_name) as read:
+            part = replace(read.parts[0], notes=read.notes, label=Path(path).name)
+            if part.table is None:
+                raise OptionError(
+                    f"{read.name}: {part.form.info.name} is not read in parts; write it as one "
+                    "table first, with 'aggcal convert'."
+                )
+            return part.rows(np.arange(len(part)))
     except TooLittleDataError:
         return None

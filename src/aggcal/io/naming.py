@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,30 @@ _FORMS = (
 _SAID = ("annotator", "left", "right", "outcome", "criterion", "ranking", "reason", "context")
 """The columns of rows that were taken apart which hold text."""
 _NEEDED = ("annotator", "left", "right", "outcome")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows stood in their file, and a hash of all that it says of each, where needed."""
+
+    row: np.ndarray
+    hashes: np.ndarray | None
+
+    def place(self, row: int) -> str:
+        """Return where a row stood."""
+        return f"row {self.row[row] + 1}"
+
+    def whole(self, rows: np.ndarray) -> list[Any]:
+        """Return what tells rows apart."""
+        assert self.hashes is not None  # noqa: S101  # else nobody asks
+        return list(self.hashes[rows].tolist())
+
+
+def _hash(told: object) -> int:
+    """Return a number that is the same for the same in every process."""
+    if isinstance(told, int):
+        return told
+    return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest())
 
 
 @dataclass
@@ -73,9 +98,30 @@ class Part:
     """What labels of outcomes were taken for."""
     steps: Mapping[str, str] = field(default_factory=dict)
     """What labels mean that say how much better an item is."""
+    origin: Origin | None = None
+    """Which rows of the file these are; None for all of them."""
 
     def __len__(self) -> int:
         return len(self.columns["annotator"])
+
+    def rows(self, at: np.ndarray) -> Part:
+        """Return some rows, which can be sent to another process: they do without the file."""
+        origin = self.origin
+        if origin is None:
+            every = np.arange(len(self))
+            hashes = None if self.whole is None else [*map(_hash, self.whole(every))]
+            origin = Origin(every, None if hashes is None else np.array(hashes, dtype=np.uint64))
+        origin = Origin(origin.row[at], None if origin.hashes is None else origin.hashes[at])
+        return replace(
+            self,
+            form=Format(info=self.form.info),
+            columns={name: column.rows(at).compact() for name, column in self.columns.items()},
+            numbers={name: number[at] for name, number in self.numbers.items()},
+            table=None,
+            place=origin.place,
+            whole=None if origin.hashes is None else origin.whole,
+            origin=origin,
+        )
 
     def first(self, bad: np.ndarray) -> tuple[int, str, int]:
         """Return the first of some rows, where it stands, and how many there are."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
 from aggcal.io.refusals import is_graded, refuse_between
 
+_SAID = ("annotator", "left", "right", "outcome", "winner", "loser")
 SEVERAL = "several formats"
 """The format of judgments from files of different ones."""
 _REASONS = ("", "other criterion", "skip", "failed", NOT_ANSWERED, "self-pair", "zero weight")
@@ -170,6 +170,7 @@ def numbered(
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
     formats = {part.form.info.name for part in parts}
     who, one_side, other_side = (key.astype(np.int32, copy=False) for key in merged.keys[:3])
+    duplicates = _duplicates(rows, merged, fit)
     judgments = Judgments(
         item_ids,
         annotator_ids,
@@ -188,7 +189,8 @@ def numbered(
         format=one.form.info.name if len(formats) == 1 else SEVERAL,
         spelling=choices.spelling,
         notes=(*notes, *_without(rows, choices, further, keys)),
-        duplicates=_duplicates(rows, merged, fit),
+        duplicates=duplicates,
+        dated=bool(duplicates) and any(map(_is_dated, parts)),
         grade=merged.keys[4].astype(np.int8) - 3 if graded else None,
         screen=merged.screen,
         screen_weight=merged.screen_weight,
@@ -299,15 +301,16 @@ def _screens(rows: _Rows) -> IntArray | None:
     """Return which ranking or screen each row is of; a row without one is alone on its own."""
     if not {"ranking", "screen"} & rows.columns.keys():
         return None
-    found, begin = [], 0
-    for part in rows.parts:
-        column = part.columns.get("ranking", part.columns.get("screen"))
-        who = part.columns["annotator"]
-        column = column if column is not None else Column.fill(None, len(part))
+    found, begin, tables = [], 0, [part.columns for part in rows.parts]
+    if all(part.origin is not None for part in rows.parts):
+        tables = [rows.columns]  # rows of one table in several files
+    for columns in tables:
+        column, who = columns.get("ranking", columns.get("screen")), columns["annotator"]
+        column = column if column is not None else Column.fill(None, len(who))
         texts = [sorted(each.texts) for each in (who, column)]
-        alone = len(texts[1]) + np.arange(len(part))  # what is called alike in two files differs
+        alone = len(texts[1]) + np.arange(len(who))  # what is called alike in two files differs
         codes = [who.within(texts[0]), np.where(column.blank, alone, column.within(texts[1]))]
-        key, _ = folded(codes, [len(texts[0]) + 1, len(texts[1]) + len(part) + 1])
+        key, _ = folded(codes, [len(texts[0]) + 1, len(texts[1]) + len(who) + 1])
         screen = np.unique(key, return_inverse=True)[1] + begin
         begin = int(screen.max(initial=begin)) + 1
         found.append(screen)
@@ -383,17 +386,6 @@ def without_note(number: int, name: str, *, context: bool, taken_apart: bool = F
     return f"{count(number, 'judgment')} {verb} no {what} ('{name}' {why})"
 
 
-def is_without(note: str) -> bool:
-    """Whether a note says how many judgments have no context or category.
-
-    Examples
-    --------
-    >>> is_without(without_note(1, "topic", context=False))
-    True
-    """
-    return re.match(r"[\d,]+ judgments? (has|have) no (context|category) \('", note) is not None
-
-
 def _without(
     rows: _Rows, choices: Choices, further: Collection[str], keys: Sequence[np.ndarray]
 ) -> list[str]:
@@ -442,6 +434,15 @@ def _duplicates(rows: _Rows, merged: _Merged, fit: Any) -> int | None:
                 where = f"{k} {row if part.table is not None else part.place(row)}"
                 found.setdefault((r, kind, what), Counter())[where] += 1
     return sum(each.total() - max(each.values()) for each in found.values())
+
+
+def _is_dated(part: Part) -> bool:
+    """Whether a file tells rows apart, by ids or times in a record or a column."""
+    if part.table is None:
+        return part.whole is not None
+    ours = {part.names.get(own, own) for own in _SAID}
+    columns = part.table.load([n for n in part.table.columns if n and n not in ours])
+    return any(2 * len(column.texts) > len(column) for column in columns.values())
 
 
 def _with_acts(

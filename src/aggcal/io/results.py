@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,39 +14,15 @@ import numpy as np
 from aggcal._core.tables import Columns, as_text
 from aggcal.errors import FileError, TableError
 from aggcal.io.columns import numbers
-from aggcal.io.comparisons import misfit
 from aggcal.io.saving import Manifest, digests, fits, load, scratch_folder, settled
 from aggcal.io.tables import listed, opened
-from aggcal.registry import SCALES
 
-_SCALES = tuple(
-    f"{scale.column}{end}" for scale in SCALES.values() for end in ("", "_low", "_high")
-)
-_ITEMS = (
-    "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
-    "rank_high", "sure_low", "sure_high", "model", "calibrated", "calibrated_low",
-    "calibrated_high", "block", "n_judgments", "win_rate", "component",
-    "consensus_uncontrolled", "rank_uncontrolled",
-    "common_ground", "common_ground_se", "axis", "axis_se", "camp_a", "camp_b", "camp_c",
-    "camps_apart", "camps_apart_se", "rank_upper_bound", "rank_lower_bound", "p_top_k", "p_above",
-    "influence", "decided_change", "rank_without", *_SCALES,
-)  # fmt: skip
-_ANNOTATORS = (
-    "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
-    "left_share", "left_share_low", "left_share_high", "position", "position_low",
-    "position_high", "tie_readiness", "tie_readiness_low", "tie_readiness_high", "stance",
-    "stance_low", "stance_high", "p_camp_a", "p_camp_b", "p_camp_c",
-    "influence", "influence_change",
-)  # fmt: skip
-_CATEGORIES = (
-    "score", "se", "low", "high", "rank", "n_judgments", "rank_low", "rank_high", *_SCALES
-)  # fmt: skip
 _WORDS = {
     "item": ("verdict", "grade", "uncertain", "decided_by"),
     "annotator": ("verdict", "reason", "camp", "influence_item", "leader_without"),
     "category": ("column", "category"),
 }
-"""Columns of words; all others hold numbers."""
+"""Columns of words that are read; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 
 
@@ -128,7 +106,7 @@ def read_categories(folder: Path | str, items: Columns) -> Columns:
     if not path.is_file():
         return {}
     with settled(Path(folder)):
-        found = _columns(path, "category", ("column", "category", "score", "rank"), _CATEGORIES)
+        found = _columns(path, "category", ("column", "category", "score", "rank"))
     known = {str(item) for item in items["item"]}
     if odd := [item for item in found["item"] if str(item) not in known]:
         raise FileError(f"{path}: '{odd[0]}' is not in items.csv; run aggcal again.")
@@ -173,8 +151,8 @@ def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Column
             )
     return (
         summary,
-        _columns(folder / "items.csv", "item", ("consensus",), _ITEMS),
-        _columns(folder / "annotators.csv", "annotator", _ANNOTATORS[3:5], _ANNOTATORS),
+        _columns(folder / "items.csv", "item", ("consensus",)),
+        _columns(folder / "annotators.csv", "annotator", ("n_judgments", "agreement")),
     )
 
 
@@ -191,30 +169,114 @@ def _summary(path: Path) -> dict[str, Any]:
     return found
 
 
-def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ...]) -> Columns:
-    words = _WORDS.get(key, ())
+def _columns(path: Path, key: str, needed: tuple[str, ...]) -> Columns:
+    words = _WORDS[key]
     key = "item" if key == "category" else key
     with scratch_folder() as scratch:
-        table = opened(path, scratch, names={key, *known, *words}, what=key)
+        table = opened(path, scratch, names={key, *needed, *words}, what=key)
         if missing := [c for c in (key, *needed) if c not in table.columns]:
             raise TableError(
                 f"{path}: column '{missing[0]}' missing (found: {listed(table.header)}); run "
                 "aggcal again."
             )
-        wanted = [c for c in (key, *known, *words) if c in table.columns]
-        table.refuse_twice(wanted)
-        columns = table.load(wanted)
+        table.refuse_twice({*table.columns})
         kept: Columns = {}
-        for name, column in columns.items():
-            if name not in known:
+        for name, column in table.load([n for n in table.columns if n]).items():
+            values = numbers(column)
+            wrong = np.isnan(values) & column.has(lambda text: text.lower() != "nan")
+            if name in (key, *words):
                 kept[name] = as_text(cell or "" for cell in column.cells())
-                continue
-            kept[name] = numbers(column)
-            wrong = np.isnan(kept[name]) & column.has(lambda text: text.lower() != "nan")
-            if wrong.any():
+            elif not wrong.any():
+                kept[name] = values
+            elif name in needed or not np.isnan(values).all():  # else somebody's own words
                 row = int(np.argmax(wrong))
                 raise TableError(
                     f"{path}: {table.place(row)}: '{column.at(row)}' in column '{name}' is not a "
                     "number; run aggcal again."
                 )
         return kept
+
+
+# ---------------------------------------------------------------- what a file of comparisons holds
+
+_DETAILED = 200
+"""Items whose comparisons the file may hold; see `aggcal.assessment.comparisons`."""
+_SQUARE = 60  # items up to which it may hold every pair
+
+
+def misfit(found: Any, n_items: int) -> str:
+    """Return what is wrong with the contents of ``comparisons.json``; nothing if they fit.
+
+    A report must not trip over anybody's file.
+
+    Examples
+    --------
+    >>> misfit({"items": ["a"], "tiers": 1}, 1), misfit([], 1)
+    ('', 'it holds no object')
+    >>> misfit({"items": ["a"], "opponents": ["many"]}, 1)
+    "'opponents' is not as aggcal writes it"
+    """
+    if not isinstance(found, dict):
+        return "it holds no object"
+    items = found.get("items")
+    if not isinstance(items, list) or len(items) > min(n_items, _DETAILED):
+        return "'items' is not as aggcal writes it"
+    per_item = {
+        "items": _text, "certified": _bits, "opponents": _whole, "record": (_whole,) * 3,
+        "upsets": [(_text, *[_whole] * 4)], "disagreed": [(_text, _whole, _whole)],
+        "swaps": [(_text, ("up", "down").__contains__, _whole)],
+    }  # fmt: skip
+    rank, position = _between(1, n_items), _between(0, n_items - 1)
+    shapes: dict[str, Any] = {
+        "tiers": _whole, "best": [rank], "worst": [rank], "first": [position],
+        "sure": lambda v: isinstance(v, float) and 0.0 < v < 1.0,
+        "judged": [(_text, [position])], "pairs": [(position, position, *[_whole] * 3)],
+        "top": partial(_top, n_items),
+    }  # fmt: skip
+    shapes |= {name: [shape] for name, shape in per_item.items()}
+    for name, value in found.items():
+        fits = name not in shapes or _fits(value, shapes[name])
+        fits |= value is None and name in ("tiers", "first", "top")
+        fits &= name not in per_item or len(value) == len(items)
+        if name == "certified" and fits:
+            fits = all(int(bits, 16) < 1 << k for k, bits in enumerate(value))
+        if name == "pairs" and fits:
+            fits = n_items <= _SQUARE and all(i < j for i, j, *_ in value)
+        if not (fits and (name not in ("best", "worst") or len(value) <= n_items)):
+            return f"'{name}' is not as aggcal writes it"
+    return ""
+
+
+def _fits(value: Any, shape: Any) -> bool:
+    """Whether a value has a shape: a test, a list of one shape, or a row of several."""
+    if callable(shape):
+        return bool(shape(value))
+    if not isinstance(value, list):
+        return False
+    if isinstance(shape, list):
+        return all(_fits(each, shape[0]) for each in value)
+    return len(value) == len(shape) and all(map(_fits, value, shape))
+
+
+def _between(low: int, high: int) -> Callable[[Any], bool]:
+    """Return a test for whole numbers within two others."""
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and low <= v <= high
+
+
+_whole = _between(0, (1 << 53) - 1)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _bits(value: Any) -> bool:
+    return _text(value) and bool(re.fullmatch(rf"[0-9a-f]{{1,{_DETAILED}}}", value))
+
+
+def _top(n: int, value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) != {"stops", "percent"}:
+        return False
+    stops, percent = value["stops"], value["percent"]
+    rising = _fits(stops, [_between(1, n - 1)]) and stops == sorted({*stops}) != []
+    return rising and _fits(percent, [[_whole]]) and len(percent) <= n and all(percent)

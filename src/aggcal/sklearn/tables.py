@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_random_state, validate_data
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal._core.tables import as_texts, frame_columns
+from aggcal._core.tables import as_text
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import OptionError, TableError
+from aggcal.io.frames import of_frame
+from aggcal.io.tables import text_of
 
 _MOST_SEEDS = 2**31 - 1  # what a random state can draw
 
@@ -53,17 +55,17 @@ def columns_of(
     reset
         Whether it is fitted.
     """
-    framed = frame_columns(given, {name for shape in shapes for name in shape})
-    if framed is not None:
+    if hasattr(given, "columns"):
+        table = of_frame(given, "X")
         validate_data(estimator, given, reset=reset, skip_check_array=True)
-        columns, _, found = framed
         for shape in shapes:
-            if set(shape) <= set(columns):
-                return _filled({name: as_texts(columns[name].tolist()) for name in shape})
+            if set(shape) <= table.columns.keys():
+                table.refuse_twice(shape)
+                return _filled({n: c.cells() for n, c in table.load(shape).items()})
         known = " or ".join(", ".join(shape) for shape in shapes)
         raise TableError(
-            f"X is a data frame with the columns {', '.join(found) or 'none'}; name its columns "
-            f"{known}."
+            f"X is a data frame with the columns {', '.join(table.header) or 'none'}; name its "
+            f"columns {known}."
         )
     # A list of ids and numbers must not all be turned into texts by NumPy.
     rows = given if hasattr(given, "dtype") else np.asarray(given, dtype=object)
@@ -72,21 +74,21 @@ def columns_of(
     rows = validate_data(estimator, rows, reset=reset, dtype=None, **how)
     for shape in shapes:
         if rows.shape[1] == len(shape):
-            return _filled({n: as_texts(rows[:, k].tolist()) for k, n in enumerate(shape)})
+            return _filled({n: [*map(text_of, rows[:, k])] for k, n in enumerate(shape)})
     known = " or ".join(f"({', '.join(shape)})" for shape in shapes)
     raise TableError(f"X has {rows.shape[1]} columns; give rows of {known}, or a data frame.")
 
 
-def _filled(columns: dict[str, TextArray]) -> dict[str, TextArray]:
+def _filled(columns: Mapping[str, Sequence[str | None]]) -> dict[str, TextArray]:
     """Return the columns; refuse cells with nothing in them."""
     for name, column in columns.items():
-        blank = [k for k, cell in enumerate(column, 1) if cell is None or not str(cell).strip()]
+        blank = [k for k, cell in enumerate(column, 1) if not (cell or "").strip()]
         if blank:
             raise TableError(
                 f"row {blank[0]} of X has no {name} (it is blank or NaN); fill it in, or leave the "
                 "row out."
             )
-    return columns
+    return {name: as_text(column) for name, column in columns.items()}
 
 
 def numbers(cells: TextArray, name: str) -> FloatArray:

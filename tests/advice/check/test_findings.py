@@ -45,7 +45,10 @@ def of(found: Check, code: str) -> Finding:
 
 @pytest.fixture(scope="module")
 def spoilt() -> Check:
-    return check(aggcal.read_judgments(a_spoilt_study()), with_precision=False)
+    rows = a_spoilt_study()
+    names = ("annotator", "left", "right", "outcome", "id")
+    table = [dict(zip(names, (*row, rows.index(row)), strict=True)) for row in rows]
+    return check(aggcal.read_judgments(table), with_precision=False)
 
 
 def test_every_finding_has_a_title_a_message_and_a_remedy(spoilt: Check) -> None:

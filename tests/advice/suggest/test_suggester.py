@@ -27,29 +27,24 @@ def started(seed: int, items: int, annotators: int, rows: int) -> Study:
     return aggcal.read_judgments(table), true
 
 
-def test_one_answer_is_the_step_that_linear_algebra_gives() -> None:
+def test_answers_are_the_steps_that_linear_algebra_gives() -> None:
     judgments, _ = started(1, 8, 4, 120)
     asking = aggcal.Suggester(judgments)
     assert asking.consensus.quantifier is not None
-    known = asking.consensus.quantifier.covariance(asking.consensus)
-    assert known is not None
-    assert isinstance(known.covariance, DenseCovariance)
-    matrix = known.covariance.matrix
-    i, j = 2, 5
-    gap = asking.scores[i] - asking.scores[j]
-    u = judgments.annotator_ids.tolist().index(who := str(judgments.annotator_ids[1]))
-    slope = float(asking.consensus.reliabilities[u])
-    expected = 1.0 / (1.0 + np.exp(-slope * gap))
-    a = np.zeros(8)
-    a[i], a[j] = 1.0, -1.0
-    gained = slope**2 * expected * (1.0 - expected)
-    precision = np.linalg.pinv(matrix, hermitian=True) + gained * np.outer(a, a)
-    after = np.linalg.pinv(precision, hermitian=True)
-    moved = asking.scores + after @ a * slope * (1.0 - expected)
-    asking.record(who, asking.item_ids[i], asking.item_ids[j], "left")
-    assert asking.scores == pytest.approx(moved, abs=1e-9)
-    left = asking._criterion.covariance_left
-    assert left == pytest.approx(after, abs=1e-9)
+    fit = asking.consensus.quantifier.covariance(asking.consensus)
+    assert fit is not None
+    assert isinstance(fit.covariance, DenseCovariance)
+    matrix, who = fit.covariance.matrix, str(judgments.annotator_ids[1])
+    slope = float(asking.consensus.reliabilities[1])
+    for i, j, outcome in ((2, 5, "left"), (0, 2, "right")):
+        a = np.eye(8)[i] - np.eye(8)[j]
+        chance = 1.0 / (1.0 + np.exp(-slope * a @ asking.scores))
+        information = slope**2 * chance * (1.0 - chance)
+        precision = np.linalg.pinv(matrix, hermitian=True) + information * np.outer(a, a)
+        matrix = np.linalg.pinv(precision, hermitian=True)
+        moved = asking.scores + matrix @ a * slope * ((outcome == "left") - chance)
+        asking.record(who, asking.item_ids[i], asking.item_ids[j], outcome)
+        assert asking.scores == pytest.approx(moved, abs=1e-9)
 
 
 def test_many_answers_end_near_the_fit_of_all_of_them() -> None:

@@ -42,7 +42,6 @@ def library() -> ctypes.CDLL | None:
     _declare_columns(kernels)
     _declare_checks(kernels)
     _declare_written(kernels)
-    _declare_updates(kernels)
     return kernels
 
 
@@ -101,24 +100,6 @@ def _declare_written(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_written.argtypes = [
         count, count, *([array] * 3), ctypes.c_char_p, ctypes.c_char, array
     ]  # fmt: skip
-
-
-def _declare_updates(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that update matrices by pairs that were asked."""
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    for precision in ("", "_single"):
-        kernel = getattr(kernels, f"aggcal_caught_up{precision}")
-        kernel.restype = None
-        kernel.argtypes = [count, array, count, count, count, *([array] * 7)]
-        kernel = getattr(kernels, f"aggcal_lowered{precision}")
-        kernel.restype = None
-        kernel.argtypes = [count, *([array] * 3), count, count, array, number, *([array] * 3)]
-        kernel = getattr(kernels, f"aggcal_chosen{precision}")
-        kernel.restype = count
-        kernel.argtypes = [
-            count, *([array] * 4), ctypes.c_int, number, count, count, array, count, count, count,
-            *([array] * 7), number, *([array] * 5)
-        ]  # fmt: skip
 
 
 def _declare_checks(kernels: ctypes.CDLL) -> None:

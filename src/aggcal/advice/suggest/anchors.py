@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns, as_frame, as_text
+from aggcal.advice.suggest.suggestions import as_rows, counted_reasons
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration import read_known
@@ -78,17 +79,13 @@ class AnchorSuggestions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        columns = {name: column.tolist() for name, column in self.item_columns().items()}
-        rows = zip(*columns.values(), strict=True)
-        return {"anchors": [dict(zip(columns, row, strict=True)) for row in rows]}
+        return {"anchors": as_rows(self.item_columns())}
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
-        why = ", ".join(f"{k} × {reason}" for reason, k in zip(reasons, numbers, strict=True))
-        return f"{count(len(self), 'suggested anchor')} ({why})"
+        return f"{count(len(self), 'suggested anchor')} ({counted_reasons(self.reason)})"
 
 
 def check_anchor_suggestion(n: int, method: str = DEFAULT_METHOD, seed: int = 0) -> None:
@@ -183,34 +180,35 @@ def _own_errors(inputs: Inputs) -> FloatArray:
 
 
 def _greedy(
-    features: FloatArray, own: FloatArray, told: np.ndarray, n: int
-) -> tuple[np.ndarray, FloatArray]:
-    """Take items one by one by how much each lowers the total variance of all truths."""
-    spread, own, open_ = np.eye(features.shape[1]), own.copy(), ~told
-    for k in np.flatnonzero(told).tolist():
-        spread, own[k] = _after(features, spread, own, k), 0.0
-    together = features.T @ features
-    start = float(np.einsum("ij,jk,ik->", features, spread, features) + own.sum())
-    chosen, gain = [], []
-    for _ in range(n):
+    features: FloatArray, own: FloatArray, known: BoolArray, n: int
+) -> tuple[IntArray, FloatArray]:
+    """Take items one by one by how much each lowers the total variance of the unknown truths.
+
+    Returns the items, and the share of the variance that is gone after each.
+    """
+    spread, unknown, first = np.eye(features.shape[1]), ~known, np.flatnonzero(known).tolist()
+    chosen: list[int] = []
+    gone: list[float] = []
+    start = 1.0
+    for step in range(len(first) + n):
         seen = features @ spread
-        variance = np.einsum("ij,ij->i", seen, features) + own
-        # The covariances of an item with all others come from the features alone; with itself its
-        # own error is added.
-        across = np.einsum("ij,jk,ik->i", seen, together, seen)
-        lowered = across + own * (2.0 * (variance - own) + own)
-        best = int(np.argmax(np.where(open_, lowered / np.maximum(variance, 1e-300), -1.0)))
-        spread, own[best], open_[best] = _after(features, spread, own, best), 0.0, False
-        left = float(np.einsum("ij,jk,ik->", features, spread, features) + own.sum())
-        chosen.append(best)
-        gain.append(1.0 - left / max(start, 1e-300))
-    return np.array(chosen, dtype=np.int64), np.array(gain)
-
-
-def _after(features: FloatArray, spread: FloatArray, own: FloatArray, k: int) -> FloatArray:
-    """Return the covariance of level, scale and share once an item's truth is known."""
-    seen = spread @ features[k]
-    return np.asarray(spread - np.outer(seen, seen) / (features[k] @ seen + own[k] + 1e-300))
+        shared = np.einsum("ij,ij->i", seen, features)
+        variance = shared + own + 1e-300
+        if step < len(first):
+            best = first[step]
+        else:
+            if step == len(first):
+                start = float(variance[unknown].sum())
+            # The covariances of an item with the others come from the features alone; with itself
+            # its own error is added.
+            together = features[unknown].T @ features[unknown]
+            across = np.einsum("ij,jk,ik->i", seen, together, seen) + own * (2.0 * shared + own)
+            best = int(np.argmax(np.where(unknown, across / variance, -1.0)))
+            chosen.append(best)
+            gone.append(float(across[best] / variance[best]) / start)
+        spread = spread - np.outer(seen[best], seen[best]) / variance[best]
+        unknown[best] = False
+    return np.array(chosen, dtype=np.int64), np.cumsum(gone)
 
 
 def _reason(features: FloatArray, own: FloatArray, k: int) -> str:

@@ -18,16 +18,11 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.advice.suggest.annotators import Person, anybody, people, turns
-from aggcal.advice.suggest.batch import possible
-from aggcal.advice.suggest.beliefs import Beliefs
-from aggcal.advice.suggest.candidates import candidates
-from aggcal.advice.suggest.choosing import Batch
-from aggcal.advice.suggest.criterion import information
-from aggcal.advice.suggest.exact import ExactCriterion, exact_criterion
-from aggcal.advice.suggest.offered import ids_of
+from aggcal.advice.suggest.beliefs import Beliefs, keys_of
+from aggcal.advice.suggest.greedy import Joint
+from aggcal.advice.suggest.pairs import Batch, fitted, ids_of
+from aggcal.advice.suggest.people import People, Person, Turn, possible
 from aggcal.advice.suggest.suggestions import Suggestions
-from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count, did_you_mean
@@ -77,26 +72,22 @@ class Suggester:
         seed: int = 0,
     ) -> None:
         limits.check(seed=seed)
-        self._judgments = prepare(judgments).on_one_machine("asking pair by pair")
-        if consensus is None:
-            consensus = aggregate(self._judgments, method, warn=False)
-        elif consensus.item_ids.tolist() != self._judgments.item_ids.tolist():
-            raise OptionError("the consensus belongs to other judgments; leave it out.")
-        self.consensus = consensus
+        judgments = prepare(judgments).on_one_machine("asking pair by pair")
+        self.consensus = consensus = fitted(judgments, method, consensus)
         """The fit that everything started from."""
         self.answers: list[tuple[str, str, str, str]] = []
         """What was recorded, as rows for `add_judgments`: annotator, left, right, outcome."""
         self._random = np.random.default_rng(seed)
-        self._beliefs = Beliefs.of(self._judgments, consensus, None, ids_of(items))
+        self._beliefs = Beliefs.of(judgments, consensus, None, ids_of(items))
         if self._beliefs.covariance is None:
             raise OptionError(
                 f"{count(self._beliefs.n_items, 'item')} are too many to ask pair by pair; choose "
                 "them in batches with suggest_pairs."
             )
         self._position = {str(item): k for k, item in enumerate(self._beliefs.item_ids)}
-        self._known = set(map(str, self._judgments.annotator_ids))
-        self._people: dict[str | None, Person] = {None: anybody(self._beliefs)}
-        self._criterion = self._anew()
+        self._people = People(judgments, self._beliefs)
+        self._persons: dict[str | None, Person] = {None: self._people.anybody()}
+        self._worth = self._valued(self._beliefs.covariance)
 
     @property
     def scores(self) -> FloatArray:
@@ -122,14 +113,11 @@ class Suggester:
         most = possible(self._beliefs.n_items, 1, None, repeat=False)
         if not 1 <= n <= most:
             raise OptionError(f"n is {n}; give a number from 1 to {most:,.0f}.")
-        person = self._person(annotator)
-        batch = Batch(
-            self._beliefs, self._pairs, self._criterion.copy(), "order", None,
-            repeat=False, random=self._random,
-        )  # fmt: skip
-        for turn in turns([person], n, None, 0.0):
+        turn = Turn(self._person(annotator), exploring=False)
+        batch = Batch(self._beliefs, self._worth.copy(), "order", self._random)
+        for _ in range(n):
             batch.choose(turn)
-        return batch.suggestions(self.consensus, None)
+        return batch.suggestions()
 
     def record(self, annotator: str, left: str, right: str, outcome: str | float) -> None:
         """Take an answer into account.
@@ -151,47 +139,40 @@ class Suggester:
             raise OptionError(f"item '{left}' is compared with itself; give two items.")
         person = self._person(annotator)
         self._move(person, i, j, value)
-        n = self._beliefs.n_items
-        keys = np.unique(np.append(person.judged, min(i, j) * n + max(i, j)))
-        self._people[str(annotator)] = replace(person, judged=keys)
+        key = keys_of(np.array([i]), np.array([j]), self._beliefs.n_items)
+        asked = np.append(person.asked, key)
+        self._persons[str(annotator)] = replace(person, asked=asked)
         self.answers.append((str(annotator), str(left), str(right), _OUTCOMES[value]))
         if len(self.answers) % _ANEW == 0:
-            self._criterion = self._anew()
+            self._worth = self._valued(self._worth.covariance)
 
     def _move(self, person: Person, i: int, j: int, value: float) -> None:
-        """Move the scores by an answer, and what is left to learn."""
-        believed, how = self._beliefs, person.answering(self._beliefs)
-        gap = believed.scores[[i]] - believed.scores[[j]]
-        toward = self._criterion.toward(i, j)
-        variance = max(float(toward[i] - toward[j]), 0.0)
-        gained = float(information(how, gap)[0])
-        share = 1.0 / (1.0 + gained * variance)
-        pull = how.reliability * how.slope(how.reliability * gap, value)
-        self._criterion.learn(i, j, variance, gained)
-        judged = believed.judged.copy()
+        """Move the scores by an answer, and take what it tells from what is left to learn."""
+        beliefs, toward = self._beliefs, self._worth.toward(i, j)
+        gap = float(beliefs.scores[i] - beliefs.scores[j])
+        information = float(person.information(np.array([gap]))[0])
+        step = person.slope(gap, value) / (1.0 + information * max(float(toward[i] - toward[j]), 0))
+        self._worth.ask(i, j, information)
+        judged, component = beliefs.judged.copy(), beliefs.component.copy()
         judged[[i, j]] += 1
-        piece = believed.piece.copy()
-        joined = piece[[i, j]]
-        piece[np.isin(piece, joined)] = joined.min()
-        scores = believed.scores + share * pull * toward
-        self._beliefs = replace(believed, scores=scores, judged=judged, piece=piece)
+        joined = component[[i, j]]
+        component[np.isin(component, joined)] = joined.min()
+        scores = beliefs.scores + step * toward
+        self._beliefs = replace(beliefs, scores=scores, judged=judged, component=component)
 
-    def _anew(self) -> ExactCriterion:
+    def _valued(self, covariance: FloatArray) -> Joint:
         """Work out what is at stake in each pair, where the items stand now."""
-        if self.answers:
-            left = self._criterion.covariance_left
-            self._beliefs = replace(self._beliefs, covariance=left, variances=np.diag(left).copy())
-        self._pairs = candidates(self._beliefs, 1, self._random)
-        return exact_criterion(self._beliefs, *self._pairs)
+        self._beliefs = replace(
+            self._beliefs, covariance=covariance, variances=np.diag(covariance).copy()
+        )
+        pairs = self._beliefs.candidates(1, self._random)
+        return Joint(self._beliefs.scores, covariance, None, pairs)
 
     def _person(self, annotator: str | None) -> Person:
-        if annotator is None:
-            return self._people[None]
-        name = str(annotator)
-        if name not in self._people:
-            old, new = ([name], []) if name in self._known else ([], [name])
-            self._people[name] = people(self._judgments, self._beliefs, old, new)[0]
-        return self._people[name]
+        name = None if annotator is None else str(annotator)
+        if name is not None and name not in self._persons:
+            self._persons[name] = self._people[name]
+        return self._persons[name]
 
     def _at(self, item: str) -> int:
         try:

@@ -77,21 +77,32 @@ class Suggestions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        columns = {name: column.tolist() for name, column in self.pair_columns().items()}
-        for name in ("information", "probability"):
-            columns[name] = [None if isnan(value) else value for value in columns[name]]
-        return {
-            "about": self.about,
-            "unit": self.unit,
-            "pairs": [
-                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-            ],
-        }
+        rows = as_rows(self.pair_columns())
+        for row in rows:
+            for name in ("information", "probability"):
+                row[name] = None if isnan(row[name]) else row[name]
+        return {"about": self.about, "unit": self.unit, "pairs": rows}
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
-        why = ", ".join(f"{k} × {reason}" for reason, k in zip(reasons, numbers, strict=True))
-        return f"{count(len(self), 'suggested pair')} ({why})"
+        return f"{count(len(self), 'suggested pair')} ({counted_reasons(self.reason)})"
+
+
+def as_rows(columns: Columns) -> list[dict[str, Any]]:
+    """Return a table as a dict for each row, for JSON."""
+    lists = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def counted_reasons(reason: TextArray) -> str:
+    """Count the rows of each reason.
+
+    Examples
+    --------
+    >>> counted_reasons(np.array(["new item", "uncertain", "uncertain"]))
+    '1 × new item, 2 × uncertain'
+    """
+    reasons, numbers = np.unique(reason.astype(str), return_counts=True)
+    return ", ".join(f"{k} × {reason}" for reason, k in zip(reasons, numbers, strict=True))
