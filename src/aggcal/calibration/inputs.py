@@ -198,7 +198,7 @@ class Inputs:
 
     @cached_property
     def hurts(self) -> float:
-        """The share of draws of the exact consensus that the model is closer to than its projection.
+        """The share of draws of the exact consensus that the model itself is closer to.
 
         Each draw is put on the model's scale by the line through it. 0 where nothing is drawn.
         """
