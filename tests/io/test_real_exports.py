@@ -169,6 +169,11 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         {"columns": {"left": "response_a", "right": "response_b", "outcome": "preference_1_7"},
          "strength_scale": "1:7"},
     ),
+    "left is below 0": (
+        pairs("rater,a,b,result", -1, 1) + "Dan,e1,e2,0\n",
+        ["'-1': MEANING", "strength_scale='-1:1'"],
+        {"outcomes": {"-1": "left", "0": "tie", "1": "right"}},
+    ),
     "German marks": (
         ratings("Prüfer,Arbeit,Note", lambda p: p + 1), ["lowest", "highest"], {"order": "lowest"},
     ),
