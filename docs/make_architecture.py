@@ -21,7 +21,6 @@ WIDTH, LAYER, BOX, GAP, WIDEST = 860, 72, 42, 24, 300
 GROUND = 2
 WHAT = {
     "cli": "parse, call, print",
-    "paper": "the paper's numbers",
     "plot": "matplotlib figures",
     "sklearn": "scikit-learn estimators",
     "assessment": "assess(): both stages, save",

@@ -200,7 +200,6 @@ NEEDS = {
     "report": ["folder"],
     "explain": ["item", "folder"],
     "power": ["j.csv", "--goal", "tau=0.8"],
-    "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],
     "methods": [],
     "formats": [],

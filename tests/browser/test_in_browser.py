@@ -23,12 +23,12 @@ from playwright.sync_api import Locator, Page, expect
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.pages.html import FIRST_ROWS, STATIC_ROWS
-from aggcal.paper.reproduce import reproduce
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 from conftest import MadeOnce
 from documents import rendered
 from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
+from paper.reproduce import reproduce
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,

@@ -51,7 +51,7 @@ def test_bash_completes_commands_options_choices_and_files(
     (tmp_path / "judgments.csv").write_text("")
     (tmp_path / "judged").mkdir()
     assert completed(bash_script, tmp_path, "ru") == {"run"}
-    assert completed(bash_script, tmp_path, "re") == {"report", "reproduce"}
+    assert completed(bash_script, tmp_path, "re") == {"report"}
     assert set(COMMANDS) <= completed(bash_script, tmp_path, "")
     assert completed(bash_script, tmp_path, "run", "--cal") == {"--calibrator"}
     assert completed(bash_script, tmp_path, "run", "--calibrator", "") >= set(CALIBRATORS)

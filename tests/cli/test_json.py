@@ -32,7 +32,6 @@ MADE = {
         *("--studies", "4", "-o", "new"),
     ),
     "suggest": (TABLES[0], "-n", "2", "-o", "new.csv"),
-    "reproduce": ("rq3", "--quick", "-o", "new"),
     "methods": (),
     "datasets": (),
     "demo": ("--data", "simulated", "-o", "new"),
@@ -69,8 +68,6 @@ def test_every_command_is_tried() -> None:
 
 @pytest.mark.parametrize("name", MADE)
 def test_standard_output_is_one_document(name: str, results: Path, command: Command) -> None:
-    if name == "reproduce":
-        pytest.importorskip("sklearn")
     done = command(name, *MADE[name], "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -35,7 +35,6 @@ _NEEDLESS = (
     "aggcal.datasets",
     "aggcal.engines.dask",
     "aggcal.engines.gpu",
-    "aggcal.paper",
     "aggcal.plot",
     "aggcal.simulation",
     "matplotlib",

@@ -101,7 +101,6 @@ def test_results_that_were_changed_are_not_replaced(
         (("simulate", "-o", "out", *SIZE), "truth.csv"),
         (("demo", "-o", "out", "-q"), "data/dots/scores.csv"),
         (("demo", "-o", "out", "-q"), "items.csv"),
-        (("reproduce", "-o", "out", "-q"), "index.html"),
     ],
 )
 def test_other_commands_ask_too(

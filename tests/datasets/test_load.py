@@ -15,9 +15,9 @@ import pytest
 import aggcal
 from aggcal import datasets
 from aggcal.datasets import tables
-from aggcal.paper.dots import nearest
 from aggcal.registry.datasets import DATASETS, DOTS, DatasetInfo
 from aggcal.registry.literals import DatasetName
+from paper.dots import nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = [info for info in DATASETS.values() if info.in_repository]

@@ -208,7 +208,7 @@ def test_a_repeated_question_is_no_call_to_remove() -> None:
     assert not {"duplicate-rows", "repeat"} & {finding.code for finding in found.findings}
 
 
-def _recorded(rows: list[tuple[str, ...]], **more: Any) -> set[str]:
+def _recorded(rows: list[tuple[str, str, str]], **more: Any) -> set[str]:
     names = ("annotator", "winner", "loser")
     table = {
         name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)

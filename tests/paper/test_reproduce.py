@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,15 +14,16 @@ from aggcal.aggregation.links import link
 from aggcal.errors import OptionError
 from aggcal.io.items import read_item_columns
 from aggcal.metrics import kendall
-from aggcal.paper import dots, pictures
-from aggcal.paper.dots import judgments_from_ratings, mean_and_median, read_ratings
-from aggcal.paper.pictures import CLEAN, counts
-from aggcal.paper.reading_level import load
-from aggcal.paper.recipe import DOTS, READING_LEVEL, alternating_steps, read_wins, recipe_scores
-from aggcal.paper.reproduce import reproduce
-from aggcal.paper.result import Cell
-from aggcal.paper.rq3 import corrupted, inversions
-from conftest import Command, MadeOnce
+from conftest import MadeOnce
+from paper import dots, pictures
+from paper.__main__ import main
+from paper.dots import judgments_from_ratings, mean_and_median, read_ratings
+from paper.pictures import CLEAN, counts
+from paper.reading_level import load
+from paper.recipe import DOTS, READING_LEVEL, alternating_steps, read_wins, recipe_scores
+from paper.reproduce import reproduce
+from paper.result import Cell
+from paper.rq3 import corrupted, inversions
 
 SEVEN = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
 BASELINES = ("gppl", "rank-svm", "barcw")
@@ -338,8 +338,15 @@ def test_corruption_has_the_wanted_inversions(random: np.random.Generator) -> No
         assert inversions(corrupted(np.arange(10.0), target, random)) == target
 
 
-def test_an_unknown_experiment_is_refused(command: Command) -> None:
-    done = command("reproduce", "tea-leaves", "-o", "out")
-    assert done.returncode == 2
-    assert "tea-leaves" in done.stderr
-    assert json.dumps(done.stdout) == '""'
+def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["tea-leaves", "-o", "out"])
+    assert ended.value.code == 2
+    assert "tea-leaves" in capsys.readouterr().err
+
+
+def test_a_file_of_the_user_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    assert main(["rq3", "-o", str(tmp_path)]) == 2
+    assert "index.html" in capsys.readouterr().err
+    assert (tmp_path / "index.html").read_text() == "mine"

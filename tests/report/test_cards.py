@@ -35,8 +35,9 @@ def study() -> aggcal.Assessment:
     rows += [("u1", best, best), ("u2", "far", "farther"), ("u3", "far", "farther")]
     rows += [("u1", "Essay 20", worst), ("u2", "essay 20", worst)]
     scores = [(str(item), float(k)) for k, item in enumerate(made.item_ids[2:])] + [("spare", 1.0)]
-    table = dict(zip(("annotator", "winner", "loser"), zip(*rows, strict=True), strict=True))
-    table["time"] = [*range(260), *range(5), *range(260, len(rows) - 5)]
+    columns = ("annotator", "winner", "loser", "time")
+    times = [*range(260), *range(5), *range(260, len(rows) - 5)]
+    table = dict(zip(columns, [*zip(*rows, strict=True), times], strict=True))
     return aggcal.assess(table, scores, warn=False).with_advice()
 
 

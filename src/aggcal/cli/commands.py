@@ -313,25 +313,12 @@ _ROWS = (
         Group("consensus so far", (o.METHOD_TO_PREDICT, o.SCORE_COLUMN, o.ITEM_COLUMN)),
         o.READING,
     ), study=True),
-    Command("reproduce", "reproduce the paper's tables and figures",
-        "aggcal reproduce dots -o paper --quick",
-        "Writes index.html, index.md, cells.csv, levels.csv, consensus/, figures/ and "
-        "reproduction.json into DIR. The data come from the folder that AGGCAL_DATA names or the "
-        "repository, or are downloaded and verified.",
-        "tables:reproduce", (
-        Option("what [WHAT]", "experiment: reading-level, dots, rq3 or all", "all",
-            ("reading-level", "dots", "rq3", "all")),
-        o.output("folder for the page", required=True),
-        o.FORCE_FOLDER,
-        Option("--quick", "fewer repetitions and levels; takes about a minute"),
-        o.as_json("the files written"),
-    )),
     Command("methods", "list the aggregation methods of Stage 1",
         "aggcal methods", "",
         "tables:names", (o.as_json("the list"),)),
     Command("datasets", "list the real datasets, with their licences and locations",
         "aggcal datasets",
-        "'aggcal demo' and 'aggcal reproduce' use them; in Python, aggcal.datasets.load(NAME) "
+        "'aggcal demo' uses them; in Python, aggcal.datasets.load(NAME) "
         "returns the judgments, scores and truth of one. They are looked up in the folder that "
         "AGGCAL_DATA names, the repository, the installed package and the download cache.",
         "tables:datasets", (o.as_json("the list"),)),

@@ -1,9 +1,8 @@
-"""Commands that write tables or list what there is: convert, simulate, reproduce, formats, ..."""
+"""Commands that write tables or list what there is: convert, simulate, formats, ..."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
@@ -80,26 +79,6 @@ def simulate(options: argparse.Namespace) -> int:
     Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
         print_json({"study": study}, paths)
-    return 0
-
-
-def reproduce(options: argparse.Namespace) -> int:
-    """Make the page of the paper's numbers beside ours."""
-    import csv
-    from collections import Counter
-
-    from aggcal.paper.reproduce import reproduce as make
-
-    console, folder = Console(quiet=options.quiet), Path(options.output)
-    how = {"quick": options.quick, "force": options.force}
-    paths = make(options.what, options.output, **how, say=console.on_step)
-    console.done()
-    if not options.json:
-        print((folder / "index.html").resolve())
-        return 0
-    with (folder / "cells.csv").open(encoding="utf-8", newline="") as file:
-        cells = dict(Counter(row["status"] for row in csv.DictReader(file)))
-    print_json({"what": options.what, "quick": options.quick, "cells": cells}, paths)
     return 0
 
 

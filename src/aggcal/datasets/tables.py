@@ -28,7 +28,7 @@ from aggcal.registry.datasets import (
 
 DAMAGE, LEVEL = "WHITEOUT", "0.55"
 """How the pictures of Dots were damaged before OpenCV counted: of all that were tried, this is
-nearest to what the paper prints (`aggcal.paper.dots.nearest`)."""
+nearest to what the paper prints (`paper.dots.nearest`)."""
 
 _CHEAP, _GOOD = "gpt-3.5-turbo-instruct", "gpt-4"
 """LLMFAO's judges that are no people: the model to be calibrated, and one to compare with."""

@@ -137,12 +137,13 @@ def convert_judgments(
             there and "sided" in table and "sided" not in there
         ):
             notes.append(_SIDES)
+            table.pop("sided" if there else "", None)
         if to == CROWD_KIT.name:
             table = _crowd_kit(_long(table))
         kept = len(next(iter(table.values())))
         write: Writer | bytes
         if before is not None:
-            before.refuse_missing(name for name in table if name != "sided")
+            before.refuse_missing(table)
             notes += before.copies(read, parting)
             write = before.writer(table, safe=spreadsheet_safe)
         elif to == PREFLIB.name:
@@ -236,8 +237,6 @@ def _table(
     if all(part.short for part in read.parts) and not {"left", "outcome"} & {*there}:
         own = {"left": "winner", "right": "loser"}
         table = {own.get(name, name): c for name, c in table.items() if name != "outcome"}
-    if there and "sided" not in there:
-        table.pop("sided", None)
     return table
 
 

@@ -351,7 +351,7 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     if not (table.lacks(table.item) or table.lacks(column)):
         table.refuse_no_rows()
         return column
-    columns, header = table.table.columns, table.table.header
+    columns, header, wanted = table.table.columns, table.table.header, column
     if paired(columns):
         raise TableError(
             f"{table.name}: this looks like a table of judgments: check whether two files are "
@@ -362,20 +362,25 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     ids = [n for n, c in free.items() if n not in numeric and len(c.texts) == len(c)]
     sure = [n for n in numeric if n in (*RATING, *_SCORES)] or numeric
     likely = [n for n in sure if n not in (*_LOWEST, *ITEM, *PER_ITEM)]
+    others = [n for n in likely if n in _USUAL and n != column]
+    if others and column in _USUAL:
+        likely = []
     if not any(map(_NUMBER, header)):  # else the first line holds data
         if table.lacks(table.item) and item == "item" and len(ids) == 1:
             table.item = ids[0]
         if table.lacks(column) and column in _USUAL and len(likely) == 1:
             column = likely[0]
     if not (table.lacks(table.item) or table.lacks(column)):
-        names = columns[table.item], columns[column.strip().lower()]
-        table.notes.append("read as: item = '{}', score = '{}'".format(*names))
+        shown = columns[table.item], columns[column.strip().lower()]
+        table.notes.append(f"read as: item = '{shown[0]}', {wanted} = '{shown[1]}'")
         table.refuse_no_rows()
         return column
     missing = [n for n, own in ((item, table.item), (column, column)) if table.lacks(own)]
     near = "" if {*missing} <= {"item", *_USUAL} else did_you_mean(missing[-1], header)
     lowest = next((columns[n] for n in sure if n in _LOWEST and not likely), None)
     remedy = _remedy(table, column, flag, [columns[n] for n in likely], lowest)
+    if others and not likely:
+        remedy = f"it has the column '{others[0]}': check whether two files are swapped"
     raise TableError(
         f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
         f"{', '.join(map(repr, missing))} missing{near} (found: {listed(header)}); {remedy}."

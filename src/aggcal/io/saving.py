@@ -172,35 +172,34 @@ def write_files(
     ['a.txt', 'l.json']
     """
     # A link to a folder stays, and so does the folder that it leads to.
-    folder, names = Path(os.path.realpath(directory)), [*files, manifest.name]
-    there = {name: made for name, made in digests(onto or {}).items() if name not in files}
-    kept = {name: made for name, made in there.items() if (folder / name).exists()}
+    folder = Path(os.path.realpath(directory))
+    kept = [name for name in digests(onto or {}) if name not in files and (folder / name).exists()]
     # What is made elsewhere must be movable into the folder.
     movable = os.access(folder.parent, os.W_OK | os.X_OK) and not os.path.ismount(folder)
     parent = folder if os.path.lexists(folder) and not movable else folder.parent
     with _writing(directory, folder), _hidden_folder(parent) as hidden:
-        new = hidden / "new"
-        new.mkdir()
-        for name in files:
-            (new / name).parent.mkdir(exist_ok=True)
-        made = {name: _write(new / name, content) for name, content in files.items()}
+        new, made = hidden / "new", dict[str, str]()
+        every = {**{name: (folder / name).read_bytes() for name in kept}, **files}
+        for name, content in every.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            made[name] = _write(new / name, content)
         command = {} if manifest.command is None else {"command": manifest.command}
-        listed = {**manifest.data, **command, "files": {**kept, **made}}
-        made[manifest.name] = _write(new / manifest.name, f"{to_json(listed)}\n".encode())
+        listed = f"{to_json({**manifest.data, **command, 'files': made})}\n"
+        made[manifest.name] = _write(new / manifest.name, listed.encode())
         _sync(new)
         with shielded():
             folder.mkdir(exist_ok=True)
-            with _locked(folder):
+            with _held(folder):
                 _finish(folder)
-                others = _refuse_foreign(folder, names, manifest, outdated, force=force)
+                others = _refuse_foreign(folder, [*made], manifest, outdated, force=force)
                 held = json.dumps(_loaded(folder / manifest.name))  # as text: NaN is not NaN
                 if onto is not None and held != json.dumps(onto):
                     raise ChangedError(
                         f"{folder}: other results were written there in the meantime; try again."
                     )
                 gone = dict.fromkeys(name for name in outdated if name not in others)
-                _replace(hidden, folder, {**gone, **made}, kept)
-    return [Path(directory) / name for name in names]
+                _replace(hidden, folder, {**gone, **made})
+    return [Path(directory) / name for name in (*files, manifest.name)]
 
 
 def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False) -> Path:
@@ -229,8 +228,9 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
     refuse_existing(path, force=force)
     target = Path(os.path.realpath(path))
     if _is_stream(path):
-        with _explained(path), open(os.open(path, os.O_WRONLY), "wb") as stream:  # noqa: PTH123
-            _fill(stream, content)
+        stream = Path(path)
+        with _writing(path, stream), open(os.open(stream, os.O_WRONLY), "wb") as file:  # noqa: PTH123
+            _fill(file, content)
         return Path(path)
     with _writing(path, target), _hidden_folder(target.parent) as hidden:
         new = hidden / "new"
@@ -242,7 +242,7 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
                 if isinstance(error, FileExistsError) and not force:
                     raise OutputError(_exists(path)) from None
                 if target.exists():
-                    _copy_mode(target, new)
+                    new.chmod(stat.S_IMODE(target.stat().st_mode))
                 new.replace(target)  # by force, or on a file system without links
             _sync(target.parent)
     return Path(path)
@@ -358,9 +358,9 @@ def settled(folder: Path) -> Iterator[None]:
         # Where there is no folder, or it cannot be opened, the reader will see.
         with suppress(OSError):
             if (folder / _UNFINISHED).is_dir():
-                with _locked(folder):
+                with _held(folder):
                     _finish(folder)
-            stack.enter_context(_locked(folder, shared=True))
+            stack.enter_context(_held(folder, shared=True))
         yield
 
 
@@ -438,9 +438,7 @@ def _foreign(folder: Path, names: Iterable[str], manifest: Manifest) -> list[str
     ]
 
 
-def _replace(
-    hidden: Path, folder: Path, files: Mapping[str, str | None], kept: Iterable[str]
-) -> None:
+def _replace(hidden: Path, folder: Path, files: Mapping[str, str | None]) -> None:
     """Put a new set in the place of an earlier one, in a folder that is locked.
 
     Files without a digest are taken away.
@@ -448,11 +446,9 @@ def _replace(
     new = hidden / "new"
     plan = {name: [_state(folder / name), made] for name, made in files.items()}
     for name, (old, made) in plan.items():
-        if old is not None:
-            _refuse_fixed(folder / name)
         if old is not None and made is not None:
-            _copy_mode(folder / name, new / name)
-    if hidden.parent != folder and _exchanged(new, folder, {*files, *kept}, kept):
+            (new / name).chmod(stat.S_IMODE((folder / name).stat().st_mode))
+    if hidden.parent != folder and _exchanged(new, folder, {*files}):
         return
     for name in files:
         (folder / name).parent.mkdir(exist_ok=True)
@@ -496,21 +492,16 @@ def _state(path: Path) -> str | None:
     return digest(path) if os.path.lexists(path) else None
 
 
-def _exchanged(new: Path, folder: Path, ours: set[str], kept: Iterable[str]) -> bool:
+def _exchanged(new: Path, folder: Path, ours: set[str]) -> bool:
     """Exchange two folders in one step, where nobody would miss anything of the old one."""
     ours |= {name.split("/")[0] for name in ours}
     try:
         here, before, after = Path.cwd(), folder.stat(), new.stat()
-        if (before.st_uid, before.st_gid) != (after.st_uid, after.st_gid) or os.listxattr(folder):
+        there = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+        same = (before.st_uid, before.st_gid) == (after.st_uid, after.st_gid)
+        if folder in (here, *here.parents) or there - ours or not same or os.listxattr(folder):
             return False
-        there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-        if folder in (here, *here.parents) or any(name not in ours for name in there):
-            return False
-        for name in kept:
-            (new / name).parent.mkdir(exist_ok=True)
-            (new / name).hardlink_to(folder / name)
-        _copy_mode(folder, new)
-        _sync(new)
+        new.chmod(stat.S_IMODE(before.st_mode))
         call, names = ctypes.CDLL(None).renameat2, (os.fsencode(new), os.fsencode(folder))
         if call(_HERE, names[0], _HERE, names[1], _EXCHANGE):
             return False
@@ -525,44 +516,26 @@ def _exchanged(new: Path, folder: Path, ours: set[str], kept: Iterable[str]) -> 
     return True
 
 
-def _refuse_fixed(path: Path) -> None:
-    """Refuse a file that may not be replaced, not even by its owner: an immutable one."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-    except OSError as error:
-        if error.errno == errno.EPERM:
-            raise
-
-
-def _copy_mode(old: Path, new: Path) -> None:
-    new.chmod(stat.S_IMODE(old.stat().st_mode))
-
-
-@contextmanager
-def _explained(path: Path | str) -> Iterator[None]:
-    """Say what the system refuses."""
-    try:
-        yield
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            reason = "the disk is full; free some space or choose another folder."
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            reason = "no permission to write there; choose another folder."
-        if error.errno in (errno.EEXIST, errno.ENOTDIR):
-            reason = "a file is in the way of a folder; choose another name."
-        raise OutputError(f"{path}: {reason}") from None
+_REASONS = {
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): "the disk is full; free some space or choose "
+    "another folder",
+    (errno.EACCES, errno.EPERM, errno.EROFS): "no permission to write there; choose another folder",
+    (errno.EEXIST, errno.ENOTDIR): "a file is in the way of a folder; choose another name",
+}
 
 
 @contextmanager
 def _writing(path: Path | str, target: Path) -> Iterator[None]:
-    """Make the folders above a file or folder, and take away those that are not needed."""
+    """Make the folders above a file or folder, take away those that are not needed; explain."""
     missing = [each for each in (target, *target.parents) if not os.path.lexists(each)]
     try:
-        with _explained(path):
-            with shielded():
-                target.parent.mkdir(parents=True, exist_ok=True)
-            yield
+        with shielded():
+            target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        reason = next((why for codes, why in _REASONS.items() if error.errno in codes), None)
+        reason = reason or f"cannot be written ({error.strerror})"
+        raise OutputError(f"{path}: {reason}.") from None
     finally:
         with shielded():
             for each in missing:
@@ -579,61 +552,62 @@ def _hidden_folder(parent: Path) -> Iterator[Path]:
     path = parent / _HIDDEN.format(os.urandom(8).hex())
     with ExitStack() as stack:
         try:
-            with shielded(), _opened(parent) as above:
+            with shielded(), _locked(parent, patience=1.0) as alone:
                 # Nobody may sweep between the making and the locking.
-                if _lock(above, patience=1.0):
-                    _sweep(parent)
+                for other in parent.glob(_HIDDEN.format("[0-9a-f]" * 16)) if alone else ():
+                    with suppress(OSError), _locked(other) as dead:
+                        if dead and other.is_dir():
+                            shutil.rmtree(other, ignore_errors=True)
                 path.mkdir(0o700)
-                _lock(stack.enter_context(_opened(path)))
+                stack.enter_context(_locked(path))
             yield path
         finally:
             with shielded():
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep(folder: Path) -> None:
-    for path in [*folder.glob(_HIDDEN.format("[0-9a-f]" * 16))]:
-        with suppress(OSError), _opened(path) as descriptor:
-            if path.is_dir() and _lock(descriptor):
-                shutil.rmtree(path, ignore_errors=True)
+@contextmanager
+def _held(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold a folder: several readers (``shared``) or one writer.
+
+    The lock is that of the folder itself, so that no file is left behind, and ends with the
+    process. Where the file system has none, the digests alone tell a mixture.
+    """
+    with _locked(folder, shared=shared, patience=_PATIENCE) as locked:
+        if locked is False:
+            raise OutputError(
+                f"{folder}: another program is using this folder and does not finish; end it, or "
+                "choose another folder."
+            )
+        yield
 
 
 @contextmanager
-def _locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of a folder: several readers (``shared``) or one writer.
-
-    It is that of the folder itself, so that no file is left behind, and ends with the process.
-    Where the file system has no locks there is none, and the digests alone tell a mixture.
-    """
-    while True:
-        with _opened(folder) as descriptor:
-            if _lock(descriptor, shared=shared, patience=_PATIENCE) is False:
-                raise OutputError(
-                    f"{folder}: another program is using this folder and does not finish; end it, "
-                    "or choose another folder."
-                )
-            # Another folder may have taken its place while we waited.
-            if os.path.samestat(os.fstat(descriptor), folder.stat()):
-                yield
-                return
-
-
-def _lock(descriptor: int, *, shared: bool = False, patience: float = 0.0) -> bool | None:
-    """Lock what is open; False if somebody else holds it, None if there are no locks."""
+def _locked(folder: Path, *, shared: bool = False, patience: float = 0.0) -> Iterator[bool | None]:
+    """Lock a folder; False if somebody else holds it, None if there are no locks."""
     end = time.monotonic() + patience
     while True:
-        try:
-            import fcntl  # which Windows does not have
+        with _opened(folder) as descriptor:
+            locked = _lock(descriptor, shared=shared)
+            late = time.monotonic() >= end
+            # Another folder may have taken its place while we waited.
+            same = os.path.samestat(os.fstat(descriptor), folder.stat())
+            if (locked is not False and same) or (locked is False and late):
+                yield locked
+                return
+        time.sleep(_PAUSE)
 
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(_PAUSE)
-        except (OSError, ImportError):
-            return None
-        else:
-            return True
+
+def _lock(descriptor: int, *, shared: bool) -> bool | None:
+    try:
+        import fcntl  # which Windows does not have
+
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (OSError, ImportError):
+        return None
+    return True
 
 
 @contextmanager

@@ -44,6 +44,6 @@ def printed(experiment: str, method: str, metric: str, vector: str) -> str:
 
 @cache
 def _tables() -> dict[tuple[str, str, str], dict[str, str]]:
-    text = (resources.files("aggcal.paper") / "published.csv").read_text("utf-8")
+    text = (resources.files("paper") / "published.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
     return {(row["experiment"], row["method"], row["metric"]): row for row in rows}

@@ -17,13 +17,13 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.io.items import read_item_columns
 from aggcal.metrics import compare
-from aggcal.paper import recipe
-from aggcal.paper.optimum import penalised_optimum, read_pairs
-from aggcal.paper.plots import violins
-from aggcal.paper.published import HRA, METHODS, NAMES
-from aggcal.paper.recipe import Wins, read_wins, recipe_scores
-from aggcal.paper.result import REFITTED, Result
 from aggcal.registry import LAPLACE
+from paper import recipe
+from paper.optimum import penalised_optimum, read_pairs
+from paper.plots import violins
+from paper.published import HRA, METHODS, NAMES
+from paper.recipe import Wins, read_wins, recipe_scores
+from paper.result import REFITTED, Result
 
 _METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "mse")
 _HEADS = tuple(metric.replace("_", "-") for metric in _METRICS)

@@ -13,10 +13,10 @@ from aggcal.io.saving import Manifest, Writer, check_output, write_files
 from aggcal.pages.figures import standalone
 from aggcal.pages.html import page
 from aggcal.pages.markdown import markdown
-from aggcal.paper import dots, reading_level, rq3
-from aggcal.paper.page import document
-from aggcal.paper.result import Result, cell_columns
 from aggcal.registry.literals import DatasetName
+from paper import dots, reading_level, rq3
+from paper.page import document
+from paper.result import Result, cell_columns
 
 EXPERIMENTS: dict[str, tuple[DatasetName, Callable[..., Result]]] = {
     "reading-level": ("reading-level", reading_level.run),

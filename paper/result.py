@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.markup import Markup
 from aggcal._core.tables import Columns
 from aggcal.pages.document import Block, Group, Heading, Table, Text
-from aggcal.paper.published import printed
+from paper.published import printed
 
 METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "kl", "mse")
 """The metrics of the tables, in the order in which they are shown."""

@@ -18,9 +18,9 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal.calibration.atc import project
 from aggcal.metrics import kendall
 from aggcal.pages.document import Text
-from aggcal.paper.plots import lines
-from aggcal.paper.reading_level import load, ridge_model
-from aggcal.paper.result import Cell, Result
+from paper.plots import lines
+from paper.reading_level import load, ridge_model
+from paper.result import Cell, Result
 
 _ITEMS, _SD, _TARGETS = 50, 5.0, 50
 _FLAT = 1e-3

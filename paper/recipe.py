@@ -21,7 +21,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, sums
 from aggcal.aggregation.links import Link, link
-from aggcal.paper.published import HRA, METHODS
+from paper.published import HRA, METHODS
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.metrics import compare, kendall
 from aggcal.pages.document import Text
-from aggcal.paper import recipe
-from aggcal.paper.optimum import penalised_optimum, read_pairs
-from aggcal.paper.pictures import CLEAN, CORRUPTIONS, counts, examples, levels
-from aggcal.paper.plots import radar
-from aggcal.paper.published import BASELINES, METHODS, NAMES, printed
-from aggcal.paper.recipe import read_wins, recipe_scores
-from aggcal.paper.result import METRICS, REFITTED, Result
+from paper import recipe
+from paper.optimum import penalised_optimum, read_pairs
+from paper.pictures import CLEAN, CORRUPTIONS, counts, examples, levels
+from paper.plots import radar
+from paper.published import BASELINES, METHODS, NAMES, printed
+from paper.recipe import read_wins, recipe_scores
+from paper.result import METRICS, REFITTED, Result
 
 UNCENTRED = "_uncentred"
 """What the name of a metric ends in when nothing was centred."""

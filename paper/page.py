@@ -19,9 +19,9 @@ from aggcal.pages.document import (
     Table,
     Text,
 )
-from aggcal.paper.dots import UNCENTRED
-from aggcal.paper.published import BASELINES, NAMES
-from aggcal.paper.result import METRICS, Cell, Result, number, wide_table
+from paper.dots import UNCENTRED
+from paper.published import BASELINES, NAMES
+from paper.result import METRICS, Cell, Result, number, wide_table
 
 TABLES = {
     "reading-level": "Table 1: Reading Level",
@@ -91,7 +91,7 @@ def words() -> tuple[list[Block], dict[str, list[Block]]]:
     >>> list(words()[1])
     ['Reproduced', 'Questions', 'Tables', 'Experiments', 'Figures', 'Differences']
     """
-    text = (resources.files("aggcal.paper") / "words.md").read_text("utf-8")
+    text = (resources.files("paper") / "words.md").read_text("utf-8")
     lead, *sections = text.strip().split("\n\n## ")
     texts = {}
     for section in sections:
