@@ -124,7 +124,8 @@ NAMED = {
         'annotator = "Judge", winner = "Script Won", loser = "Script Lost"'
     ),
     "juge,gauche,droite,prefers_gauche\nw,e1,e2,True\nv,e2,e3,False\n": (
-        'annotator = "juge", left = "gauche", right = "droite", outcome = "prefers_gauche"'
+        'annotator = "juge", left = "gauche", right = "droite", outcome = "prefers_gauche" '
+        "(False = right, True = left)"
     ),
 }
 
@@ -134,6 +135,54 @@ def test_other_names_of_columns_are_read_and_said(tmp_path: Path, text: str) -> 
     found = _read(tmp_path, text)
     assert found.notes[0] == f"read as: {NAMED[text]}"
     assert {("w", "e1", "e2"), ("v", "e3", "e2")} <= _above(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Juror,Film,Platz\nann,A,1\nann,B,2\nbob,B,2\nbob,A,1\n",
+        "voter,ballot\nann,A > B\nbob,A > B\n",
+        "Grader;Essay;Points of 20\nann;A;12,5\nann;B;9\nbob;A;8\nbob;B;7\n",
+        "Prüferin,Klausur,Punkte\nann,A,9\nann,B,8\nbob,A,7\nbob,B,3\n",
+        "Judge,Wine,Verdict\nann,A,1 - excellent\nann,B,5 - poor\nbob,A,2 - good\nbob,B,4\n",
+        "Username,Rank [A],Rank [B]\nann,1st choice,2nd choice\nbob,1st choice,2nd choice\n",
+        "Email,Rate (1 bad; 5 good) [A],Rate (1 bad; 5 good) [B]\nann,5,1\nbob,4,2\n",
+        "id,annotator,rank[1],rank[2]\n1,ann,A,B\n2,bob,A,B\n",
+        "essay,Mr Hall,Ms Khan,Average\nA,9,8,8.5\nB,1,7,4\nMean,5,7.5,6\n",
+    ],
+)
+def test_ratings_and_ranks_are_read_where_they_have_one_reading(tmp_path: Path, text: str) -> None:
+    text = text.replace("of 20", "out of 20")
+    found = _read(tmp_path, text)
+    assert {pair[1:] for pair in _above(found)} == {("A", "B")}
+    assert found.n_annotators == 2
+
+
+@pytest.mark.parametrize("name", ["loser", "Which is weaker?", "least preferred", "schlechter"])
+@pytest.mark.parametrize("values", [("left", "right"), ("e1", "e3")])
+def test_who_lost_did_not_win(tmp_path: Path, name: str, values: tuple[str, str]) -> None:
+    found = _read(tmp_path, f"judge,left,right,{name}\nw,e1,e2,{values[0]}\nw,e2,e3,{values[1]}\n")
+    assert _above(found) == {("w", "e2", "e1"), ("w", "e2", "e3")}
+    assert any("the other one won" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["swapped", "is_flipped", "shown_first"])
+def test_sides_that_were_exchanged_are_asked_for(tmp_path: Path, name: str) -> None:
+    text = f"judge,item_a,item_b,{name},choice\nw,e1,e2,0,A\nw,e2,e3,1,B\n"
+    with pytest.raises(OptionError, match="in the other order in some rows"):
+        _read(tmp_path, text)
+    found = _read(tmp_path, text, columns={"outcome": "choice"})
+    assert _above(found) == {("w", "e1", "e2"), ("w", "e3", "e2")}
+
+
+def test_counts_beside_winners_are_weights_where_nobody_is_named(tmp_path: Path) -> None:
+    found = _read(tmp_path, "winner,loser,count\na,b,7\nb,a,2\n")
+    assert sorted(found.weight.tolist()) == [2.0, 7.0]
+
+
+def test_of_two_columns_of_people_one_is_constant(tmp_path: Path) -> None:
+    text = "judge,worker_id,left,right,outcome\nv1,w,a,b,left\nv1,v,b,c,left\nv1,w,a,c,left\n"
+    assert _read(tmp_path, text).annotator_ids.tolist() == ["v", "w"]
 
 
 def test_guesses_are_refused_where_asked(tmp_path: Path) -> None:
@@ -178,9 +227,9 @@ def test_what_has_no_reading_or_two_is_refused(tmp_path: Path, text: str) -> Non
         ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
         ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
         ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
-        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "several columns of answers"),
+        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "make a row each"),
         ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
-        ("judge,item,position\nann,A,1\nann,B,2\n", "columns={'rank': 'position'}"),
+        ("judge,item,position\nann,A,1\nann,B,2\n", "'rank': 'position'}"),
     ],
 )
 def test_what_is_laid_out_otherwise_is_told_how(tmp_path: Path, text: str, said: str) -> None:
@@ -210,7 +259,7 @@ GRID = "Timestamp,Email Address,Rate [Poster A],Rate [Poster B]\n9:00,ann,5,2\n9
 
 
 def test_a_column_for_each_item(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"ratings' order='highest', or order='lowest' if 1"):
+    with pytest.raises(OptionError, match=r"order='lowest' or order='highest'"):
         _read(tmp_path, GRID)
     best = {("ann", "Poster A", "Poster B"), ("bob", "Poster B", "Poster A")}
     assert _above(_read(tmp_path, GRID, format="ratings", order="highest")) == best

@@ -10,7 +10,7 @@
 - Terms beside items and reliabilities: `terms` chooses them, `with_terms` fits them, `effects` says
   what came out; `camps` are a finite mixture of orders.
 - Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
-  sandwich); `resampling` (bootstrap); `estimate` makes an `uncertainty` of them; `claims`, `ranks`
+  sandwich); `estimate` makes an `uncertainty` of them, or of refits (bootstrap); `claims`, `ranks`
   and `groups` say what follows for the order.
 - `methods` (hra-*, btl, tcv, crowd-*) and `features` (gppl, rank-svm, barcw) are the methods;
   `Adapted`, here, calls any; `selection` compares them, and ``"auto"`` takes one.
@@ -28,13 +28,12 @@ from inspect import signature
 from typing import Any
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.estimate import check_uncertainty as check_uncertainty
 from aggcal.aggregation.methods import LikelihoodMethod, PriorChoice
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.priors import Prior
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import Start, start_scores
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments

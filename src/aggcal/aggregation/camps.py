@@ -36,7 +36,7 @@ from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Probl
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
-from aggcal.aggregation.spreads import effect_sd, next_sd, reversed_share
+from aggcal.aggregation.spreads import LEAST_SD, effect_count, next_sd, reversed_share, score_count
 from aggcal.aggregation.terms import ChosenTerms, model_of
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import Categories
@@ -395,9 +395,10 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     evidence = float(here.evidence.sum()) - 0.5 * dot(precision, x * x)
     evidence += 0.5 * float(np.log(precision).sum() + np.linalg.slogdet(covariance)[1])
     common, apart, variances = values.common_sd, values.apart_sd, np.diag(covariance)
-    common = next_sd(common, parts[0], variances[:n], n - 1, 1.0)
+    common = next_sd(common, parts[0], variances[:n], score_count(n - 1, 1.0))
     if len(parts) > 1:
-        apart = effect_sd(apart, parts[1:].ravel(), variances[n:])
+        count = effect_count(parts[1:].size)
+        apart = max(next_sd(apart, parts[1:].ravel(), variances[n:], count), LEAST_SD)
     posteriors, shares = [point.posterior for point in here.points], values.shares
     turned = classes * np.stack([posterior.reversed for posterior in posteriors], axis=1)
     if mixture.kind in _CAMPS:

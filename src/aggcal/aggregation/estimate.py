@@ -15,18 +15,21 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal import registry
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
+from aggcal._core.text import brief
 from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
     covariance_of_draws,
+    independent,
 )
+from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem
 from aggcal.aggregation.empirical import fit as refit
 from aggcal.aggregation.families import information_roots, win_terms
@@ -35,11 +38,10 @@ from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.priors import default_prior
-from aggcal.aggregation.protocols import Aggregator, RowScores
-from aggcal.aggregation.resampling import FEWEST_DRAWS, bootstrap, drawn_shrinkage, n_contexts
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
-from aggcal.aggregation.rows import GAP, SCORES
+from aggcal.aggregation.rows import GAP, SCORES, Rows
 from aggcal.aggregation.shards import rows_here
+from aggcal.aggregation.terms import counts_of
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
@@ -60,6 +62,8 @@ _FEW, _STILL_CLEAR = 12, 1.96
 MANY_JUDGMENTS = 200_000
 """Judgments from which claims and errors are worked out in a shorter way, with next to the same
 results: the fit for claims is one Newton step, and residuals are those at the estimates."""
+FEWEST_DRAWS = 10
+"""Of a bootstrap: with so few a standard error is itself off by about a quarter."""
 _MOST_GATHERED = 5_000_000  # judgments that are fetched from other machines: 100 bytes each
 _CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothing
 # How many times as wide the prior is that claims are made from, which pulls scores a ninth as much,
@@ -101,6 +105,47 @@ class Results(dict[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
+class RowScores:
+    """The part of each row in the gradient and in the curvature of the scores, by its annotator.
+
+    Annotators' parameters are fixed where the fit has them.
+    """
+
+    rows: Rows
+    score: FloatArray
+    """Derivative of the log-likelihood in the gap: what moves the left item up."""
+    curvature: FloatArray
+    """Minus its second derivative."""
+    precision: FloatArray
+    """Of the prior of the scores, item by item."""
+
+    __repr__ = brief
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.precision)
+
+    def stiffness(self) -> FloatArray:
+        """Return the diagonal of the curvature of all rows and the prior."""
+        by_side = (
+            sums(side, self.curvature, self.n_items) for side in (self.rows.left, self.rows.right)
+        )
+        return np.asarray(sum(by_side, self.precision))
+
+    def information(self) -> FloatArray:
+        """Return the curvature of all rows and the prior, as a matrix."""
+        half = self.pairs(self.curvature)
+        return np.asarray(np.diag(self.stiffness()) - half - half.T)
+
+    def pairs(self, values: FloatArray) -> FloatArray:
+        """Add up rows by their two items, items by items: the left one, then the right one."""
+        n = self.n_items
+        place = self.rows.left.astype(np.int64) * n + self.rows.right
+        return sums(place, values, n * n).reshape(n, n)
+
+
+@dataclass(frozen=True, eq=False)
 class Quantify:
     """Holds what is needed to work out the uncertainty of a consensus when it is asked for."""
 
@@ -108,6 +153,8 @@ class Quantify:
     judgments: AnyJudgments
     integrated: Fit | None = field(default=None, repr=False)
     """The fit, where the annotators were integrated out; else the consensus is a joint mode."""
+    effects: Effects | None = field(default=None, repr=False)
+    """What else was fitted; None where there is nothing beside items and reliabilities."""
     _results: Results = field(default_factory=Results, init=False, repr=False)
 
     @property
@@ -165,7 +212,7 @@ class Quantify:
             bounds=(-inf, inf) if own is None else own.bounds,
             scale=fit.scale,
             prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
-            **self._groups(consensus, fit.covariance),
+            **self._groups(consensus, fit),
             seed=seed,
         )
 
@@ -187,7 +234,18 @@ class Quantify:
         return result
 
     def _result(self, fit: Fit, seed: int) -> FitCovariance:
-        return FitPosterior(fit, seed).result()
+        """Return the covariance of a fit; scores may be weighted means over criteria."""
+        effects = self._effects_of(fit)
+        if effects is None or effects.chosen.weights is None:
+            return FitPosterior(fit, seed).result()
+        matrix = effects.weighted_covariance()
+        of_means = DenseCovariance(matrix) if matrix.ndim > 1 else independent(np.sqrt(matrix))
+        return replace(effects.posterior.result(), covariance=of_means, by_prior=None)
+
+    def _effects_of(self, fit: Fit) -> Effects | None:
+        """Return what else another fit of the same model says."""
+        own = self.effects
+        return own if own is None or own.fit is fit else Effects(self.judgments, own.chosen, fit)
 
     def fit(self, consensus: Consensus) -> Fit | None:
         """Return the fit of a consensus; None where there is no likelihood."""
@@ -215,17 +273,13 @@ class Quantify:
         problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
         return problem.fit(consensus.scores, consensus.convergence)
 
-    def _groups(self, consensus: Consensus, covariance: Covariance | None = None) -> Groups:
+    def _groups(self, consensus: Consensus, fit: FitCovariance | None) -> Groups:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
-
-        def of_scores() -> Covariance | None:
-            fit = self.covariance(consensus) if covariance is None else None
-            return covariance if fit is None else fit.covariance
-
         related = isinstance(getattr(self.aggregator, "features", None), Features)
         component = None if related else self.judgments.graph.component
         sd = None if consensus.prior is None else consensus.prior.score_sd
-        return claimed_groups(self.judgments, component, of_scores, sd, scores=consensus.scores)
+        covariance = None if fit is None else fit.covariance
+        return claimed_groups(self.judgments, component, covariance, sd, scores=consensus.scores)
 
     # Dependent answers ----------------------------------------------------------------------------
     def robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
@@ -236,52 +290,48 @@ class Quantify:
         return found
 
     def _robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
-        judgments = gathered(self.judgments, _MOST_GATHERED)
-        if judgments is None or self.likelihood is None:
+        judgments, own = gathered(self.judgments, _MOST_GATHERED), self.likelihood
+        if judgments is None or own is None:
             return Robust()
-        row, weight = answer_rows(judgments)
-        answers = self._answers(consensus, judgments, row, weight)
-        clusters = groupings(judgments, row)
-        if consensus.effects is not None and consensus.effects.context_fitted:
-            del clusters[judgments.context_name]  # what its answers share is in the fit
-        return robust(answers, consensus.scores, covariance, clusters, seed=seed)
-
-    def _answers(
-        self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
-    ) -> Answers:
-        """Return what each answer tells, given its row and weight."""
-        own = self._needed(consensus, "has no likelihood")
-        theta = _theta(own, consensus.reliabilities)
-        gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
-        by_row = theta[judgments.annotator]
-        left = np.exp(-win_terms(own.family, gap, by_row).loss)
-        left = np.clip(left, _CERTAIN, 1.0 - _CERTAIN)
-        in_gap, *in_theta = information_roots(own.family, gap, by_row)
-        # Ties count as half a win for each side: they are as frequent for every question.
-        tie = judgments.outcome == _TIE
-        share = float(judgments.count @ tie) / judgments.n_judgments
-        alone = left * (1.0 - left)
-        variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _CERTAIN)
-        smaller = (1.0 - share) * np.sqrt(alone / variance)
-        residual = judgments.outcome - left - share * (0.5 - left)
+        (row, weight), theta = answer_rows(judgments), _theta(own, consensus.reliabilities)
+        if self.effects is None:
+            residual, by_gap, *by_theta = _residuals(own, consensus.scores, theta, judgments)
+        else:
+            residual, by_gap, *by_theta = self._residuals_with_terms(consensus, judgments)
         answers = Answers(
             judgments.annotator[row],
             judgments.left[row],
             judgments.right[row],
             weight,
-            (residual / np.sqrt(variance))[row],
-            (smaller * in_gap)[row],
+            residual[row],
+            by_gap[row],
         )
-        if not in_theta:
-            return answers
-        mean, sd = own.parameter_prior(consensus)
-        side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # a reversed annotator has mean -1
-        return replace(
-            answers,
-            by_reliability=(smaller * in_theta[0])[row],
-            excess=theta - side * mean,
-            prior_precision=sd**-2,
-        )
+        if by_theta:
+            mean, sd = own.parameter_prior(consensus)
+            side = np.sign(theta) if own.bounds[0] < 0.0 else 1.0  # of a reversed annotator -1
+            answers = replace(
+                answers,
+                by_reliability=by_theta[0][row],
+                excess=theta - side * mean,
+                prior_precision=sd**-2,
+            )
+        clusters = groupings(judgments, row)
+        if self.effects is not None and self.effects.context_fitted:
+            del clusters[judgments.context_name]  # what its answers share is in the fit
+        return robust(answers, consensus.scores, covariance, clusters, seed=seed)
+
+    def _residuals_with_terms(
+        self, consensus: Consensus, judgments: Judgments
+    ) -> tuple[FloatArray, ...]:
+        """Return what `_residuals` does, by the score and information of rows with all terms."""
+        effects = self.effects
+        assert effects is not None  # noqa: S101  # who calls knows
+        averaged = judgments.n_judgments < MANY_JUDGMENTS
+        score, information = effects.score_tests(judgments, averaged=averaged)
+        sd = np.sqrt(np.maximum(information, _CERTAIN))
+        gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
+        found = score / sd, consensus.reliabilities[judgments.annotator] * sd, gap * sd
+        return found[:2] if effects.chosen.alike else found
 
     # Fitting again --------------------------------------------------------------------------------
     def _bootstrap(
@@ -292,28 +342,43 @@ class Quantify:
         seed: int,
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
-        """Refit what other annotators, or other contexts, would have given."""
+        """Refit what other annotators would have given, or other contexts where there are some."""
 
         def refit(part: AnyJudgments) -> Consensus:
             if self.likelihood is not None:
                 return self.likelihood.refit(part, consensus, consensus)
             return self.aggregator.fit(part.on_one_machine("a refit"))
 
-        scores = bootstrap(
-            self.judgments, consensus, refit, draws=draws, seed=seed, on_draw=on_draw
-        )
-        fit = self.covariance(consensus)
-        if fit is not None and consensus.prior is not None:
-            scores += drawn_shrinkage(fit.covariance, consensus.prior, draws, seed)
-        clusters = n_contexts(self.judgments) or self.judgments.n_annotators
+        judgments, m = self.judgments, self.judgments.n_annotators
+        contexts = counts_of(judgments).contexts
+        if max(contexts, m) < 2:  # noqa: PLR2004  # of one, nothing tells how they vary
+            raise OptionError(
+                "a bootstrap by annotator needs at least two annotators; choose laplace."
+            )
+        random, scores = np.random.default_rng(seed), np.empty((draws, len(consensus.scores)))
+        for k in range(draws):
+            if contexts > 1:
+                own = judgments.on_one_machine("a bootstrap by context")
+                part: AnyJudgments = _drawn_contexts(own, random)
+            else:
+                part = judgments.of_annotators(np.sort(random.integers(m, size=m)))
+            again = refit(part)
+            # An item that nobody in this part has judged is at the mean of the others.
+            drawn = aligned(again.scores, again.item_ids, consensus.item_ids)
+            scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
+            if on_draw is not None:
+                on_draw(k + 1, draws)
+        fit, prior = self.covariance(consensus), consensus.prior
+        if fit is not None and prior is not None:
+            scores += _drawn_shrinkage(fit.covariance, prior.score_sd, draws, seed)
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
             registry.BOOTSTRAP.name,
             level,
             consensus.scores,
             covariance_of_draws(scores),
-            degrees_of_freedom=min(clusters, draws) - 1,
-            **self._groups(consensus),
+            degrees_of_freedom=min(contexts or m, draws) - 1,
+            **self._groups(consensus, fit),
             seed=seed,
         )
 
@@ -366,15 +431,13 @@ class Quantify:
             model = replace(self.integrated.problem.model, fixed=frozenset(sds))
             start = replace(self.integrated.state, sds=sds)
             near = refit(Problem(model), start, tolerance=_NEAR)
-            return (*self._at_fit(near), sd) if near.convergence.converged else None
+            effects = self._effects_of(near)
+            scores = near.scores if effects is None else effects.scores
+            return (scores, self._result(near, 0), sd) if near.convergence.converged else None
         fit = own.refit(self.judgments, consensus, wide)
         reached = fit.convergence is not None and fit.convergence.converged
         known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
         return None if known is None else (fit.scores, known, sd)
-
-    def _at_fit(self, fit: Fit) -> tuple[FloatArray, FitCovariance]:
-        """Return the scores of another fit of the model, and their covariance."""
-        return fit.scores, self._result(fit, 0)
 
     def _one_step(
         self, consensus: Consensus, pull: float, sd: float
@@ -427,8 +490,10 @@ class Quantify:
     # Rows, new items, predictions -----------------------------------------------------------------
     def row_scores(self, consensus: Consensus) -> RowScores | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
-        judgments = self.judgments.local
+        judgments, effects, own = self.judgments.local, self.effects, self.likelihood
         fit = None if judgments is None else self.fit(consensus)
+        if own and effects and (effects.chosen.alike or effects.chosen.weights is not None):
+            fit = self._at_mode(own, consensus)
         if fit is None or judgments is None:
             return None
         curvature, rows = fit.curvature, rows_here(fit.problem.model.rows, judgments)
@@ -467,6 +532,8 @@ class Quantify:
         self, consensus: Consensus, judgments: Judgments, item: int, mine: BoolArray
     ) -> tuple[float, float]:
         """Return the most probable score of a new item by some rows, and its standard deviation."""
+        if self.effects is not None:
+            return self.effects.score_of(judgments, item, mine)
         from scipy.optimize import minimize_scalar
 
         own, part = self._needed(consensus, "has no likelihood"), judgments.of_rows(mine)
@@ -493,8 +560,11 @@ class Quantify:
         return best, max(precision, 1e-300) ** -0.5
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
-        """Return the probability that each row's annotator prefers its left item."""
+        """Return the probability that each row's annotator prefers its left item: a tie is half."""
         judgments = judgments.on_one_machine("the probability of each judgment")
+        if self.effects is not None:
+            left, _, tie = self.effects.outcomes(judgments).T
+            return np.asarray(left + 0.5 * tie)
         otherwise = f"gives no probabilities of judgments; choose {registry.DEFAULT_METHOD}"
         own, known = self._needed(consensus, otherwise), consensus.uncertainty
         assert known is not None  # noqa: S101  # of a likelihood it is known
@@ -504,10 +574,9 @@ class Quantify:
         variances = np.where(where < 0, sd**2, known.covariance.variances[where])
         left, right = judgments.left, judgments.right
         variance_of_gap = variances[left] + variances[right]
-        if isinstance(known.covariance, DenseCovariance):
-            i, j = where[left], where[right]
-            both = (i >= 0) & (j >= 0)
-            variance_of_gap[both] = known.covariance.gap_variance(i[both], j[both])
+        i, j = where[left], where[right]
+        both = (i >= 0) & (j >= 0)
+        variance_of_gap[both] = known.covariance.gap_variance(i[both], j[both])
         nodes, weights = self._nodes(consensus, judgments)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
         for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):
@@ -518,7 +587,10 @@ class Quantify:
         return total
 
     def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
-        """Return the probabilities of left, right and tie: of ties, their share everywhere."""
+        """Return the probabilities of left, right and tie: the usual share, if not fitted."""
+        judgments = judgments.on_one_machine("the probability of each outcome")
+        if self.effects is not None:
+            return self.effects.outcomes(judgments)
         left = self.probabilities(consensus, judgments)
         fitted = self.judgments.on_one_machine("the probability of each outcome")
         weight = np.asarray(fitted.weight)
@@ -552,6 +624,55 @@ class Quantify:
             return table[positions(judgments.annotator_ids, consensus.annotator_ids)]
 
         return filled(nodes, anyone), filled(weights, shares)
+
+
+def _drawn_contexts(judgments: Judgments, random: np.random.Generator) -> Judgments:
+    """Draw as many contexts as there are; rows keep their order, and may count several times."""
+    context = judgments.context
+    assert context is not None  # noqa: S101  # who calls knows
+    number = int(context.max()) + 1
+    often = np.bincount(random.integers(number, size=number), minlength=number)
+    factor = np.where(context >= 0, often[np.maximum(context, 0)], 1)
+    kept = factor > 0
+    part = judgments.of_rows(kept)
+    return replace(part, weight=np.asarray(part.weight) * factor[kept])
+
+
+def _drawn_shrinkage(covariance: Covariance, prior_sd: float, number: int, seed: int) -> FloatArray:
+    """Draw so often the error that a prior makes, one row each.
+
+    It pulls scores together, and refits with the same prior share that. With the posterior
+    covariance C and the prior sd σ, scores are off by C s / σ² besides what chance does to the
+    answers: by a covariance of C C / σ², if they are as large as the prior says. Without it,
+    intervals by a bootstrap covered .73 to .82 instead of .95 where items differ by .3 and
+    judgments are few.
+    """
+    # The draws of the annotators come from this seed alone: these are others.
+    random = np.random.default_rng((seed, number))
+    drawn = random.standard_normal((number, len(covariance.variances))) / prior_sd
+    dense = covariance.dense()
+    return np.asarray(drawn * covariance.variances if dense is None else drawn @ dense.matrix)
+
+
+def _residuals(
+    own: LikelihoodMethod, scores: FloatArray, theta: FloatArray, judgments: Judgments
+) -> tuple[FloatArray, ...]:
+    """Return each row's Pearson residual, and the slopes of its mean over the same sd.
+
+    They are those in the gap of the scores, and in the annotator's parameter if there is one. Ties
+    count as half a win for each side: they are as frequent for every question.
+    """
+    gap, by_row = scores[judgments.left] - scores[judgments.right], theta[judgments.annotator]
+    left = np.exp(-win_terms(own.family, gap, by_row).loss)
+    left = np.clip(left, _CERTAIN, 1.0 - _CERTAIN)
+    tie = judgments.outcome == _TIE
+    share = float(judgments.count @ tie) / judgments.n_judgments
+    alone = left * (1.0 - left)
+    variance = np.maximum((1.0 - share) * (alone + share * np.square(left - 0.5)), _CERTAIN)
+    smaller = (1.0 - share) * np.sqrt(alone / variance)
+    residual = judgments.outcome - left - share * (0.5 - left)
+    slopes = (smaller * root for root in information_roots(own.family, gap, by_row))
+    return residual / np.sqrt(variance), *slopes
 
 
 def check_uncertainty(kind: str | None, draws: int) -> None:

@@ -22,7 +22,6 @@ once, in a quick sort or in leagues they do not, so that such studies are warned
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple, TypedDict
 
@@ -169,7 +168,7 @@ class Spectrum(NamedTuple):
 def claimed_groups(
     held: AnyJudgments,
     component: IntArray | None,
-    covariance: Callable[[], Covariance | None],
+    covariance: Covariance | None,
     prior_sd: float | None,
     *,
     scores: FloatArray,
@@ -180,7 +179,7 @@ def claimed_groups(
     other machines only are not looked at.
     """
     judgments = held.local
-    if component is None or prior_sd is None or judgments is None:
+    if component is None or prior_sd is None or judgments is None or covariance is None:
         return {"component": component, "warnings": (), "slow": None}
     spectra = [
         spectrum(judgments, own)
@@ -194,16 +193,15 @@ def claimed_groups(
         if largest.slow.shape[1] and differ_like_any(judgments, largest.own, scores):
             slow = np.zeros((len(scores), largest.slow.shape[1]))
             slow[largest.own] = largest.slow
-            of_scores = covariance()
-            if of_scores is not None:
-                warnings = level_warnings(scores, slow, of_scores, prior_sd)
+            if covariance is not None:
+                warnings = level_warnings(scores, slow, covariance, prior_sd)
     return {"component": label, "warnings": warnings, "slow": slow}
 
 
 def weak_groups(
     component: IntArray,
     spectra: list[Spectrum],
-    covariance: Callable[[], Covariance | None],
+    covariance: Covariance,
     prior_sd: float,
 ) -> IntArray:
     """Split connected components where two groups are joined so weakly that the prior decides.
@@ -220,7 +218,7 @@ def weak_groups(
     spectra
         Of the comparison graphs of these.
     covariance
-        Works out that of the scores; asked only where there are groups.
+        Of the scores.
     prior_sd
         Spread of their prior.
 
@@ -236,13 +234,10 @@ def weak_groups(
     label = np.array(component, dtype=np.int64)
     for each in spectra:
         for groups in _partitions(each):
-            of_scores = covariance()
-            if of_scores is None:
-                return label
             weak = [
                 g
                 for g in range(int(groups.max()) + 1)
-                if _weak(each.own[groups == g], each.own[groups != g], of_scores, prior_sd)
+                if _weak(each.own[groups == g], each.own[groups != g], covariance, prior_sd)
             ]
             names = np.zeros_like(label)
             names[each.own] = np.where(np.isin(groups, weak), groups + 1, 0)

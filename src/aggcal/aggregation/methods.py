@@ -57,7 +57,6 @@ from aggcal.aggregation.terms import (
     further_in_any_case,
 )
 from aggcal.aggregation.with_terms import (
-    QuantifyTerms,
     fit_alike,
     fit_terms,
     no_maximum,
@@ -247,10 +246,9 @@ class LikelihoodMethod:
 
     def _of_fit(self, judgments: AnyJudgments, fit: Fit, effects: Effects | None) -> dict[str, Any]:
         """Return what a consensus records of a posterior: that of the effects, if there are any."""
-        scores, quantifier = fit.scores, Quantify(self, judgments, fit)
+        scores = fit.scores
         if effects is not None:
             fit, scores = effects.fit, effects.scores
-            quantifier = QuantifyTerms(self, judgments, fit, effects=effects)
         sds, posterior, names = fit.state.sds, fit.posterior, fit.posterior.names
         reliability_sd = sds.get(RELIABILITY, DEFAULT_RELIABILITY_SD)
         record = {
@@ -260,7 +258,7 @@ class LikelihoodMethod:
             "convergence": fit.convergence,
             "prior": None if self.prior is None else Prior(sds[SCORES], reliability_sd),
             "estimator": "mode",
-            "quantifier": quantifier,
+            "quantifier": Quantify(self, judgments, fit, effects),
             "effects": effects,
         }
         if names:

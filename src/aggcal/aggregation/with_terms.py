@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal._core.text import brief
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
-from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, fit
-from aggcal.aggregation.estimate import MANY_JUDGMENTS, Quantify
 from aggcal.aggregation.newton import Progress
-from aggcal.aggregation.posterior import FitCovariance
-from aggcal.aggregation.protocols import RowScores
-from aggcal.aggregation.robust import Answers
 from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES
 from aggcal.aggregation.terms import ChosenTerms, model_of, weights_are_counts
 from aggcal.data.base import AnyJudgments
-from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
 
 _VANISHING = (1.0, 10.0, 100.0, 1e4)
@@ -157,76 +149,3 @@ def no_maximum(result: Fit) -> list[AggcalWarning]:
 def penalised(result: Fit) -> float:
     """Return the penalised negative log-likelihood at a fit."""
     return result.problem.prior(result.state)[0] - result.posterior.log_evidence
-
-
-@dataclass(frozen=True, eq=False)
-class QuantifyTerms(Quantify):
-    """Knows the posterior of a fit with terms."""
-
-    effects: Effects = field(kw_only=True, repr=False)
-
-    __repr__ = brief
-
-    def _result(self, fit: Fit, seed: int) -> FitCovariance:  # noqa: ARG002
-        effects, result = self.effects, self.effects.posterior.result()
-        if effects.chosen.weights is None:
-            return result
-        matrix = effects.weighted_covariance()
-        of_means = DenseCovariance(matrix) if matrix.ndim > 1 else independent(np.sqrt(matrix))
-        return replace(result, covariance=of_means, by_prior=None)
-
-    def _at_fit(self, fit: Fit) -> tuple[FloatArray, FitCovariance]:
-        effects = Effects(self.judgments, self.effects.chosen, fit)
-        return effects.scores, replace(self, effects=effects)._result(fit, 0)  # noqa: SLF001
-
-    def _answers(
-        self, consensus: Consensus, judgments: Judgments, row: IntArray, weight: FloatArray
-    ) -> Answers:
-        """Return what each answer tells, by its score and information with all terms."""
-        averaged = judgments.n_judgments < MANY_JUDGMENTS
-        score, information = self.effects.score_tests(judgments, averaged=averaged)
-        sd = np.sqrt(np.maximum(information, _CERTAIN))
-        gap = consensus.scores[judgments.left] - consensus.scores[judgments.right]
-        reliability = consensus.reliabilities
-        answers = Answers(
-            judgments.annotator[row],
-            judgments.left[row],
-            judgments.right[row],
-            weight,
-            (score / sd)[row],
-            (reliability[judgments.annotator] * sd)[row],
-        )
-        if self.effects.chosen.alike or consensus.prior is None:
-            return answers
-        return replace(
-            answers,
-            by_reliability=(gap * sd)[row],
-            excess=reliability - np.sign(reliability),
-            prior_precision=consensus.prior.reliability_precision,
-        )
-
-    def row_scores(self, consensus: Consensus) -> RowScores | None:
-        """Return what each judgment does to the scores, everything beside them fixed."""
-        if self.effects.chosen.alike or self.effects.chosen.weights is not None:
-            return Quantify(self.aggregator, self.judgments).row_scores(consensus)
-        return super().row_scores(consensus)
-
-    def _score_of(
-        self,
-        consensus: Consensus,  # noqa: ARG002
-        judgments: Judgments,
-        item: int,
-        mine: BoolArray,
-    ) -> tuple[float, float]:
-        """Score a new item by all that was fitted: sides, ties, contexts."""
-        return self.effects.score_of(judgments, item, mine)
-
-    def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
-        """Return the probability that each row's annotator prefers its left item: a tie is half."""
-        rows = judgments.on_one_machine("the probability of each judgment")
-        left, _, tie = self.effects.outcomes(rows).T
-        return np.asarray(left + 0.5 * tie)
-
-    def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
-        """Return the probabilities of left, right and tie for each row."""
-        return self.effects.outcomes(judgments.on_one_machine("the probability of each outcome"))

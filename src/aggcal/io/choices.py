@@ -60,6 +60,8 @@ class Choices:
     """The number that means the strongest left, and that of the strongest right."""
     strict: bool = False
     """Whether to refuse names of columns that are only guessed."""
+    guessed: Mapping[str, str] = field(default_factory=dict)
+    """What the columns of ratings and rankings are called that have but one reading."""
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.

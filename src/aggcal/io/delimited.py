@@ -7,11 +7,11 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +28,6 @@ _PIECE = 1 << 22
 """Bytes of a large file at a time."""
 _LONGEST = 10_000_000
 """Bytes of a row: an id, or even the text of a book, is shorter."""
-_LONGEST_TAIL = 1 << 16
-"""Bytes below the last row that may be notes: more are a table that is broken."""
 _DELIMITERS = (",", "\t", ";", "|")
 _LONGEST_HEADER = 1 << 22
 """Bytes of a header: a longer one is a file without lines."""
@@ -53,19 +51,13 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     above = _split(text)[:skip]
     if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
         notes = [*notes, f"the header was found in line {skip + 1}"]
-    most = _SMALL // (_PACKING if is_packed(path) else 1)
-    if path.stat().st_size > most and library() is not None:
-        return Lines(name, header, notes=notes, path=path, delimiter=delimiter, skip=skip)
-    rows, places, more = _rows(path, name, delimiter, skip)
-    return Cells(
-        name,
-        header,
-        rows,
-        places=lambda row: f"line {places[row]}",
-        notes=[*notes, *more],
-        path=path,
-        delimiter=delimiter,
-    )
+    what: dict[str, Any] = {"name": name, "notes": notes, "path": path, "delimiter": delimiter}
+
+    def small() -> Cells:
+        return _small(skip, header, **what)
+
+    large = path.stat().st_size > _SMALL // (_PACKING if is_packed(path) else 1)
+    return Lines(small, skip=skip, header=header, **what) if large and library() else small()
 
 
 def _with_header(path: Path, name: str, head: bytes) -> str:
@@ -156,24 +148,44 @@ def lines(
         raise csv.Error("unexpected end of data")
 
 
-def _rows(
-    path: Path, name: str, delimiter: str, skip: int
-) -> tuple[list[list[str]], list[int], list[str]]:
-    """Return the rows below the header, their lines and what is left out; refuse faulty lines."""
+def _small(
+    skip: int, header: Sequence[str], *, name: str, path: Path, delimiter: str, notes: list[str]
+) -> Cells:
+    """Read the rows below the header; refuse faulty lines, and say what is left out."""
     try:
         every = _read(path, name, delimiter, skip)
     except UnicodeDecodeError:
         raise FileError(f"{name}: is not UTF-8 text throughout; save it as UTF-8.") from None
-    width = len(every[0][1])
+    width, notes = len(every[0][1]), [*notes]
     every = [(line, row) for line, row in every[1:] if any(map(str.strip, row))]
-    notes = []
     if len(every) > 1 and any(cell.startswith(_QUALTRICS) for cell in every[1][1]):
         notes.append("the 2 rows below the header that Qualtrics adds are left out")
+        header = [*map(_in_a_matrix, header, every[0][1])]
         every = every[2:]
     every, below = without_notes(every, width)
-    notes += below
     _refuse_ragged(name, width, every)
-    return [row for _, row in every], [line for line, _ in every], notes
+    places = [line for line, _ in every]
+    return Cells(
+        name,
+        header,
+        [row for _, row in every],
+        places=lambda row: f"line {places[row]}",
+        notes=[*notes, *below],
+        path=path,
+        delimiter=delimiter,
+    )
+
+
+def _in_a_matrix(name: str, text: str) -> str:
+    """Return what the row of a matrix is called, as Google Forms does, whose column is a number.
+
+    Examples
+    --------
+    >>> _in_a_matrix("Q3_1", "Rank the posters - Poster A"), _in_a_matrix("Q3", "Age")
+    ('Rank the posters [Poster A]', 'Q3')
+    """
+    question, dash, row = text.rpartition(" - ")
+    return f"{question} [{row}]" if dash and re.fullmatch(r"Q\w*_\d+", name) else name
 
 
 def without_notes(
@@ -246,150 +258,127 @@ def left_out(notes: list[str]) -> str:
 
 
 class Lines(Table):
-    """A large table of lines, whose cells a kernel numbers piece by piece."""
+    """A large table of lines, whose cells a kernel numbers piece by piece.
 
-    def __init__(
-        self,
-        name: str,
-        header: Sequence[str],
-        *,
-        notes: Sequence[str],
-        path: Path,
-        delimiter: str,
-        skip: int,
-    ) -> None:
-        super().__init__(name, header, notes=notes, path=path, delimiter=delimiter)
-        self.source, self.parted, self.skip, self.above = path, delimiter, skip, 0
-        self.place = self._place
-        first = [row for _, row in islice(self._lines(), 3)]
-        if any(cell.startswith(_QUALTRICS) for row in first[1:2] for cell in row):
-            self.notes.append("the 2 rows below the header that Qualtrics adds are left out")
-            self.above = 2
+    Where a line is not as the others, all of it is read again as a small one, which says why.
+    """
 
-    def _lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Go through the rows as Python reads them: slowly, and with their lines."""
-        line, above = 0, 1 + self.above
-        try:
-            for line, row in lines(self.source, self.parted, self.skip, strict=False):
-                if any(map(str.strip, row)):
-                    above -= 1
-                    if above < 0:
-                        yield line, row
-        except csv.Error:
-            raise _not_closed(self.name, line) from None
+    def __init__(self, small: Callable[[], Cells], path: Path, skip: int, **what: Any) -> None:
+        super().__init__(path=path, **what)
+        self._small, self._skip, self.place = small, skip, self._place
+
+    @cached_property
+    def _cells(self) -> Cells:
+        cells = self._small()
+        self.notes += [note for note in cells.notes if note not in self.notes]
+        return cells
 
     def _place(self, row: int) -> str:
-        return next((f"line {line}" for line, _ in islice(self._lines(), row, None)), f"row {row}")
+        """Return where a row stands, without holding all of them."""
+        assert self.path is not None  # noqa: S101  # it is given
+        every = lines(self.path, str(self.delimiter), self._skip, strict=False)
+        filled = (line for line, cells in every if any(map(str.strip, cells)))
+        return next((f"line {line}" for line in islice(filled, row + 1, None)), f"row {row + 1}")
 
     @cached_property
     def head(self) -> list[dict[str, Any]]:
         """The first rows, under small letters."""
+        assert self.path is not None  # noqa: S101  # it is given
+        every = lines(self.path, str(self.delimiter), self._skip, strict=False)
         names = [name.strip().lower() for name in self.header]
-        rows = islice(self._lines(), LOOKED_AT)
-        return [dict(zip(names, row, strict=False)) for _, row in rows]
-
-    @cached_property
-    def _number(self) -> int:
-        return self._scan(()).rows
+        try:
+            rows = [row for _, row in islice(every, 1, LOOKED_AT + 1)]
+        except csv.Error:
+            return self._cells.head
+        if len(rows) > 1 and any(cell.startswith(_QUALTRICS) for cell in rows[1]):
+            return self._cells.head
+        return [dict(zip(names, row, strict=False)) for row in rows if any(map(str.strip, row))]
 
     def __len__(self) -> int:
-        return self._number
+        return len(self._hashes) if self._hashes is not None else len(self._cells)
 
     def load(self, names: Iterable[str]) -> dict[str, Column]:
         """Return columns by their names in small letters."""
         names = [*names]
-        scan = self._scan([self.header.index(self.columns[name]) for name in names])
-        return dict(zip(names, scan.columns, strict=True))
+        columns = self._scan([self.header.index(self.columns[name]) for name in names])
+        if columns is None:
+            return self._cells.load(names)
+        return dict(zip(names, columns, strict=True))
 
     def records(self) -> Iterator[tuple[str, Any]]:
         """Go through the rows, with their places."""
-        for k, (_, row) in enumerate(self._lines(), 1):
-            cells = zip(self.header, row, strict=False)
-            yield f"row {k}", {n: cell.strip() or None for n, cell in cells if n.strip()}
+        return self._cells.records()
 
     def whole(self, rows: np.ndarray) -> list[Any]:
         """Return what tells rows apart by all their columns."""
-        hashes: list[Any] = self._scan(()).hashes[rows].tolist()
+        if self._hashes is None:
+            return self._cells.whole(rows)
+        hashes: list[Any] = self._hashes[rows].tolist()
         return hashes
 
-    def _scan(self, wanted: Sequence[int]) -> _Scan:
-        """Read some columns; without any, a hash of each row."""
-        scan = _Scan(len(self.header), wanted, self.parted)
-        with unpacked(self.source) as file:
-            text = self._begin(file)
-            while True:
+    @cached_property
+    def _hashes(self) -> Any:
+        return self._scan(())
+
+    def _scan(self, wanted: Sequence[int]) -> Any:
+        """Read some columns, or a hash of each row; None where a line is not as the others."""
+        assert self.path is not None  # noqa: S101  # it is given
+        if "_cells" in self.__dict__:  # there was such a line before
+            return None
+        scan = _Scan(len(self.header), wanted, str(self.delimiter))
+        with unpacked(self.path) as file:
+            text = file.read(_LONGEST_HEADER).removeprefix(codecs.BOM_UTF8)
+            for _ in range(self._skip):
+                text = text[re.search(rb"\r\n|\r|\n", text).end() :]  # type: ignore[union-attr]
+            text = text[_Scan(len(self.header), (), str(self.delimiter)).take(text, most=1)[0] :]
+            more = b"-"
+            while more:
                 more = file.read(_PIECE)
                 text += more
                 used, faulty = scan.take(text, last=not more)
                 text = text[used:]
-                if faulty and (notes := self._notes_below(text + file.read(_LONGEST_TAIL))):
-                    self.notes += [note for note in [left_out(notes)] if note not in self.notes]
-                    break
                 if faulty:
-                    _refuse_ragged(self.name, len(self.header), self._lines())
-                if not more:
-                    break
+                    return None
                 if len(text) > _LONGEST:
                     raise TableError(
                         f"{self.name}: row {scan.rows + 1} is longer than 10 million bytes; close "
                         "its quotation marks or name items by ids instead of texts."
                     )
         if len(self.header) >= _WIDE and scan.last_full < scan.rows:
-            scan.rows, scan.cut = scan.last_full, True
-        return scan
-
-    def _begin(self, file: IO[bytes]) -> bytes:
-        """Return the first bytes below the header, and below what Qualtrics adds."""
-        text = file.read(_LONGEST_HEADER).removeprefix(codecs.BOM_UTF8)
-        for _ in range(self.skip):
-            text = text[re.search(rb"\r\n|\r|\n", text).end() :]  # type: ignore[union-attr]
-        above = _Scan(len(self.header), (), self.parted, most=1 + self.above)
-        return text[above.take(text, last=False)[0] :]
-
-    def _notes_below(self, tail: bytes) -> list[str]:
-        """Return the lines from a faulty one to the end, if each has but one cell."""
-        broken = len(tail) > _LONGEST_TAIL or tail.count(b'"') % 2
-        if broken or len(self.header) < _WIDE:
-            return []
-        text = io.StringIO(tail.decode("utf-8", "replace"), newline="")
-        rows = [
-            [cell.strip() for cell in row if cell.strip()]
-            for row in csv.reader(text, delimiter=self.parted)
-        ]
-        return [row[0] for row in rows if row] if all(len(row) < 2 for row in rows) else []  # noqa: PLR2004
+            return None
+        return scan.columns() if wanted else scan.hashes[: scan.rows]
 
 
 class _Scan:
     """What a kernel has read of a table: the codes of some columns, or hashes of the rows."""
 
-    def __init__(
-        self, width: int, wanted: Sequence[int], delimiter: str, most: int | None = None
-    ) -> None:
+    def __init__(self, width: int, wanted: Sequence[int], delimiter: str) -> None:
         kernels: Any = library()
-        self.kernels = kernels
-        self.wanted, self.delimiter, self.most = len(wanted), delimiter.encode(), most
-        self.position = np.full(width, -1, np.int32)
-        self.position[[*wanted]] = np.arange(len(wanted))
-        self.rows, self.last_full, self.cut = 0, 0, False
+        self._kernels = kernels
+        self._wanted, self._delimiter = len(wanted), delimiter.encode()
+        self._position = np.full(width, -1, np.int32)
+        self._position[[*wanted]] = np.arange(len(wanted))
+        self.rows = self.last_full = 0
         self._codes: np.ndarray = np.empty((len(wanted), 0), np.int32)
         self.hashes: np.ndarray = np.empty(0, np.uint64)
-        self._texts: Any = self.kernels.aggcal_columns_new(max(self.wanted, 1))
+        self._texts: Any = self._kernels.aggcal_columns_new(max(self._wanted, 1))
 
     def __del__(self) -> None:
-        self.kernels.aggcal_columns_free(self._texts, max(self.wanted, 1))
+        self._kernels.aggcal_columns_free(self._texts, max(self._wanted, 1))
 
-    def take(self, text: bytes, *, last: bool) -> tuple[int, bool]:
+    def take(self, text: bytes, *, last: bool = False, most: int | None = None) -> tuple[int, bool]:
         """Read whole lines; return how many bytes they have, and whether the next is faulty."""
-        room = self.most or len(text) // 2 + 1
-        if self.wanted:
-            self._codes = codes = _with_room(self._codes, self.rows, room)
-            to, hashes = codes[:, self.rows :], None
+        room = most or len(text) // 2 + 1
+        to, hashes = self._codes, None
+        if self._wanted:
+            self._codes = _with_room(self._codes, self.rows, room)
+            to = self._codes[:, self.rows :]
         else:
             self.hashes = _with_room(self.hashes, self.rows, room)
-            to, hashes = self._codes, self.hashes[self.rows :]
+            hashes = self.hashes[self.rows :]
         spare, report = np.empty(len(text) + 1, np.uint8), np.zeros(3, np.int64)
-        rows = self.kernels.aggcal_lines(
-            text, len(text), last, self.delimiter, len(self.position), *at(self.position),
+        rows = self._kernels.aggcal_lines(
+            text, len(text), last, self._delimiter, len(self._position), *at(self._position),
             self._texts, room, *at(to), self._codes.shape[1], *at(hashes, spare, report)
         )  # fmt: skip
         if rows < 0:
@@ -399,19 +388,17 @@ class _Scan:
         self.rows += rows
         return int(report[0]), bool(report[1])
 
-    @property
     def columns(self) -> list[Column]:
-        """The columns, in the order in which they were wanted."""
+        """Return the columns, in the order in which they were wanted."""
         codes = self._codes[:, : self.rows]
-        columns = [Column.tidy(self._column(k), codes[k]) for k in range(self.wanted)]
-        return [column.compact() for column in columns] if self.cut else columns
+        return [Column.tidy(self._column(k), codes[k]) for k in range(self._wanted)]
 
     def _column(self, column: int) -> list[str]:
-        number = self.kernels.aggcal_column_texts(self._texts, column, None, None)
+        number = self._kernels.aggcal_column_texts(self._texts, column, None, None)
         start = np.zeros(number + 1, np.int64)
-        self.kernels.aggcal_column_texts(self._texts, column, *at(start), None)
+        self._kernels.aggcal_column_texts(self._texts, column, *at(start), None)
         texts = np.empty(start[-1], np.uint8)
-        self.kernels.aggcal_column_texts(self._texts, column, None, *at(texts))
+        self._kernels.aggcal_column_texts(self._texts, column, None, *at(texts))
         every = texts.tobytes()
         return [every[a:b].decode() for a, b in pairwise(start.tolist())]
 

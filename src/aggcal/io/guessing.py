@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import Any
+from typing import Any, NoReturn
 
 from aggcal.errors import OptionError, TableError, some
 from aggcal.io.choices import Choices
-from aggcal.io.formats.ratings import rated_columns
+from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
+    ASKING,
+    BEATEN,
+    DECIDED,
     ITEM,
     LEFT_RIGHT,
+    LIKELY,
+    LOST,
+    MARKS,
+    MEASURED,
     NAMES,
+    NEGATIVE,
     OUTCOME,
+    PEOPLE,
     RANKS,
     RATING,
     SHOWN,
+    SIDES,
     TRUTH,
     WINNER_LOSER,
     is_label,
@@ -27,48 +37,9 @@ from aggcal.io.words import (
     paired,
 )
 
-# fmt: off
-_SIDES = (
-    ("left", "right"), ("a", "b"), ("1", "2"), ("0", "1"), ("first", "second"), ("one", "two"),
-    ("x", "y"),
-    ("links", "rechts"), ("gauche", "droite"), ("izquierda", "derecha"), ("linker", "rechter"),
-    ("sinistro", "destro"), ("erster", "zweiter"), ("erste", "zweite"), ("premier", "second"),
-    ("0", "1"),
-)
-"""Words by which the names of two columns differ that hold what was shown side by side."""
-_BEATEN = (
-    *WINNER_LOSER, ("won", "lost"), ("winning", "losing"), ("wins", "loses"),
-    ("chosen", "unchosen"), ("best", "worst"), ("selected", "rejected"),
-    ("gewinner", "verlierer"), ("gagnant", "perdant"), ("ganador", "perdedor"),
-    ("vincitore", "perdente"),
-)
-"""Words by which the names of two columns differ, of which one holds what was put above."""
 _THIRD = {"1": "3", "0": "2", "a": "c", "first": "third", "one": "three", "x": "z"}
-_NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no"}
+_NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no", "accept", "reject"}
 """What holds no item, but says of one of the answers whether it was given."""
-_DECIDED_ITEM = (
-    "chosen", "choice", "winner", "best", "label", "answer", "preferred", "selected",
-)
-# fmt: on
-_PEOPLE = re.compile(
-    r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
-    r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüf|lehr|gutacht|^name$"
-    r"|^your name$|jury|juror|juge|enseignant|korrektor|bewert|response ?id|^who$|^wer$|^by$"
-)
-"""What columns are called that name people."""
-_LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
-"""What columns are called, beside their sides, that hold items."""
-_DECIDED = re.compile(
-    r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
-    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r|entscheidung"
-    r"|\bwins?\b|_wins?\b|\bwon\b|besser|meilleur|mieux|choix|scelta|mejor"
-)
-"""What columns are called that say which of two won."""
-_NEVER = re.compile(
-    r"\b(?:rt|time|date|timestamp|duration|seconds|ms|trial|index|order|age|confidence|position|rank"
-    r"|width|height|length|count|number|progress)\b"
-)
-"""What columns are called that hold neither items, people nor ratings."""
 _KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
 _VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
 _FORM = "annotator,left,right,outcome"
@@ -79,13 +50,30 @@ def says_side(name: str) -> str | None:
 
     Examples
     --------
-    >>> says_side("prefers_a"), says_side("Right is better"), says_side("prefers a to b")
+    >>> says_side("prefers_a"), says_side("Right is better"), says_side("Which one is better")
     ('left', 'right', None)
     """
-    words = {*_words(name)}
-    sides = {side for pair in _SIDES for side, one in zip(("left", "right"), pair, strict=True)
-             if one in words}  # fmt: skip
-    return sides.pop() if len(sides) == 1 and _DECIDED.search(name.lower()) else None
+    words = {*_words(name)} - {"one", "two"}  # "which one is better" is for neither
+    sides = {
+        side
+        for pair in SIDES
+        for side, one in zip(("left", "right"), pair, strict=True)
+        if one in words
+    }
+    said = DECIDED.search(name.lower()) and not NEGATIVE.search(" ".join(_words(name)))
+    return sides.pop() if len(sides) == 1 and said else None
+
+
+def says_lost(name: str) -> bool | None:
+    """Whether the name of a column says that it holds what lost; None if it may say so.
+
+    Examples
+    --------
+    >>> says_lost("Which essay is weaker?"), says_lost("Winner"), says_lost("least_toxic")
+    (True, False, None)
+    """
+    words = " ".join(word for word in _words(name) if word not in ASKING)
+    return True if words in LOST else None if NEGATIVE.search(words) else False
 
 
 def is_index(left: str, right: str) -> bool:
@@ -128,8 +116,8 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
     found: dict[str, str] = {}
     sides = (known["left"], known["right"]) if "left" in known else None
     if "winner" not in known and not (have & {*ITEM} and have & {*RATING, "rank"}):
-        beaten = None if sides else _two_that_differ(table, _BEATEN)
-        sides = sides or (None if beaten else _two_that_differ(table, _SIDES))
+        beaten = None if sides else _two_that_differ(table, BEATEN)
+        sides = sides or (None if beaten else _two_that_differ(table, SIDES))
         outcome = known.get("outcome") or next((name for name in OUTCOME if name in have), None)
         outcome = outcome or (_outcome(table, sides) if sides else None)
         if beaten is not None:
@@ -148,22 +136,85 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
             )
         found |= {"annotator": who[0]} if who else {}
     found = {own: name for own, name in found.items() if own not in choices.columns}
-    if found and choices.strict:
-        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
-        nobody = "" if have & {*ANNOTATOR} or "annotator" in found else " --judged-by NAME"
-        raise OptionError(
-            f"{table.name}: names its columns in other words (found: {listed(sorted(have))}); "
-            f"if this is right, read it with {said}{nobody}."
-        )
+    refuse_guesses(table, found, choices)
     return found
 
 
+def refuse_guesses(table: Table, found: Mapping[str, str], choices: Choices) -> None:
+    """Refuse names that are only guessed, where the user wants none of those."""
+    if found and choices.strict:
+        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
+        named = table.columns.keys() & {*ANNOTATOR} or "annotator" in found
+        raise OptionError(
+            f"{table.name}: names its columns in other words (found: {listed(table.header)}); "
+            f"if this is right, read it with {said}{'' if named else ' --judged-by NAME'}."
+        )
+
+
+def guessed_act(table: Table, choices: Choices, *, known: bool) -> dict[str, str]:
+    """Return what the columns of ratings, ranks or rankings are called, where there is one reading.
+
+    Of those that are known as such only who gave them, otherwise also the ``ranking``, or the
+    ``item`` and its ``rating`` or ``rank``.
+    """
+    have = table.columns.keys() - {""}
+    # A row with two items is no rating, whatever else it holds.
+    sides = None if have & {*ITEM} else _two_that_differ(table, SIDES)
+    if paired(have) or (sides and not {*sides} & {*rated_columns(table.head)}):
+        return {}
+    found: dict[str, str] = {}
+    who = next((name for name in ANNOTATOR if name in have), None)
+    people = [name for name in sorted(have - {*ITEM, "name"}) if _names_people(name)]
+    if who is None and choices.annotator is None and len(people) == 1:
+        found["annotator"] = who = people[0]
+    if known:
+        return found
+    rest = [n for n in table.columns if n in have - {who, *people} and not _is_measured(n)]
+    orders = [n for n in rest if table.first(n) and all(">" in one for one in table.first(n))]
+    if orders:
+        return found | {"ranking": orders[0]} if len(orders) == 1 else {}
+    numbers = [
+        n
+        for n in rated_columns(table.head)
+        if n != who and not _is_measured(n) and not {*table.first(n)} <= {"0", "1"}
+    ]
+    # A position may as well be where an item was shown.
+    rank = next((name for name in RANKS if name in have and name != "position"), None)
+    rated = next((name for name in RATING if name in have), None)
+    rated = rated or (numbers[0] if len(numbers) == 1 and rank is None else None)
+    item = next((name for name in ITEM if name in have), None)
+    texts = [n for n in rest if n not in (rank, rated, *numbers) and table.first(n)]
+    if item is None and len(texts) == 1 and (rank or rated or sum(map(is_rater, have)) > 1):
+        item = texts[0]
+    nobody = who is None and choices.annotator is None and rated not in MARKS
+    if item and (rank or rated) and not nobody and not (rank and rated):
+        if _once_each(table, who, item):
+            found |= {"item": item} | ({"rank": rank} if rank else {"rating": str(rated)})
+    elif item and sum(map(is_rater, have)) > 1:
+        found |= {"item": item}
+    if not found.keys() - {"annotator"} and not in_a_grid(rated_columns(table.head)):
+        return {}
+    usual = {
+        "item": ("item",) if rank else ITEM,
+        "rank": ("rank",),
+        "rating": RATING if who else (),
+    }
+    return {own: name for own, name in found.items() if name not in usual.get(own, ())}
+
+
+def _once_each(table: Table, who: str | None, item: str) -> bool:
+    """Whether each person has a row for an item once, and somebody has several."""
+    names = [table.columns.get(str(name), "").strip().lower() for name in (who, item)]
+    rows = [tuple(map(row.get, names)) for row in table.head]
+    return len({*rows}) == len(rows) > len({person for person, _ in rows})
+
+
 def _names_people(name: str) -> bool:
-    return bool(_PEOPLE.search(name)) and not _is_measured(name)
+    return bool(PEOPLE.search(name)) and not _is_measured(name)
 
 
 def _is_measured(name: str) -> bool:
-    return bool(_NEVER.search(" ".join(_words(name))))
+    return bool(MEASURED.search(" ".join(_words(name))))
 
 
 def _quoted(text: str) -> str:
@@ -172,14 +223,15 @@ def _quoted(text: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+|\d+", name.lower())
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.findall(r"[^\W\d_]+|\d+", parted.lower())
 
 
 def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Return the only two columns of items whose names differ in such a pair of words."""
 
     def differ(one: str, two: str) -> bool:
-        first, second = _words(one), _words(two)
+        first, second = _words(table.columns[one]), _words(table.columns[two])
         apart = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
         return len(first) == len(second) and len(apart) == 1 and apart[0] in words
 
@@ -191,14 +243,14 @@ def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[st
         and not _is_measured(one)
         and {*map(str.lower, table.first(one))} - _NO_ITEM
     ]
-    likely = [pair for pair in pairs if _LIKELY.search(pair[0])] or pairs
+    likely = [pair for pair in pairs if LIKELY.search(pair[0])] or pairs
     likely = [pair for pair in likely if _words(pair[0])[-1:] == ["id"]] or likely
     return likely[0] if len(likely) == 1 else None
 
 
 def _goes_on(name: str, table: Table) -> bool:
     """Whether there is a third column of the series: then it is a list, and no pair."""
-    words, every = _words(name), [*map(_words, table.columns)]
+    words, every = _words(table.columns[name]), [*map(_words, table.columns.values())]
     thirds = ([*words[:k], _THIRD.get(w), *words[k + 1 :]] for k, w in enumerate(words))
     return any(third in every for third in thirds)
 
@@ -209,9 +261,9 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     named = said_by_names(*sides)
 
     def says(name: str) -> bool:
-        numbers = {"0", "1", "2"} if _DECIDED.search(name) else set()
+        numbers = {"0", "1", "2"} if DECIDED.search(name) else set()
         numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
-        numbers |= named.keys() if _DECIDED.search(name) else set()
+        numbers |= named.keys() if DECIDED.search(name) or says_lost(name) is not False else set()
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
@@ -219,8 +271,8 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
         return 2 * chosen > len(rows)
 
     others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
-    found = [name for name in others if not _PEOPLE.search(name) and says(name)]
-    decided = [name for name in found if _DECIDED.search(name)] or found
+    found = [name for name in others if not PEOPLE.search(name) and says(name)]
+    decided = [name for name in found if DECIDED.search(name)] or found
     return decided[0] if len(decided) == 1 else None
 
 
@@ -248,7 +300,9 @@ def refuse_places_for_items(table: Table) -> None:
 def _refuse_choices_among_more(table: Table) -> None:
     """Refuse the choice of one among items of one column, or of three and more columns."""
     have = table.columns.keys()
-    decided = next((name for name in _DECIDED_ITEM if name in have), None)
+    decided = next(
+        (name for name in (*OUTCOME, "chosen", "best", "preferred") if name in have), None
+    )
     if decided is None:
         return
     each = f"write a row for each item that '{decided}' beat, under annotator,winner,loser"
@@ -259,7 +313,7 @@ def _refuse_choices_among_more(table: Table) -> None:
                 f"{table.name}: shows more than two items in a row ('{one}', '{two}', '{third}'); "
                 f"{each}."
             )
-    for name in (*SHOWN, "responses", "candidates"):
+    for name in SHOWN:
         if any(value.startswith("[") for value in table.first(name)):
             raise TableError(
                 f"{table.name}: holds all items of a row in '{name}', and '{decided}' may name "
@@ -267,22 +321,15 @@ def _refuse_choices_among_more(table: Table) -> None:
             )
 
 
-def refuse_other_tables(table: Table, choices: Choices) -> None:
-    """Refuse a table that has no pairs as what it is, or may be: one without a header, ratings."""
-    have = table.columns.keys()
+def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
+    """Refuse a table that has no pairs with the best guess at what it holds instead."""
+    have, found = table.columns.keys(), f"found: {listed(table.header)}"
     first = (table.head or [{}])[0]
-    below = str(first.get("") or "")
-    if below and not all(first.values()):
+    if first.get("") and not all(first.values()):
         raise TableError(
             f"{table.name}: its header is in two rows, and columns have no name in the first "
-            f"('{below}' is in the second); write all names into the first row and remove the "
+            f"('{first['']}' is in the second); write all names into the first row and remove the "
             "second."
-        )
-    answers = _answers(table)
-    if len(answers) > 1:
-        raise TableError(
-            f"{table.name}: has several columns of answers ({some(answers)}); write a row for each "
-            f"answer, under the columns {_FORM}."
         )
     for name in sorted(have):
         values = table.first(name)
@@ -291,29 +338,41 @@ def refuse_other_tables(table: Table, choices: Choices) -> None:
                 f"{table.name}: column '{name}' holds both items ('{values[0]}'); split it into "
                 "two columns, left and right."
             )
-    who = choices.annotator is not None or bool(have & {*ANNOTATOR})
-    if have & {*ITEM} and have & {*RATING, "rank"} and not who:
-        raise TableError(
-            f"{table.name}: has a number for each item and no annotator (found: "
-            f"{listed(table.header)}); if they are the model's scores they come second, after the "
-            "judgments; if they are ratings, say who gave them with --column annotator=NAME."
-        )
-    sides = _two_that_differ(table, _SIDES)
+    sides = (known["left"], known["right"]) if "left" in known else _two_that_differ(table, SIDES)
     if sides is not None and not {*sides} & {*rated_columns(table.head)}:
+        one, two = (table.columns[side] for side in sides)
+        others = have - {*sides, *ANNOTATOR}
+        decided = [table.columns[n] for n in others if DECIDED.search(n) and not PEOPLE.search(n)]
+        outcome = decided[0] if len(decided) == 1 else "NAME"
         shown = " ".join(
-            f"--column {_quoted(f'{own}={name}')}"
-            for own, name in zip(("left", "right"), sides, strict=True)
+            f"--column {_quoted(each)}"
+            for each in (f"left={one}", f"right={two}", f"outcome={outcome}")
         )
         raise TableError(
-            f"{table.name}: column 'outcome' missing (found: {listed(table.header)}): '{sides[0]}' "
-            f"and '{sides[1]}' look like pairs, but no column says in known words which was chosen;"
-            f" name it with {shown} --column outcome=NAME, and its labels with --outcome "
-            "LABEL=left --outcome LABEL=right."
+            f"{table.name}: column 'outcome' missing ({found}): '{one}' and '{two}' look like "
+            f"pairs, but no column says in known words which was chosen; name it with {shown}, and "
+            "its labels with --outcome LABEL=left --outcome LABEL=right, or numbers with "
+            "--strength-scale LEFT:RIGHT."
         )
-    if not paired(have) and not have & {"winner", "loser", "left", "right", "outcome"}:
-        what = next(_may_be(table, who=who), None)
-        if what is not None:
-            raise OptionError(f"{table.name}: {what}.")
+    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
+    item = next((table.columns[name] for name in ITEM if name in have), "NAME")
+    who = next((f"annotator={table.columns[n]}" for n in ANNOTATOR if n in have), "annotator=NAME")
+    rated = [table.columns[name] for name in (*RATING, *numbers) if name in have]
+    rating = f"rating={rated[0] if len({*rated}) == 1 else 'NAME'}"
+    rank = next((f"rank={table.columns[name]}" for name in RANKS if name in have), rating)
+    scores = ""
+    if item != "NAME" and rated and not have & {*ANNOTATOR}:
+        scores = " Scores of a model come second, after the judgments."
+    raise TableError(
+        f"{table.name}: no row is known to name two items and which of them won ({found}). If one "
+        "does, name the columns, as in --column left=NAME --column right=NAME --column "
+        "outcome=NAME; if a row is a rating or a rank, as in --column "
+        f"{_quoted(who)} --column {_quoted(f'item={item}')} --column {_quoted(rank)}; if each "
+        "column holds the ratings of one annotator, say --format ratings --column "
+        f"{_quoted(f'item={item}')}; if those of one item, --format ratings --column "
+        f"{_quoted(who)}. Of several answers in a row make a row each; for exports see 'aggcal "
+        f"formats'.{scores}"
+    )
 
 
 def _refuse_headers(table: Table) -> None:
@@ -333,89 +392,3 @@ def _refuse_headers(table: Table) -> None:
             f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
             f"columns; add a first line such as {_FORM} or annotator,winner,loser."
         )
-
-
-def _answers(table: Table) -> list[str]:
-    """Return columns that hold answers: sides, marks of the side chosen, votes for pairs."""
-    marks = {"true", "false", "0", "1", "x"}
-    others = sorted(table.columns.keys() - {*ANNOTATOR, *ITEM, ""})
-    sides = {name for pair in LEFT_RIGHT for name in pair}
-
-    def asks(name: str) -> bool:
-        """Whether a column is called by a pair: "A vs B", "Is A or B better?"."""
-        named = all(cell.lower() in name for cell in table.first(name))
-        return bool(_VERSUS.search(name) or (named and re.search(r"\S\s+or\s+\S", name)))
-
-    def answered(name: str) -> bool:
-        cells = [*map(str.lower, table.first(name))]
-        marked = {*cells} <= marks and bool(_DECIDED.search(name))
-        return bool(cells) and (marked or all(map(is_label, cells)))
-
-    asked = [*filter(asks, others)]
-    if len(asked) > 1:
-        return asked
-    answers = [name for name in others if name not in sides and answered(name)]
-    distinct = [{*table.first(name)} for name in answers]
-    # Items may be called A and B, too: answers are given more than once.
-    return answers if len(set[str]().union(*distinct)) < sum(map(len, distinct)) else []
-
-
-def _may_be(table: Table, *, who: bool) -> Iterator[str]:
-    """Say what a table without pairs may be, the surest first, and how it is then read."""
-    have = table.columns.keys()
-    rank = next((name for name in RANKS if name in have), None)
-    rated = next((name for name in RATING if name in have), None)
-    item = next((name for name in ITEM if name in have), None)
-    rest = [n for n in sorted(have - {*ANNOTATOR, *ITEM, rank, rated, ""}) if not _is_measured(n)]
-    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
-    if who and rank:
-        named = "" if item == "item" else f"--column 'item={item or (rest or ['NAME'])[0]}' "
-        yield (
-            f"holds ranks in the column '{rank}'; say which columns are meant with {named}"
-            f"--column 'rank={rank}'"
-        )
-    if who and rated:
-        yield (
-            f"holds ratings ('{rated}') and names no items; say which column names what was rated "
-            f"with --column item=NAME (there are {some(rest, 10)})"
-        )
-    if who and item and rest:
-        order = ", and if it holds labels, name them with the best first, as in --order 'A,B,C'"
-        order = "" if numbers else order
-        yield (
-            "names annotators and items but no rating; say which column it is "
-            f"({some(numbers or rest)}), as in --column 'rating={(numbers or rest)[0]}'{order}"
-        )
-    if who and numbers:
-        yield (
-            f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
-            "the items and the numbers their ratings, say --format ratings --order highest, or "
-            "--order lowest if 1 is the best"
-        )
-    if who and (alike := _alike(table, sorted(have - {*ANNOTATOR, *ITEM, ""}))):
-        yield (
-            f"has a row for each annotator and the same labels in {some(alike)}; if these columns "
-            "are the items and the labels their ratings or ranks, say --format ratings and name "
-            "all labels, the best first, as in --order 'A,B,C'"
-        )
-    alone = [name for name in rest if name not in numbers]
-    if len(numbers) > 1 and (item or len(alone) == 1):
-        each = "" if item else f" --column 'item={alone[0]}'"
-        yield (
-            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
-            f"rating, say so with --format ratings{each}; if they are scores, they come second, "
-            "after the judgments"
-        )
-
-
-def _alike(table: Table, names: Iterable[str]) -> list[str]:
-    """Return columns that hold the same few labels, as a scale in words has."""
-    labels = {name: {*table.first(name)} for name in names}
-    shared = {
-        label
-        for name, own in labels.items()
-        for label in own
-        if any(label in others for other, others in labels.items() if other != name)
-    }
-    few = 1 < len(shared) <= 11 and not any(map(is_label, shared))  # noqa: PLR2004
-    return [name for name, own in labels.items() if few and own & shared]

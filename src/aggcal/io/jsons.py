@@ -38,7 +38,11 @@ def _records(whole: Mapping[str, Any]) -> list[Any]:
     lists = [each for each in whole.values() if isinstance(each, list) and each]
     if len(lists) == 1 and all(isinstance(each, Mapping) for each in lists[0]):
         inner = lists[0]
-    elif len(lists) == len(whole) and len({*map(len, lists)}) == 1:
+    elif (
+        len(lists) == len(whole)
+        and len({*map(len, lists)}) == 1
+        and not any(isinstance(cell, Mapping) for column in lists for cell in column)
+    ):
         inner = [dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]
     else:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.errors import InputError, OptionError, TableError, some
+from aggcal.errors import InputError, OptionError, TableError
 from aggcal.io import words
 from aggcal.io.choices import Choices, column_of, no_such_column
 from aggcal.io.columns import Column, joined, number, numbers, plain_numbers
@@ -20,21 +20,23 @@ from aggcal.io.formats.base import Format, Made, Notes, Row, Source, nobody
 from aggcal.io.formats.marks import Marks
 from aggcal.io.formats.ratings import rated_columns
 from aggcal.io.formats.reviews import notes_of
-from aggcal.io.guessing import guessed, refuse_other_tables, refuse_places_for_items
+from aggcal.io.guessing import (
+    guessed,
+    guessed_act,
+    refuse_guesses,
+    refuse_places_for_items,
+    refuse_without_pairs,
+)
 from aggcal.io.saving import digest
-from aggcal.io.tables import Cells, Table, listed, opened
+from aggcal.io.tables import Cells, Table, opened
 from aggcal.io.workbooks import Sheet
 from aggcal.registry import RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
-_FORMS = (
-    "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
-    " say which column is which, as in --column annotator=Coder --column 'winner=Better text', or"
-    " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
-)
 _SAID = ("annotator", "left", "right", "outcome", "criterion", "ranking", "reason", "context")
 """The columns of rows that were taken apart which hold text."""
+_PAIRS = {"winner", "loser", "left", "right", "outcome"}
 _NEEDED = ("annotator", "left", "right", "outcome")
 
 
@@ -157,6 +159,15 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         here = {own: other for own, other in named.items() if other in table.columns}
         table.columns |= {own: table.columns[other] for own, other in here.items()}
         form = recognised(table, format_name)
+    if form.info.name in ("table", "rankings", "ratings") and not _PAIRS & choices.columns.keys():
+        guess = guessed_act(table, choices, known=form.info != TABLE)
+        refuse_guesses(table, guess, choices)
+        if guess:
+            choices = replace(choices, guessed=guess)
+            table.columns |= {own: table.columns[name] for own, name in guess.items()}
+            kind = {"rank": "rankings", "ranking": "rankings", "rating": "ratings"}
+            form_name = next((kind[own] for own in kind if own in guess), None)
+            form = recognised(table, format_name or form_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "
@@ -166,7 +177,8 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if missing is not None:
         raise no_such_column(table.name, missing, choices.columns[missing], table.header)
     read = _of_table if form.rows is None else _of_records
-    part = read(table, form, choices, [*table.notes])
+    part = read(table, form, choices, [])
+    part.notes[:0] = table.notes  # those of loading it are among them
     part.path, part.backend, part.delimiter = table.path, table.backend, table.delimiter
     if choices.origin and isinstance(table, Sheet):
         part.content = repr(table.rows)
@@ -345,7 +357,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     elif "sided" in columns and columns["sided"].has(UNSIDED.__eq__).any():
         part.sided = False
     _number_columns(part, table)
-    _say_unused(table, choices, notes)
+    _say_unused(table, notes)
     return part
 
 
@@ -391,7 +403,9 @@ def _call_by_last_word(table: Table) -> None:
     last: dict[str, list[str]] = {}
     for name in table.columns:
         *before, word = re.split(r"[.:/]", name)
-        if before and word in words.NAMES and word not in table.columns:
+        shown = {*map(str.lower, table.first(name))}  # Prodigy says so which was accepted
+        named = word in words.NAMES and word not in table.columns
+        if before and named and not (shown and shown <= {"accept", "reject"}):
             last.setdefault(word, []).append(name)
     table.columns |= {w: table.columns[names[0]] for w, names in last.items() if len(names) == 1}
 
@@ -410,7 +424,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
             name: name for name in ("weight", "criterion", *words.EXTRA) if name in have
         } | plain_pair(have)
         known |= guessed(table, known, choices)
-        _refuse_missing(table, known, choices)
+        if not {"winner", "outcome"} & known.keys():
+            refuse_without_pairs(table, known)
     for own in choices.columns:
         if own not in known and own not in (*words.EXTRA, "weight", "criterion"):
             raise OptionError(
@@ -422,11 +437,24 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
     chosen = {}
     for own, sources in known.items():
         several = isinstance(sources, tuple) and not isinstance(sources, Made)
-        for source in sources if several else (sources,):
-            if have & {*_names(source)}:
-                chosen[own] = source
-                break
+        there = [one for one in (sources if several else (sources,)) if have & {*_names(one)}]
+        if there:
+            chosen[own] = _people(table, there) if own == "annotator" else there[0]
+    times = None if "weight" in chosen else _counts(table, choices)
+    if times is not None and "annotator" in chosen:
+        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+    elif times is not None:
+        chosen["weight"] = times
     return chosen
+
+
+def _people(table: Table, sources: Sequence[Source]) -> Source:
+    """Choose who judged: the first column, unless it holds one name and another some."""
+    for source in sources:
+        cells = table.first(_names(source)[0])
+        if 1 < len({*cells}) < len(cells):
+            return source
+    return sources[0]
 
 
 def _parting(
@@ -464,30 +492,18 @@ def plain_pair(have: Iterable[str]) -> dict[str, str]:
     return {} if beaten is None else dict(zip(("winner", "loser"), beaten, strict=True))
 
 
-def _refuse_missing(table: Table, known: Mapping[str, Any], choices: Choices) -> None:
-    """Refuse a table without items or outcomes, as what it may be."""
-    if "winner" in known or "outcome" in known:
-        return
-    refuse_other_tables(table, choices)
-    needed: tuple[str, ...] = ("winner", "loser")
-    if "left" in known or table.columns.keys() & {"left", "right", "outcome"}:
-        needed = ("outcome",) if "left" in known else ("left", "right", "outcome")
-    missing = [name for name in needed if name not in table.columns]
-    raise TableError(
-        f"{table.name}: column{'s' * (len(missing) > 1)} {some(missing)} missing (found: "
-        f"{listed(table.header)}); {_FORMS}"
-    )
-
-
-def _say_unused(table: Table, choices: Choices, notes: Notes) -> None:
-    """Say of columns that tell how often a judgment was made, or its status: none is used."""
-    asked = {other.strip().lower() for other in choices.columns.values()}
+def _say_unused(table: Table, notes: Notes) -> None:
+    """Say that rows which somebody rejected are read like the others."""
     status = next((name for name in sorted(table.columns) if name.endswith("status")), "")
     rejected = next((v for v in table.first(status) if v.lower() == "rejected"), None)
     if rejected is not None:
         notes.append(
             f"rows that are '{rejected}' in the column '{status}' are read like the others"
         )
-    times = next((name for name in words.TIMES if name in table.columns.keys() - asked), "")
-    if "weight" not in table.columns and any(number(value) > 1.0 for value in table.first(times)):
-        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+
+
+def _counts(table: Table, choices: Choices) -> str | None:
+    """Return the column that says how often a judgment was made, if it holds such numbers."""
+    asked = {other.strip().lower() for other in choices.columns.values()}
+    names = (name for name in words.TIMES if name in table.columns.keys() - asked)
+    return next((name for name in names if any(number(n) > 1.0 for n in table.first(name))), None)

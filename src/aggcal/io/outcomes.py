@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NoReturn
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_side
+from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -57,6 +58,15 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
+        lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
+        if lost is None:
+            _refuse_worse(part)
+        elif lost:
+            columns["outcome"] = columns["outcome"].map(_turned)
+            part.labels = {text: _turned(means) for text, means in part.labels.items()}
+            part.notes.append(
+                f"the column '{part.names['outcome']}' names the item that lost: the other one won"
+            )
         final = dict.fromkeys(words.NOTHING, NOT_ANSWERED)
         final |= {means: means for means in words.MEANINGS} | asked
         columns["outcome"] = columns["outcome"].map(
@@ -66,11 +76,41 @@ def meant(part: Part) -> None:
     part.notes[:0] = read_as(part)
 
 
+def _refuse_worse(part: Part) -> NoReturn:
+    """Refuse a column that may say which was the better or which the worse, with both readings."""
+    name = part.names["outcome"]
+    meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
+    sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
+
+    def options(sides: Mapping[str, str]) -> str:
+        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+
+    turned = {text: _turned(means) for text, means in sides.items()}
+    ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
+    if not sides:
+        ways = "call the column 'winner' if the better, or 'loser' if the worse"
+    raise OptionError(f"{part.name}: '{name}' may name the better or the worse of two; {ways}.")
+
+
 def _asked(part: Part) -> dict[str, str]:
     """Return what outcomes mean by the user's word."""
     scale = part.choices.strength_scale if "strength_scale" in part.form.options else None
     said = {**on_scale(scale), **part.choices.outcomes}
     return {str(k).strip().lower(): str(v).strip().lower() for k, v in said.items()}
+
+
+def _turned(text: str) -> str:
+    """Return an outcome for the other side.
+
+    Examples
+    --------
+    >>> _turned("left++"), _turned("tie"), _turned("0.25")
+    ('right++', 'tie', '0.75')
+    """
+    side = text.rstrip("+")
+    if side in words.OPPOSITE:
+        return words.OPPOSITE[side] + text[len(side) :]
+    return text if np.isnan(number(text)) else repr(1.0 - number(text))
 
 
 def unused_labels(part: Part) -> list[str]:
@@ -352,14 +392,25 @@ def _directed(
     In our own columns they are strengths of the left; elsewhere 1 often is the right item.
     """
     outcome = part.columns["outcome"]
+    _refuse_swapped(part)
     open_ = [t for t in outcome.texts if t.lower() not in asked and t not in labels]
     values = {text: number(text) for text in open_ if not np.isnan(number(text))}
     side = says_side(part.names["outcome"])
     if side is not None:
-        values |= {text: words.TRUTH[text.lower()] for text in open_ if text.lower() in words.TRUTH}
+        truth = {text: words.TRUTH[text.lower()] for text in open_ if text.lower() in words.TRUTH}
+        said = {text: side if value else words.OPPOSITE[side] for text, value in truth.items()}
+        part.labels = {**part.labels, **said}
+        by_label = by_label.map(lambda text: said.get(text, text))
     if not values or not all(0.0 <= value <= 1.0 for value in values.values()):
         return by_label
     stated = {number(label): means[:4] for label, means in asked.items()}
+    beyond = [label for label in stated if not (np.isnan(label) or 0.0 <= label <= 1.0)]
+    if beyond and part.choices.strength_scale is None:
+        rest = " ".join(f"--outcome {text}=MEANING" for text in sorted(values, key=float))
+        raise OutcomeError(
+            f"{part.name}: {beyond[0]:g} has a meaning of its own, so the other numbers are no "
+            f"strengths; say what each of them means with {rest}."
+        )
     straight = stated.get(1.0) == "left" or stated.get(0.0) == "righ"
     turned = stated.get(1.0) == "righ" or stated.get(0.0) == "left"
     ours = [part.names[own] for own in ("left", "right", "outcome")] == ["left", "right", "outcome"]
@@ -380,6 +431,22 @@ def _directed(
         part.notes.append(_TURNED)
         values = {text: 1.0 - value for text, value in values.items()}
     return by_label.map(lambda text: repr(values[text]) if text in values else text)
+
+
+def _refuse_swapped(part: Part) -> None:
+    """Refuse answers that name a side where another column says that sides were exchanged."""
+    table, choices = part.table, part.choices
+    if table is None or "outcome" in choices.columns or choices.outcomes:
+        return
+    for name in filter(words.SWAPPED.search, table.columns.keys() - {*part.names.values()}):
+        if len({*table.first(name)}) > 1:
+            raise OptionError(
+                f"{part.name}: '{name}' says that items were shown in the other order in some rows,"
+                f" and '{part.names['outcome']}' may name the side where an item is written or "
+                "where it was shown; if the former, say --column "
+                f"'outcome={part.names['outcome']}'; if the latter, exchange the items of those "
+                "rows first."
+            )
 
 
 def _refuse_direction(part: Part, ends: list[str]) -> None:

@@ -23,13 +23,20 @@ ANNOTATOR = _spaced(
     "reviewer_name", "reviewername", "member name", "member #", "reviewer_email", "annotator_name",
     "rater_name", "judge_name", "judgename", "participant_id", "prolific_pid", "prolific_id",
     "respondent_id", "email address", "teacher", "marker", "examiner", "coder", "labeler",
-    "labeller", "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
-    "response_id", "respondent", "evaluator", "juror", "jury", "jury_member", "prüfer", "prüferin",
+    "labeller", "user_id", "completed_by", "responseid", "response_id", "respondent", "evaluator",
+    "juror", "jury", "jury_member", "prüfer", "prüferin",
     "lehrer", "lehrerin", "lehrkraft", "gutachter", "gutachterin", "bewerter", "korrektor",
     "jurymitglied", "juge", "enseignant", "enseignante", "correcteur", "évaluateur", "juez",
-    "evaluador", "giudice",
+    "evaluador", "giudice", "grader", "voter_id", "antwort id", "profesor", "profesora", "docente",
+    "jurado", "examinador", "_annotator_id", "_session_id", "session_id", "evaluation_session_id",
 )
 """Who judged, the surest name first."""
+PEOPLE = re.compile(
+    r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
+    r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüf|lehr|gutacht|^name$"
+    r"|^your name$|jury|juror|juge|enseignant|korrektor|bewert|response ?id|^who$|^wer$|^by$"
+)
+"""What columns are called that name people, among other things."""
 
 _PAIRS = (
     ("left", "right"), ("model_a", "model_b"), ("item_a", "item_b"), ("option_a", "option_b"),
@@ -49,23 +56,81 @@ WINNER_LOSER = (
     ("preferred", "other"), ("better", "worse"),
 )
 """What was put above what."""
+BEATEN = (
+    *WINNER_LOSER, ("won", "lost"), ("winning", "losing"), ("wins", "loses"),
+    ("chosen", "unchosen"), ("best", "worst"), ("selected", "rejected"),
+    ("gewinner", "verlierer"), ("gagnant", "perdant"), ("ganador", "perdedor"),
+    ("vincitore", "perdente"),
+)
+"""Words by which the names of two columns differ, of which one holds what was put above."""
+_ONE_OTHER = (
+    ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("one", "two"),
+    ("links", "rechts"), ("gauche", "droite"), ("linker", "rechter"), ("erster", "zweiter"),
+    ("erste", "zweite"), ("izquierda", "derecha"), ("sinistra", "destra"), ("sinistro", "destro"),
+    ("white", "black"), ("home", "away"),
+)
+"""What people call the two sides, in names of columns and in answers."""
+SIDES = (*_ONE_OTHER, ("1", "2"), ("0", "1"), ("premier", "second"))
+"""Words by which the names of two columns differ that hold what was shown side by side."""
 
 OUTCOME = (
     "outcome", "winner", "label", "preference", "selected", "result", "choice", "vote", "answer",
 )
+DECIDED = re.compile(
+    r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
+    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r|entscheidung"
+    r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
+)
+"""What columns are called that say which of two won."""
+LOST = frozenset((
+    "loser", "lost", "losing", "worse", "worst", "weaker", "weakest", "rejected", "unchosen",
+    "inferior", "disliked", "dispreferred", "unpreferred", "least preferred", "least liked",
+    "not preferred", "not chosen", "not selected", "schlechter", "schlechtere", "schlechterer",
+    "schlechteste", "schwächer", "schwächere", "schwächerer", "verlierer", "pire", "perdant",
+    "moins bon", "moins bonne", "peor", "perdedor", "peggiore", "perdente", "slechter",
+))  # fmt: skip
+"""What columns are called that say which of two lost, beside words that only ask."""
+ASKING = frozenset((
+    "which", "what", "who", "is", "was", "the", "one", "of", "id", "item", "essay", "text",
+    "script", "response", "answer", "model", "image", "option", "welcher", "welche", "welches",
+    "wer", "ist", "quelle", "quel", "est", "la", "le", "cuál", "cual", "es", "el", "copie",
+    "arbeit", "aufsatz",
+))  # fmt: skip
+"""Words by which a column asks for one of two, whichever that is."""
+NEGATIVE = re.compile(
+    r"\b(?:los(?:e|es|er|ers|ing|t)|wors\w*|weak\w*|least|less|lesser|low|lower|lowest|fewer|fewest"
+    r"|not|no|non|bad|poor|poorer|poorest|reject\w*|eliminat\w*|discard\w*|remove\w*|unchosen"
+    r"|unselected|unpreferred|dispreferred|inferior|dislik\w*|nicht|kein\w*|weniger|schlecht\w*"
+    r"|schwäch\w*|verlier\w*|pire|pas|moins|perdant|menos|peor|perdedor|peggio\w*|meno|perdente"
+    r"|slecht\w*|niet|minder)\b"
+)
+"""Words in the name of a column by which it may say which of two lost."""
+SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
+"""What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
     "candidate", "contestant", "schüler", "schülerin", "aufsatz", "arbeit", "beitrag", "élève",
-    "copie",
+    "copie", "klausur", "antrag", "alumno", "alumna", "estudiante",
 )
+LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
+"""What columns are called, beside their sides, that hold items."""
+MEASURED = re.compile(
+    r"\b(?:rt|time|date|timestamp|duration|seconds|ms|trial|index|order|age|confidence|position|rank"
+    r"|width|height|length|count|number|progress|version|page|lastpage|seed|latitude|longitude"
+    r"|batch|round|session|block|year)\b"
+)
+"""What columns are called that hold neither items, people nor ratings."""
 PER_ITEM = ("id", "model", "system", "name")
 """What the column of items may be called where no name is surer: often it is something else."""
 RANKS = ("rank", "place", "position", "placement", "rang", "platz")
 """Which place an item got: the lowest number is the best, so that none of these is a rating."""
+AVERAGES = (
+    "mean", "average", "avg", "median", "mittelwert", "durchschnitt", "moyenne", "promedio",
+)
 SUMMARIES = (
-    "mean", "average", "avg", "median", "total", "sum", "grand total", "mittelwert", "durchschnitt",
-    "summe", "gesamt", "moyenne", "somme", "promedio", "media", "suma",
+    *AVERAGES, "total", "sum", "grand total", "summe", "gesamt", "somme", "media", "suma", "max",
+    "maximum", "min", "minimum", "std", "stdev", "sd", "range", "count",
 )
 """The rows and columns in which a spreadsheet adds up the others."""
 RATING = _spaced(
@@ -73,14 +138,19 @@ RATING = _spaced(
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
     "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
     "recommendation", "overall_score", "total_score", "schulnote", "punkte", "punktzahl",
-    "bewertung",
+    "bewertung", "overall", "note", "zensur", "calificación", "puntuación", "punteggio", "quality",
 )
+MARKS = ("mark", "grade", "note", "schulnote", "zensur", "calificación")
+"""What schools call ratings: of these the lowest number is the best in some countries."""
 GROUP = (
     "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
     "context", "list", "set",
 )
 """What names one ranking of several rows."""
-SHOWN = ("items", "options", "choices", "set", "alternatives")
+SHOWN = (
+    "items", "options", "choices", "set", "alternatives", "outputs", "responses", "answers",
+    "candidates", "models", "completions",
+)
 """What lists all items of a screen in one cell."""
 SECONDS = {
     "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e3, "lead_time": 1.0,
@@ -115,7 +185,10 @@ MEANINGS = (*OUTCOMES, "left+", "right+", "left++", "right++")
 NO_SIDE = ("tie", "skip", "failed")
 NOTHING = ("na", "n/a", "null")
 """Cells that R, databases and people leave blank with a word."""
-NUMBERLESS = (*NOTHING, "none", "nil")
+NUMBERLESS = (
+    *NOTHING, "none", "nil", "n.a.", "k.a.", "keine angabe", "no answer", "not applicable",
+    "prefer not to say", "don't know", "-", "\u2013", "\u2014", "?", "(read only)",
+)
 """The same where a number belongs."""
 DAMAGE = (
     (
@@ -135,12 +208,10 @@ _THINGS = (
     "model", "item", "option", "choice", "response", "output", "text", "answer", "assistant",
     "candidate", "system", "generator", "completion", "summary", "image", "sample",
 )
-_SIDES = (
-    ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
-    ("links", "rechts"), ("gauche", "droite"), ("←", "→"), ("arrowleft", "arrowright"),
-    ("linker", "rechter"), ("erster", "zweiter"), ("izquierda", "derecha"), ("l", "r"),
-    ("sinistra", "destra"), ("sinistro", "destro"),
+_ANSWERS = (
+    *_ONE_OTHER, ("[[a]]", "[[b]]"), ("←", "→"), ("arrowleft", "arrowright"), ("l", "r"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
+    ("1-0", "0-1"),
     *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
       for end, other in (("_a", "_b"), ("_1", "_2"), ("1", "2"))),
     *LEFT_RIGHT,
@@ -155,7 +226,7 @@ _TIES = (
     "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
     "unentschieden", "gleich", "gleich_gut", "beide", "beide_gleich_gut", "beide_gleich",
     "kein_unterschied", "égalité", "égal", "pas_de_différence", "aucune_différence", "empate",
-    "pari", "parità",
+    "pari", "parità", "1/2_1/2", "½_½",
     "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
 )
 
@@ -179,7 +250,8 @@ def spelt(label: str) -> str:
 
 
 LABELS: dict[str, str] = {
-    **{spelt(left): "left" for left, _ in _SIDES}, **{spelt(right): "right" for _, right in _SIDES},
+    **{spelt(left): "left" for left, _ in _ANSWERS},
+    **{spelt(right): "right" for _, right in _ANSWERS},
     **dict.fromkeys((*_TIES, *BOTH_BAD, NEITHER), "tie"),
     **dict.fromkeys(("skip", "skipped", "ignore"), "skip"),
     **dict.fromkeys(("failed", "error"), "failed"),

@@ -14,7 +14,7 @@ from aggcal.advice.guarantees.order import order_claims
 from aggcal.advice.guarantees.statement import ANNOTATORS, CONTEXTS, INDEPENDENT, MODEL
 from aggcal.advice.guarantees.statement import Guarantees as Guarantees
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.resampling import n_contexts
+from aggcal.aggregation.terms import counts_of
 from aggcal.calibration import Calibration
 from aggcal.calibration.claims import Condition as Condition
 from aggcal.calibration.claims import Guarantee as Guarantee
@@ -47,4 +47,4 @@ def _drawn(consensus: Consensus) -> bool:
     """Tell whether the intervals come from contexts that were drawn again."""
     known, judgments = consensus.uncertainty, getattr(consensus.quantifier, "judgments", None)
     drawn = known is not None and known.kind == BOOTSTRAP.name
-    return drawn and judgments is not None and n_contexts(judgments) > 0
+    return drawn and judgments is not None and counts_of(judgments).contexts > 0

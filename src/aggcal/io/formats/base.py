@@ -179,5 +179,6 @@ def under_our_names(record: Any, location: str, choices: Choices) -> dict[str, A
     """Return a row of a table under small letters, with the names that the user gave it."""
     row = mapping_of(record, location, "row")
     cells = {str(name).strip().lower(): value for name, value in row.items()}
-    named = {own: other.strip().lower() for own, other in choices.columns.items()}
+    columns = {**choices.guessed, **choices.columns}
+    named = {own: other.strip().lower() for own, other in columns.items()}
     return cells | {own: cells[other] for own, other in named.items() if other in cells}

@@ -38,7 +38,9 @@ _IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|ra
 IN_BRACKETS = re.compile(r".*\[(.+)\]$")
 """A column of a grid in a form: the question, and in brackets the row."""
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
-_OF_PLACES = re.compile(r"(?:.*\[)?(?:rank|place|location|position|pref|preference)[ _-]?\d+\]?$")
+_OF_PLACES = re.compile(
+    r"(?:.*\[)?(?:r|rank|place|location|position|pref|preference)[ _-]?\[?\d+\]?$"
+)
 """Columns that may hold which item has a place, and just as well which place an item has."""
 _A_PLACE = re.compile(r"\d+|[a-zA-Z]")
 """How a ranking names items that are shown elsewhere: by their number or letter."""
@@ -51,11 +53,12 @@ def _place(name: str) -> int | None:
     --------
     >>> _place("r1"), _place("2nd choice"), _place("third choice"), _place("third")
     (1, 2, 3, None)
-    >>> _place("rank the posters [2nd choice]")
-    2
+    >>> _place("rank the posters [2nd choice]"), _place("rank[1]")
+    (2, 1)
     """
     row = IN_BRACKETS.match(name)
-    name = name if row is None else row[1].strip()
+    if row is not None:  # of "rank[1]" as of "rank the posters [2nd choice]"
+        name = name.replace("[", "").rstrip("]") if row[1].isdecimal() else row[1].strip()
     if found := _PLACE.match(name):
         return int(found[1] or found[2])
     return _WORDS.index(found[1]) + 1 if (found := _IN_WORDS.match(name)) else None
@@ -212,16 +215,22 @@ def _in_one_cell(value: Any, location: str) -> list[list[str]]:
     --------
     >>> _in_one_cell("a > b = c", ""), _in_one_cell("a,{b,c}", ""), _in_one_cell("a = b", "")
     ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a', 'b']])
-    >>> _in_one_cell('["a", ["b", "c"]]', "")
-    [['a'], ['b', 'c']]
+    >>> _in_one_cell('["a", ["b", "c"]]', ""), _in_one_cell({"a": 2, "b": 1}, "")
+    ([['a'], ['b', 'c']], [['b'], ['a']])
     """
-    if isinstance(value, str) and value.strip().startswith("["):
+    if isinstance(value, str) and value.strip().startswith(("[", '{"')):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             raise TableError(f"{location}: has a ranking that is not a list; correct it.") from None
-    if isinstance(value, list | tuple):
-        tiers = [tier if isinstance(tier, list | tuple) else [tier] for tier in value]
+    if isinstance(value, Mapping):
+        ranks = {item: number_of(rank) for item, rank in value.items()}
+        if not ranks or None in ranks.values():
+            raise TableError(f"{location}: has a ranking without a rank for each item; correct it.")
+        every = sorted({rank for rank in ranks.values() if rank is not None})
+        tiers = [[item for item, rank in ranks.items() if rank == one] for one in every]
+    elif isinstance(value, list | tuple):
+        tiers = [[*tier] if isinstance(tier, list | tuple) else [tier] for tier in value]
     elif ">" in str(value) or re.fullmatch(r"[^,;|{}]+[=~][^,;|{}]+", str(value)):
         tiers = [re.split(r"[=~]", tier) for tier in str(value).split(">")]
     else:

@@ -30,13 +30,25 @@ from aggcal.io.formats.base import (
 )
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
-from aggcal.io.formats.rankings import IN_BRACKETS, weight_of
+from aggcal.io.formats.rankings import weight_of
 from aggcal.io.formats.scale import Scale, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
-from aggcal.io.words import ANNOTATOR, GROUP, ITEM, NUMBERLESS, RANKS, RATING, SUMMARIES, paired
+from aggcal.io.words import (
+    ANNOTATOR,
+    AVERAGES,
+    GROUP,
+    ITEM,
+    MEASURED,
+    NUMBERLESS,
+    RANKS,
+    RATING,
+    SUMMARIES,
+    paired,
+)
 
 _RATER = re.compile(
     r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r)[ _-]?#?(?:\d+|[a-z])$"
+    r"|(?:mr|mrs|ms|miss|dr|prof|herr|frau|sr|sra|mme)\b\.? \S"
 )
 """How columns are called that hold the ratings of one annotator each."""
 _SEVERAL = ("scores",)
@@ -44,7 +56,7 @@ _SEVERAL = ("scores",)
 _OVERALL = re.compile(r"overall evaluation\W*([+-]?\d+)", re.IGNORECASE)
 """The score that counts in a cell of EasyChair's that holds all of them."""
 _NO_RATINGS = {
-    *SUMMARIES, "sd", "stdev", "std", "variance", "count", "min", "max", "range",
+    *SUMMARIES, "variance",
     "progress", "duration (in seconds)", "finished", "locationlatitude", "locationlongitude",
     "userlanguage", "timestamp", "age", *RANKS, "startdate", "enddate", "recordeddate",
     "start date", "end date", "date", "time", "start time", "completion time", "date submitted",
@@ -54,10 +66,18 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
+_ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
+"""What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
 _ROUNDED = 0.051
 """How far a mean may be from what it says: people show one decimal."""
+_SUMMED = (np.mean, np.median, np.sum, np.max, np.min, np.std, np.ptp, len)
+_IN_A_GRID = re.compile(
+    r"(?P<question>.*?)\s*\[(?P<row>.+)\]$|(?P<rank>rank|rate)[ :_-]+(?P<of>.+)$",
+    re.IGNORECASE,
+)
+"""A column of a grid in a form: the question, and the row that is asked about."""
 
 
 class Rating(NamedTuple):
@@ -69,8 +89,32 @@ class Rating(NamedTuple):
     header: str = ""
 
 
+def grid_row(name: str) -> tuple[str, str] | None:
+    """Return the question of a grid that a column is of, and the row that is asked about.
+
+    Examples
+    --------
+    >>> grid_row("rate each poster [poster a]"), grid_row("rank_poster b"), grid_row("clarity")
+    (('rate each poster', 'poster a'), ('rank', 'poster b'), None)
+    """
+    found = _IN_A_GRID.match(name)
+    if found is None:
+        return None
+    return found["question"] or found["rank"] or "", found["row"] or found["of"]
+
+
+def in_a_grid(names: Iterable[str]) -> list[str]:
+    """Return the columns that are rows of one question, if there are several."""
+    asked = {name: row[0] for name in names if (row := grid_row(name)) is not None}
+    return [*asked] if len(asked) > 1 and len({*asked.values()}) == 1 else []
+
+
 def _are_ratings(table: Table) -> bool:
     have = table.columns.keys()
+    who = next((name for name in ANNOTATOR if name in have), None)
+    if who is not None and not have & {*ITEM} and not paired(have):
+        people = table.first(who if who in table.head[0] else table.columns[who].strip().lower())
+        return len({*people}) == len(people) and bool(in_a_grid(rated_columns(table.head)))
     rated = have & {*RATING, *_SEVERAL}
     wide = not rated and sum(map(is_rater, have)) > 1
     itemised = bool(have & {*ITEM}) and not paired(have)  # a pair that has a score is no rating
@@ -80,7 +124,7 @@ def _are_ratings(table: Table) -> bool:
 def _may_be(table: Table) -> bool:
     """Whether a sheet can be meant that has a column for each annotator, or for each item."""
     have = table.columns.keys()
-    return not paired(have) and bool(have & {*ITEM, *ANNOTATOR}) and len(have) > 2  # noqa: PLR2004
+    return not paired(have) and bool(have & {*ITEM, *ANNOTATOR}) and len(have) > 1
 
 
 def is_rater(column: str) -> bool:
@@ -108,6 +152,8 @@ def rated_columns(rows: Sequence[Mapping[str, Any]], order: tuple[str, ...] = ()
         # LimeSurvey writes the code of a question before it.
         if name.partition(". ")[2] in _NO_RATINGS or _BESIDE.search(name):
             return False
+        if MEASURED.fullmatch(name) or _ADDED.search(name):
+            return False
         cells = [row[name] for row in rows if row.get(name) not in (None, "")]
         known = sum(scale.knows(one) or bool(_WITH_COMMA.match(str(one))) for one in cells)
         return 2 * known > len(cells)
@@ -121,18 +167,23 @@ def _one_by_one(records: Records, choices: Choices, notes: Notes) -> Iterator[Ra
     first = list(islice(records, LOOKED_AT))
     columns, transposed = _columns(first, choices, notes)
     above: list[list[float | None]] = []
+    summed = False
     for location, record in chain(first, records):
         cells = under_our_names(record, location, choices)
         mark = marked(cells, choices)
         if not columns:
-            header = next((n for n in RATING if cells.get(n) not in (None, "")), "")
-            yield Rating(location, cells, mark, choices.columns.get("rating", header))
+            header = next((n for n in (*RATING, *_SEVERAL) if cells.get(n) not in (None, "")), "")
+            header = {**choices.guessed, **choices.columns}.get("rating", header)
+            yield Rating(location, cells, mark, header)
             continue
         row, item = [rating_of(cells.get(name)) for name in columns], first_of(cells, ITEM)
-        summary = (cell_text(item) or "").strip(" :").lower() in SUMMARIES
-        if not transposed and summary and is_summary(row, above):
-            notes.append(f"'{item}' adds up the rows above and is left out")
-            continue
+        name = (cell_text(item) or "").strip(" :").lower()
+        if not transposed and name in SUMMARIES:
+            # A pupil may be called Max; nobody is called Average.
+            summed = summed or name in AVERAGES or is_summary(row, above)
+            if summed:
+                notes.append(f"'{item}' adds up the rows above and is left out")
+                continue
         above.append(row)
         own = {"item": item, "annotator": first_of(cells, ANNOTATOR)}
         for name, spelt in columns.items():
@@ -141,7 +192,7 @@ def _one_by_one(records: Records, choices: Choices, notes: Notes) -> Iterator[Ra
 
 
 def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | None]]) -> bool:
-    """Whether numbers are the means, the medians or the sums of those above them.
+    """Whether numbers are the means, sums or the like of those above them, or all are blank.
 
     Examples
     --------
@@ -150,9 +201,8 @@ def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | Non
     """
     columns = ([n for n in column if n is not None] for column in zip(*above, strict=True))
     pairs = [(n, c) for n, c in zip(row, columns, strict=False) if n is not None and c]
-    return bool(pairs) and any(
-        all(abs(number - total(column)) < _ROUNDED for number, column in pairs)
-        for total in (np.mean, np.median, np.sum)
+    return any(
+        all(abs(number - total(column)) < _ROUNDED for number, column in pairs) for total in _SUMMED
     )
 
 
@@ -174,6 +224,7 @@ def _columns(
         asked = {other.strip().lower() for other in choices.columns.values()}
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
+        named = (in_a_grid(named) if transposed else []) or named
         used = (*named, *ITEM, *ANNOTATOR, *asked, "")
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
@@ -183,8 +234,12 @@ def _columns(
             "no column holds ratings; if they are labels, name all of them, the best first, as in "
             "--order 'A,B,C'."
         )
-    # Of a grid in a form, items are what stands in brackets.
-    grid = [IN_BRACKETS.match(spelt[name]) for name in named] if transposed else []
+    if transposed and len(named) < 2:  # noqa: PLR2004
+        raise TableError(
+            f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
+            "row is a rating, name its columns with --column item=NAME --column rating=NAME."
+        )
+    grid = [grid_row(spelt[name]) for name in named] if transposed else []
     inside = [row[1].strip() for row in grid if row is not None]
     names = inside if len({*inside}) == len(named) else [spelt[name] for name in named]
     what = "holds the ratings of one item" if transposed else "is one annotator's"
@@ -231,9 +286,9 @@ def _rows(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
 def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Iterator[Row]:
     """Compare the ratings of each annotator, and say what became of them."""
     series: dict[tuple[str | None, ...], _Series] = {}
-    scale, versions = Scale(choices.order), _Versions()
-    confident, named = False, True
-    for location, cells, mark, header in _respelt(ratings, choices.spelling, notes):
+    scale, confident, named = Scale(choices.order), False, True
+    latest = _latest(_respelt(ratings, choices.spelling, notes), notes)
+    for location, cells, mark, header in latest:
         confident |= "confidence" in cells
         who = cell_text(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
         item, value = cell_text(first_of(cells, ITEM)), _value(cells, location)
@@ -242,7 +297,7 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         if value in (None, "") or str(value).strip().lower() in NUMBERLESS:
             yield Row(who, item, None, "", location, reason="no rating")
             continue
-        named = named and header.lower() in RATING
+        named = named and header.lower() in (*RATING, *_SEVERAL)
         scale.learn(header)
         height, (context, by) = scale.height(value, location), mark
         # Only what shares the context is compared.
@@ -250,23 +305,28 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         like = Row(who, None, None, "", location, criterion=key[1], context=context)
         one = series.setdefault(key, _Series(like))
         one.by[item] = of_both(one.by.get(item, by), by)
-        given = one.ratings.setdefault(item, [])
-        if versions.replaces((*key, item), cells, given, height):
-            continue
-        given.append(height)
+        one.ratings.setdefault(item, []).append(height)
         weight = weight_of(cells, location)
         if weight is not None:
             one.weights.setdefault(item, []).append(weight)
     said: Notes = []
-    sign = scale.sign(said, named=named)
-    if versions.replaced:
-        notes.append(f"{count(versions.replaced, 'earlier version')} of reviews left out")
+    guess = choices.guessed.get("rating", "rating")
+    doubtful = None if guess in RATING else guess
+    if not named and series and all(map(_may_be_ranks, series.values())):
+        doubtful = "1, 2, 3"
+    sign = scale.sign(said, named=named, doubtful=doubtful)
     yield from _pairs(series.values(), sign, choices, notes)
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
     notes += said
     if confident and "weight" not in choices.columns:
         notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+
+
+def _may_be_ranks(series: _Series) -> bool:
+    """Whether the ratings of a series are 1, 2, 3 and so on, each of them once."""
+    given = sorted(chain.from_iterable(series.ratings.values()))
+    return len(given) > 2 and given == [*range(1, len(given) + 1)]  # noqa: PLR2004
 
 
 def _value(cells: Mapping[str, Any], location: str) -> Any:
@@ -283,31 +343,24 @@ def _value(cells: Mapping[str, Any], location: str) -> Any:
     return several if overall is None else overall[1]
 
 
-class _Versions:
-    """Reviews that were written again: EasyChair exports all versions, and the last one counts."""
-
-    def __init__(self) -> None:
-        self._last: dict[tuple[str | None, ...], tuple[float, int]] = {}
-        self.replaced = 0
-
-    def replaces(
-        self,
-        key: tuple[str | None, ...],
-        cells: Mapping[str, Any],
-        ratings: list[float],
-        rating: float,
-    ) -> bool:
-        """Whether a rating is another version of one that is there; it then takes its place."""
-        version, number = number_of(cells.get("version")), cell_text(cells.get("number"))
-        if version is None or number is None:
-            return False
-        last, at = self._last.get((*key, number), (None, len(ratings)))
-        self.replaced += last is not None
-        if last is None or version >= last:
-            self._last[*key, number] = version, at
-            if last is not None:
-                ratings[at] = rating
-        return last is not None
+def _latest(ratings: Iterable[Rating], notes: Notes) -> Iterator[Rating]:
+    """Leave out reviews that were written again: EasyChair exports all versions."""
+    last: dict[Any, tuple[float, Rating]] = {}
+    replaced = 0
+    for k, each in enumerate(ratings):
+        version, number = number_of(each.cells.get("version")), cell_text(each.cells.get("number"))
+        names = (ANNOTATOR, ITEM, ("criterion",), GROUP)
+        key = number, *(cell_text(first_of(each.cells, own)) for own in names), each.mark[0]
+        found = last.setdefault(k if version is None or number is None else key, (0.0, each))
+        if found[1] is not each:
+            replaced += 1
+            if version is not None and version >= found[0]:
+                last[key] = version, each
+        elif version is not None:
+            last[k if number is None else key] = version, each
+    if replaced:
+        notes.append(f"{count(replaced, 'earlier version')} of reviews left out")
+    return (each for _, each in last.values())
 
 
 def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Notes) -> Iterator[Row]:

@@ -9,12 +9,15 @@ from typing import Any
 
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats.base import Notes, number_of
-from aggcal.io.words import RANKS
+from aggcal.io.words import MARKS, RANKS
 
 _LABELLED = re.compile(
     r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*(?::(?!\d)|\()|\s+[\u2013\u2014-]\s|\.\s+[^\W\d])"
 )
 """A rating with its meaning after it: '6: marginally above', '5 (accept)', '4. Accept'."""
+_ORDINAL = re.compile(
+    r"\s*(\d+)(?:st|nd|rd|th|\.)?(?: (?:choice|place|preference|rank))?\s*", re.IGNORECASE
+)
 LOWEST, HIGHEST = "lowest", "highest"
 """Which number is the best, instead of an order of labels."""
 _SAY = f"say which is the best with --order {LOWEST} or --order {HIGHEST}"
@@ -33,17 +36,25 @@ _WORTH = tuple((re.compile(rf"\b(?:{words})\b", re.IGNORECASE), worth) for worth
 _IN_A_HEADER = re.compile(
     r"(?P<n>\d+(?:\.\d+)?)\W{0,3}(?:(?:is|means|ist)\s+)?(?:(?:the|very|sehr|strong\w*)\s+)?"
     r"(?=(?P<says>[^\W\d][^,;/()\d]*))"
-    r"|(?P<first>best|worst)\s*(?:=|:|is)\s*(?P<of>\d+)",
+    r"|(?P<first>best|worst)\s*\(?(?:=|:|is|)\s*(?P<of>\d+)",
     re.IGNORECASE,
 )
 """What the name of a column says of a number: 'rating (1 = best)', 'score (1 poor, 5 good)'."""
 _LOWER = re.compile(r"\b(?:lower|smaller|less) (?:is|=) (?:the )?(?:better|best)\b", re.IGNORECASE)
-_EITHER = {"note", "schulnote", "zensur", "mark", "grade"}
-"""Names of marks, of which the lowest number is the best in some countries."""
+_RANK = re.compile(r"\b(?:rank|rang|platz)|\bplace\b")
+_OUT_OF = re.compile(r"(?:/|\b(?:sur|von|out of|max\.?|de)) ?\d+\b")
+"""How the name of a column says how many points there are: the more of them the better."""
 _MARKS = frozenset(map(float, range(1, 7)))
 _THIRDS = frozenset(round(k + step, 9) for k in range(1, 7) for step in (0.0, 0.3, 0.7))
-_CODES = frozenset((-1.0, -9.0, -99.0, 99.0, 999.0))
+_CODES = frozenset((-1.0, -9.0, -99.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0))
 """Numbers that stand for no answer where a scale does not reach them; so may 0 on 1 to 5."""
+_FAR = 3.0
+"""How many times beyond the rest of a scale such a number is."""
+_COUNTED = re.compile(
+    r"error|penalt|sever|fault|mistake|stroke|\btime|distance|loss|cost|price|fehler|erreur|defect"
+    r"|complaint|latency|risk"
+)
+"""What columns are called of which less may be better."""
 
 
 def rating_of(value: Any) -> float | None:
@@ -51,13 +62,15 @@ def rating_of(value: Any) -> float | None:
 
     Examples
     --------
-    >>> rating_of("6: marginally above"), rating_of("4. Accept"), rating_of(3.5), rating_of("good")
-    (6.0, 4.0, 3.5, None)
+    >>> rating_of("6: marginally above"), rating_of("2nd choice"), rating_of(3.5), rating_of("good")
+    (6.0, 2.0, 3.5, None)
     >>> rating_of("3-4"), rating_of("6:30"), rating_of("2024-01-05")
     (None, None, None)
     """
-    labelled = _LABELLED.match(value) if isinstance(value, str) else None
-    return number_of(labelled[1] if labelled is not None else value)
+    if isinstance(value, str):
+        labelled = _LABELLED.match(value) or _ORDINAL.fullmatch(value)
+        value = value if labelled is None else labelled[1]
+    return number_of(value)
 
 
 class Scale:
@@ -93,7 +106,7 @@ class Scale:
         if found is None:
             raise TableError(
                 f"{location}: the rating '{value}' is not a finite number; correct the row, or if "
-                "ratings are labels, name all of them, the best first, as in --order 'A,B,C'."
+                "ratings are labels, name all of them with --order, the best first."
             )
         if found not in self._seen and isinstance(value, str):
             self._learn(found, value)
@@ -113,23 +126,29 @@ class Scale:
         if worth is not None:
             self._said[number] = worth, words.strip()
 
-    def sign(self, notes: Notes, *, named: bool) -> float:
+    def sign(self, notes: Notes, *, named: bool, doubtful: str | None = None) -> float:
         """Return -1 if the lowest number is the best, else 1, and say so; refuse what is unclear.
 
-        ``named`` tells whether the column is called as ratings are, of which the highest is best.
+        ``named`` tells whether the column is called as ratings are, of which the highest is best;
+        ``doubtful`` is what it is called where that says nothing.
         """
         if self._heights or not self._seen:
             return 1.0
-        best = self.order[0] if self.order else self._best(named=named)
+        best = self.order[0] if self.order else self._best(named, doubtful)
         notes.append(f"the {best} rating is taken for the best")
         return -1.0 if best == LOWEST else 1.0
 
-    def _best(self, *, named: bool) -> str:
+    def _best(self, named: bool, doubtful: str | None) -> str:  # noqa: FBT001
         self._refuse_codes()
         rising, falling = self._evidence()
         names = {header.strip().lower() for header in self._headers}
-        if names & {*RANKS} or any(map(_LOWER.search, names)):
-            falling.append(min(names & {*RANKS}, default="lower is better"))
+        ranks = [name for name in sorted(names) if name in RANKS or _RANK.search(name)]
+        if ranks and min(self._seen) <= 0.0:
+            raise OptionError(
+                f"the rank {min(self._seen):g} may be the best or stand for none; {_SAY}."
+            )
+        falling += ranks or [name for name in sorted(names) if _LOWER.search(name)]
+        rising += [name for name in sorted(names) if _OUT_OF.search(name)]
         if falling and not rising:
             return LOWEST
         if falling and len(falling) >= len(rising):
@@ -141,8 +160,12 @@ class Scale:
             return HIGHEST
         seen = {round(one, 9) for one in self._seen}
         thirds = len({round(10.0 * one) % 10 for one in seen} & {3, 7}) == 2  # noqa: PLR2004
-        marks = seen <= _MARKS and not (named and not names & _EITHER)
-        if (thirds and seen <= _THIRDS) or marks or names & (_EITHER - {"mark", "grade"}):
+        marks = seen <= _MARKS and not (named and not names & {*MARKS})
+        counted = next(filter(_COUNTED.search, sorted(names)), None)
+        doubtful = counted if doubtful is None else doubtful
+        if doubtful is not None and not marks:
+            raise OptionError(f"nothing says which end of '{doubtful}' is the best; {_SAY}.")
+        if (thirds and seen <= _THIRDS) or marks or names & {"note", "schulnote", "zensur"}:
             shown = ", ".join(f"{one:g}" for one in sorted(seen)[:4])
             raise OptionError(
                 f"the ratings look like marks ({shown}), whose best is the lowest number in some "
@@ -171,11 +194,13 @@ class Scale:
     def _refuse_codes(self) -> None:
         """Refuse numbers that may stand for no answer."""
         rest = self._seen.keys() - _CODES - {0.0}
-        codes = self._seen.keys() & (_CODES | ({0.0} if rest and max(rest) == 5.0 else set()))  # noqa: PLR2004
-        if codes and len(rest) > 1 and rest <= {*map(float, range(1, 8))}:
+        top = max(rest, default=0.0)
+        codes = {code for code in self._seen.keys() & _CODES if code < 0.0 or code > _FAR * top}
+        codes |= {0.0} if top == 5.0 and 0.0 in self._seen else set()  # noqa: PLR2004
+        if codes and len(rest) > 1 and min(rest) > 0.0:
             raise OptionError(
                 f"the rating {min(codes):g} may be a rating or stand for no answer, as the others "
-                f"are from {min(rest):g} to {max(rest):g}; leave such cells blank if it stands for "
+                f"are from {min(rest):g} to {top:g}; leave such cells blank if it stands for "
                 f"none, or {_SAY} if it is one."
             )
 
