@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core import arrays
-from aggcal._core.arrays import (
-    grouped,
-    joined,
-    numbered,
-    ordered,
-    sums,
-)
+from aggcal._core.arrays import sums
 
 
 @pytest.mark.parametrize("piece", [7, 100, 10_000])
@@ -54,40 +48,3 @@ def test_sums_by_a_sorted_index_are_those_of_one_loop(
         sums(index, values[::-1], 9_100).tolist()
         == np.bincount(index, values[::-1], 9_100).tolist()
     )
-
-
-@pytest.mark.parametrize("kernels", [True, False])
-def test_combinations_of_codes_are_numbered_as_numpy_does(
-    monkeypatch: pytest.MonkeyPatch, kernels: bool
-) -> None:
-    if not kernels:
-        monkeypatch.setattr(arrays, "library", lambda: None)
-    random = np.random.default_rng(6)
-    for rows in (0, 1, 2_000):
-        one, other = random.integers(0, 30, (2, rows), dtype=np.int32)
-        order = ordered(one, 30, ordered(other, 30))
-        assert order.tolist() == np.lexsort((other, one)).tolist()
-        _, first, number = np.unique(one * 30 + other, return_index=True, return_inverse=True)
-        found = numbered(order, one, other)
-        assert found[0].tolist() == first.tolist()
-        assert found[1].tolist() == number.ravel().tolist()
-
-
-@pytest.mark.parametrize("kernels", [True, False])
-def test_positions_of_codes(monkeypatch: pytest.MonkeyPatch, kernels: bool) -> None:
-    if not kernels:
-        monkeypatch.setattr(arrays, "library", lambda: None)
-    code = np.random.default_rng(4).integers(0, 30, 200, dtype=np.int32)
-    monkeypatch.setattr(arrays, "even", lambda rows: [0, 41, 90, rows])
-    monkeypatch.setattr(arrays, "_MOST_RANGES", 3)
-    order, starts = grouped(code, 33)
-    for c in range(33):
-        assert order[starts[c] : starts[c + 1]].tolist() == np.flatnonzero(code == c).tolist()
-
-
-def test_columns_are_joined_in_threads_as_numpy_joins_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "_PIECE", 4)
-    parts = [np.arange(3), np.arange(5, 9), np.arange(2)]
-    assert joined(parts).tolist() == np.concatenate(parts).tolist()
-    mixed = [np.arange(3), np.array([], dtype=np.int64), np.array([0.5, 1.5])]
-    assert joined(mixed).tolist() == np.concatenate(mixed).tolist()

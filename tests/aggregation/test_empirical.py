@@ -15,7 +15,7 @@ from aggcal.aggregation.empirical import Model, Problem
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.spreads import centred, next_sd
+from aggcal.aggregation.spreads import centred, next_sd, score_count
 from aggcal.aggregation.start import not_converged
 from aggcal.simulation import simulate
 
@@ -192,7 +192,7 @@ def test_scores_of_each_component_add_up_to_nothing() -> None:
 def test_nothing_told_leaves_the_default_spread() -> None:
     sigma = 3.0
     for _ in range(400):
-        sigma = next_sd(sigma, np.zeros(5), np.full(5, 0.8 * sigma**2), 4, 1.0)
+        sigma = next_sd(sigma, np.zeros(5), np.full(5, 0.8 * sigma**2), score_count(4, 1.0))
     assert sigma == pytest.approx(1.0, abs=0.05)
 
 
@@ -228,7 +228,7 @@ def test_where_judgments_say_little_an_update_goes_where_thousands_of_em_do(
         slow = sqrt(((variance / noise**2) ** 2 * squares + n * variance) / (n - 1 + log(slow)))
     quick = first
     for _ in range(20):
-        quick = next_sd(quick, *posterior(quick), n - 1, 1.0)
+        quick = next_sd(quick, *posterior(quick), score_count(n - 1, 1.0))
     assert quick == pytest.approx(slow, rel=1e-3)
 
 

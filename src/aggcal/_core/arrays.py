@@ -56,26 +56,6 @@ def constant(value: float, length: int) -> FloatArray:
     return frozen(np.ndarray((length,), np.float64, np.array(value, np.float64), 0, (0,)))
 
 
-def halves(whole: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return numbers times a share of each, and times the rest of it; many in threads.
-
-    Examples
-    --------
-    >>> halves(np.array([2.0, 3.0]), np.array([0.5, 1.0]))
-    (array([1., 3.]), array([1., 0.]))
-    """
-    taken, left = np.empty(len(whole)), np.empty(len(whole))
-
-    def part(begin: int, end: int) -> None:
-        some = slice(begin, end)
-        np.multiply(whole[some], share[some], out=taken[some])
-        np.subtract(1.0, share[some], out=left[some])
-        np.multiply(whole[some], left[some], out=left[some])
-
-    each_range(part, even(len(whole)))
-    return taken, left
-
-
 def elementwise(
     function: Callable[..., FloatArray | tuple[FloatArray, ...]],
     *columns: np.ndarray,
@@ -211,52 +191,6 @@ def _sorted(index: CodeArray | IntArray) -> bool:
     return bool((few[1:] >= few[:-1]).all() and (index[1:] >= index[:-1]).all())
 
 
-def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:
-    """Return the positions of each code, in their order, and where each code's begin.
-
-    Examples
-    --------
-    >>> grouped(np.array([1, 0, 1], dtype=np.int32), 3)
-    (array([1, 0, 2]), array([0, 1, 3, 3]))
-    """
-    kernels = library()
-    if kernels is None or code.dtype != np.int32 or not code.flags.c_contiguous:
-        starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_codes))])
-        return np.argsort(code, kind="stable"), starts
-    ranges = even(len(code)) if len(code) > _MOST_RANGES * n_codes else [0, len(code)]
-
-    def counted(begin: int, end: int) -> FloatArray:
-        counts = np.zeros(n_codes)
-        kernels.aggcal_count(end - begin, *at(code[begin:end], counts))
-        return counts
-
-    counts = np.array(each_range(counted, ranges), dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-    # Of each code, those of a range come after those of the ranges before it.
-    following = dict(zip(ranges, np.cumsum(counts, axis=0) - counts + starts[:-1], strict=False))
-    order = np.empty(len(code), dtype=np.int64)
-
-    def ordered(begin: int, end: int) -> None:
-        kernels.aggcal_by_code(begin, end, *at(code, following[begin], order))
-
-    each_range(ordered, ranges)
-    return order, starts
-
-
-def ordered(code: CodeArray, n_codes: int, before: IntArray | None = None) -> IntArray:
-    """Return positions ordered by code; those of one code stay as they were ordered before.
-
-    Examples
-    --------
-    >>> code = np.array([1, 0, 1], dtype=np.int32)
-    >>> ordered(code, 2), ordered(code, 2, np.array([2, 1, 0]))
-    (array([1, 0, 2]), array([1, 2, 0]))
-    """
-    if before is None:
-        return grouped(code, n_codes)[0]
-    return before[grouped(code[before], n_codes)[0]]
-
-
 def order_by(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
     """Return the order of rows by columns of whole numbers, the first before the others.
 
@@ -277,57 +211,6 @@ def order_by(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
         # One key for all columns is sorted in a third of the time.
         key = key * numbers + (column.astype(np.int64) - least)
     return np.argsort(key, kind="stable")
-
-
-def numbered(
-    order: IntArray, one: CodeArray | IntArray, other: CodeArray | IntArray
-) -> tuple[IntArray, IntArray]:
-    """Give numbers to pairs of codes, by an order in which equal ones are side by side.
-
-    Returns
-    -------
-    tuple
-        Where each pair occurs first, and the number of the one at each position.
-
-    Examples
-    --------
-    >>> numbered(np.array([1, 0, 2]), np.array([1, 0, 1]), np.zeros(3, dtype=np.int64))
-    (array([1, 0]), array([1, 0, 1]))
-    """
-    kernels, number = library(), np.empty(len(order), dtype=np.int64)
-    if kernels is not None and one.dtype == other.dtype == np.int32:
-        first = np.empty(len(order), dtype=np.int64)
-        given = [np.ascontiguousarray(column) for column in (order, one, other)]
-        found = kernels.aggcal_numbered(len(order), *at(*given, number, first))
-        return first[:found].copy(), number
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = False
-    for code in (one, other):
-        there = code[order]
-        new[1:] |= there[1:] != there[:-1]
-    number[order] = np.cumsum(new) - 1
-    return order[new], number
-
-
-def joined(parts: Sequence[npt.NDArray[Scalar]]) -> npt.NDArray[Scalar]:
-    """Join columns, in threads where they are long: memory is new to the machine then.
-
-    Examples
-    --------
-    >>> joined([np.array([1, 2]), np.array([3])])
-    array([1, 2, 3])
-    """
-    ends = np.cumsum([0, *map(len, parts)]).tolist()
-    if ends[-1] < _PIECE or len({part.dtype for part in parts}) > 1 or 0 in map(len, parts):
-        return np.concatenate(parts)
-    found = np.empty(ends[-1], dtype=parts[0].dtype)
-    at_begin = dict(zip(ends, parts, strict=False))
-
-    def copied(begin: int, end: int) -> None:
-        found[begin:end] = at_begin[begin]
-
-    each_range(copied, ends)
-    return found
 
 
 def _count(index: CodeArray | IntArray, total: FloatArray) -> None:

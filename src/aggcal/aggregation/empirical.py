@@ -58,17 +58,17 @@ from aggcal.aggregation.rows import (
 from aggcal.aggregation.shards import annotators_of
 from aggcal.aggregation.spreads import (
     FIRST_RELIABILITY_SD,
+    LARGEST_SD,
     LEAST_SD,
     PARAMETER_PRIOR,
     RELIABILITY_PRIOR,
     REVERSED_PRIOR,
-    annotator_sd,
     centred,
-    effect_sd,
+    effect_count,
     grade_weights,
     next_sd,
     reversed_share,
-    within,
+    score_count,
 )
 from aggcal.aggregation.tape import Mean, Tape
 
@@ -106,20 +106,22 @@ hundredth. More would only make steps harder to solve for."""
 _MOST_DENSE, _FEW_UNKNOWNS, _FEW_ROWS = 1200, 300, 50_000
 """Up to so many unknowns the information is inverted; up to so few only where there are no effects
 beside the scores, or more than so many rows: coverage is the same, and it takes longer."""
-_MOST_ITERATIONS = 200
+_MOST_ITERATIONS, _MOST_STEPS = 200, 5
+"""Updates of the standard deviations at most, and steps of Newton's method before each."""
 _TOLERANCE = 1e-4
-"""Change of unknowns (over the sd of scores) and of standard deviations in an iteration at which
-they have settled: far below their standard errors."""
+"""Change of unknowns (over the sd of scores), of standard deviations and of variances in an update
+at which they have settled: far below their standard errors."""
 _ROUGHLY = 2e-2
-"""The same where another fit goes on from here: a lower number saves that one no iteration."""
+"""The same where another fit goes on from here: a lower number saves that one no update."""
+_NEARER = 0.1
+"""Share of the last update's change up to which the unknowns are solved for before the next one."""
 _POLISHED, _POLISHING_STEPS = 1e-7, 30
 """Relative gradient to which the unknowns are then solved for, the standard deviations fixed."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve: on the way at most, and at the end."""
 _ROUGH, _CLOSE, _NEAR = 1e-4, 1e-10, 5e-3
-"""How near annotators' modes are looked for, on the way and once an iteration changes less than the
-third: nodes are only placed by them. From there on, updates are extrapolated, too: further off, how
-they went says little about where they go."""
+"""How near annotators' modes are looked for, on the way and once an update changes less than the
+third: nodes are only placed by them."""
 _SURELY = 1e-5
 """Probability of being reversed below which an annotator is taken to answer as asked."""
 _SCALE_STEPS, _SCALE_OFF = 5, 0.05
@@ -129,31 +131,20 @@ _MULTIPLIER_STEP, _SURE_STEP = 0.5, 0.05
 """How far a step of the multiplier may move anybody's reliability: further, their curvature has
 changed. Up to a step of the unknowns of so many sds of scores it is reckoned by their posterior;
 before, by the prior: first steps would take those who judge most far out."""
-_SETTLING, _STALLED, _DAMPED = 3, 0.9, 0.5
-"""Iterations before which nothing is concluded from how they go. Where one changes nearly as much
-as the last, variances of gaps move half of their way only: near-separable data go round in circles
-otherwise."""
-_PATIENT, _INNER = 20, 5
-"""Iterations after which unknowns are solved for, by so many steps, before each update: weakly
-determined standard deviations spiral."""
-_BEHIND = 1e-3
-"""Share by which damped variances may be off at the end: else a fit that they hold back would count
-as settled, and 3% too small ones were worth up to 13 of log-likelihood."""
 _BACK = 0.5
-"""A patient step back by more than this share of the last one says that the last one was too long,
-as where ties are rare, or one annotator answers nearly all: steps are halved. A lower number would
-shorten steps that close in; before, steps go back as standard deviations do."""
-_CIRCLING = 4
-"""Patient iterations after which, if the least of their moves is not below half of the least before
-them, what is kept of variances goes half of its way to 1: single items of thousands, whose few
-annotators say little, went round in circles for ever."""
-_ASTRAY = 30
-"""Iterations in a row, each moving further than an sd of scores, after which a start is given up:
-of 561 small fits that came to rest, none moved so far in more than 18."""
+"""A step back by more than this share of the last one was too long, as where ties are rare, or one
+annotator answers nearly all: steps are halved."""
+_KEPT, _FREELY = 0.5, 5
+"""What is kept of the variances of gaps in an update, after so many: near-separable data go round
+in circles otherwise."""
+_LAG = 0.05
+"""Share of a change of the variances that counts as a change."""
 _MEMORY = 4
 """Updates that Anderson acceleration combines."""
 _SMALL = 0.1
 """Sd below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
+_LEAST_SCORE_SD = 1e-3
+"""Smallest sd of the scores over the default, inverse of the largest: beyond, rounding decides."""
 _SMALLER = (0.1, 0.01)
 """Largest of the first scores of further tries where a start led nowhere: where judgments say next
 to nothing, first scores that fit them put the constraint out of reach."""
@@ -210,6 +201,18 @@ class Model:
         fixed = self.fixed | _KNOWN | (_KNOWN_ALIKE if self.alike else frozenset())
         names = [*self.rows.blocks, *(() if self.beta else self.family.names)]
         return [name for name in names if name not in fixed]
+
+    @property
+    def score_count(self) -> Callable[[float], float]:
+        """Of the scores, for their sd."""
+        components = int(self.component.max()) + 1
+        return score_count(len(self.component) - components, self.default_sd)
+
+    def within(self, name: str, sd: float) -> float:
+        """Keep a standard deviation within what can be seen, or computed."""
+        if name != SCORES:
+            return min(max(sd, LEAST_SD), LARGEST_SD if name in self.family.names else np.inf)
+        return min(max(sd, _LEAST_SCORE_SD * self.default_sd), self.default_sd / _LEAST_SCORE_SD)
 
     @cached_property
     def centre(self) -> FloatArray:
@@ -637,19 +640,15 @@ def best(
 
 @dataclass(eq=False)
 class _Run:
-    """A fit on its way."""
+    """A fit on its way: the unknowns are solved for, then the standard deviations updated."""
 
     problem: Problem
     on_iteration: Progress | None
     tolerance: float = _TOLERANCE
-    """Change in an iteration at which it has settled."""
+    """Change in an update at which it has settled."""
     moves: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
-    """Coordinates, and what an update made of them: see `_accelerated`."""
-    kept: float = 0.0
-    """What is kept of the variances of gaps in an iteration."""
-    lag: float = 0.0
-    """How far variances are behind, being damped."""
+    """Standard deviations, and what an update made of them: see `_accelerated`."""
     upright: BoolArray | None = None
     last_step: FloatArray | None = None
     share: float = 1.0
@@ -659,47 +658,15 @@ class _Run:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.annotators.restart()
         state, settled = self._on_scale(start), False
-        calmest = state
-        while len(self.moves) < _MOST_ITERATIONS and not settled and not self._astray:
-            new, move = self._iterate(state)
+        while len(self.moves) < _MOST_ITERATIONS and not settled:
+            state, move = self._iterate(state)
             if not np.isfinite(move):
                 break
-            if len(self.moves) >= _SETTLING:
-                settled = move < self.tolerance and self.moves[-1] < 10.0 * self.tolerance
-                settled &= self.lag < _BEHIND
-            self._damp(move)
+            settled = move < self.tolerance
             self.moves.append(move)
-            state = new
-            calmest = state if move == min(self.moves) else calmest
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
-        # Where next to nothing is known, standard deviations wander further and further.
-        # Where nothing but variances that are behind has moved for long, it is at rest.
-        settled |= max(self.moves[-_PATIENT:], default=np.inf) < self.tolerance
-        state = state if settled else calmest
-        if self.kept:  # of variances that are behind, the objective would be too low
-            here = self.problem.at(state, upright=self.upright)
-            due = here.inverse() if self.problem.dense else 1.0 / here.diagonal()
-            state = replace(state, covariance=due)
         return self._polished(state, settled=settled)
-
-    @property
-    def _patient(self) -> bool:
-        return len(self.moves) >= _PATIENT
-
-    @property
-    def _astray(self) -> bool:
-        return len(self.moves) >= _ASTRAY and min(self.moves[-_ASTRAY:]) > 1.0
-
-    def _damp(self, move: float) -> None:
-        """Keep more of the variances of gaps where iterations go round in circles."""
-        moves, patient = self.moves, len(self.moves) - _PATIENT
-        if len(moves) >= _SETTLING and (self._patient or move > _STALLED * moves[-1]):
-            self.kept = max(self.kept, _DAMPED)
-        if patient < 2 * _CIRCLING or patient % _CIRCLING:
-            return
-        if min(moves[-_CIRCLING:]) > 0.5 * min(moves[-2 * _CIRCLING : -_CIRCLING]):
-            self.kept = 0.5 * (1.0 + self.kept)
 
     def _on_scale(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""
@@ -711,64 +678,52 @@ class _Run:
         return state
 
     def _iterate(self, state: State) -> tuple[State, float]:
-        """Take a step and update the standard deviations; return how far that moved."""
-        problem, moves = self.problem, self.moves
-        last = moves[-1] if moves else 1.0
+        """Solve for the unknowns, and update the rest; return how far that moved."""
+        problem, last = self.problem, self.moves[-1] if self.moves else 1.0
         close = _CLOSE if last < _NEAR else _ROUGH
-        for _ in range(_INNER if self._patient else 0):
+        for count in range(1, _MOST_STEPS + 1):
             here = problem.at(state, close=close, upright=self.upright)
-            state, covariance, length = self._newton_step(state, here, _LOOSE)
-            state = replace(state, covariance=self._damped(state.covariance, covariance))
-            if length < _TOLERANCE:
+            tight = float(np.clip(last, _TIGHT, _LOOSE))
+            new, covariance, length = self._newton_step(state, here, tight)
+            off = max(length, abs(here.excess))
+            if not np.isfinite(off):
+                return state, off
+            damped, lag = self._damped(state.covariance, covariance)
+            if off < max(_NEARER * last, 0.5 * self.tolerance) or count == _MOST_STEPS:
                 break
-        here = problem.at(state, close=close, upright=self.upright)
-        tight = float(np.clip(last, _TIGHT, _LOOSE))
-        new, covariance, length = self._newton_step(state, here, tight)
-        if not np.isfinite(length):
-            return state, length
+            state = replace(new, covariance=damped)
         updated = _updated(problem, state, new, here, covariance)
-        move = max(length, abs(here.excess), _change(state, updated))
-        if self.path or self._patient or move < _NEAR:
-            if len(moves) == _PATIENT:
-                self.path.clear()
-            updated = self._accelerated(state, updated)
+        move = max(off, _change(state, updated), _LAG * lag)
         if problem.model.constrained:
             less = min(updated.reversed_share / state.reversed_share, 1.0)
             self.upright = np.asarray(less * here.posterior.reversed < _SURELY)
-        return replace(updated, covariance=self._damped(state.covariance, covariance)), move
+        if off < min(last, 1.0):
+            updated = self._accelerated(state, updated)
+        else:  # the unknowns are still on their way
+            self.path.clear()
+        return replace(updated, covariance=damped), move
 
-    def _damped(self, old: FloatArray, new: FloatArray) -> FloatArray:
-        if not self.kept or old.shape != new.shape:
-            return new
-        damped = self.kept * old + (1.0 - self.kept) * new
-        due, used = (each if each.ndim == 1 else np.diag(each) for each in (new, damped))
-        self.lag = float(np.abs(used - due).mean() / due.mean())
-        return damped
+    def _damped(self, old: FloatArray, new: FloatArray) -> tuple[FloatArray, float]:
+        """Return variances that keep some of the old ones, and how far off those are."""
+        if old.shape != new.shape:
+            return new, 1.0
+        due, used = (each if each.ndim == 1 else np.diag(each) for each in (new, old))
+        kept = _KEPT if len(self.moves) > _FREELY else 0.0
+        return kept * old + (1.0 - kept) * new, float(np.abs(used - due).mean() / due.mean())
 
     def _accelerated(self, old: State, new: State) -> State:
-        """Return where an update leads, with those before it: Anderson acceleration.
-
-        The prior means follow the standard deviations until unknowns are solved for under them.
-        """
+        """Return where an update leads, with those before it: Anderson acceleration."""
         model = self.problem.model
-        first = model.size if self._patient else model.size - len(model.means)
         names = model.estimated
 
         def coordinates(state: State) -> FloatArray:
             share = state.reversed_share
-            logs = np.log([*(state.sds[name] for name in names), share / (1.0 - share)])
-            return np.concatenate([state.unknowns[first:], logs])
+            return np.log([*(state.sds[name] for name in names), share / (1.0 - share)])
 
         self.path.append((coordinates(old), coordinates(new)))
-        ahead, unknowns = anderson(self.path[-_MEMORY:]), new.unknowns.copy()
-        unknowns[first:] = ahead[: model.size - first]
-        *sds, odds = np.exp(ahead[model.size - first :]).tolist()
-        limited = dict(zip(names, np.maximum(sds, LEAST_SD).tolist(), strict=True))
-        if SCORES in limited:
-            limited[SCORES] = within(sds[names.index(SCORES)], model.default_sd)
-        return replace(
-            new, unknowns=unknowns, sds=new.sds | limited, reversed_share=odds / (1.0 + odds)
-        )
+        *sds, odds = np.exp(anderson(self.path[-_MEMORY:])).tolist()
+        limited = {name: model.within(name, sd) for name, sd in zip(names, sds, strict=True)}
+        return replace(new, sds=new.sds | limited, reversed_share=odds / (1.0 + odds))
 
     def _newton_step(
         self, state: State, here: Curvature, close: float
@@ -788,7 +743,7 @@ class _Run:
             step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
             length = max(length, longest)
         multiplier = here.multiplier_step(step, length, state.sds.get(RELIABILITY, 1.0))
-        if self.last_step is not None and self._patient:
+        if self.last_step is not None:
             back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
             self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
         step = self.last_step = self.share * step
@@ -801,44 +756,25 @@ class _Run:
         problem, rough = self.problem, self.tolerance > _TOLERANCE
         units = np.ones(problem.model.size)
         units[: problem.model.rows.size] = state.sds[SCORES]
-        before, least = state, np.inf
+        least = np.inf
         for count in range(_POLISHING_STEPS + 1):
             here = problem.at(state, upright=self.upright)
             size = np.abs(problem.score(state, here)) / (here.diagonal() * units)
             norm = max(float(size.max()), abs(here.excess))
-            if rough or not norm >= _POLISHED or count == _POLISHING_STEPS:
+            # Once it is near, a step that brings next to nothing is rounding.
+            stuck = norm < _TOLERANCE and norm > 0.5 * least
+            if rough or stuck or not norm >= _POLISHED or count == _POLISHING_STEPS:
                 break
-            if norm > max(least, _TOLERANCE):  # the step was too long
-                state = _halfway(before, state)
-                continue
-            if norm < _TOLERANCE and norm > 0.5 * least:
-                break
-            before, least = state, norm
+            least = min(norm, least)
             state = self._newton_step(state, here, _TIGHT)[0]
         objective = problem.objective(state, here)
-        record = Convergence(
-            settled and (rough or norm < _TOLERANCE),
-            len(self.moves),
-            norm,
-            self.tolerance,
-            objective,
-        )
+        settled = settled and (rough or norm < _TOLERANCE)
+        record = Convergence(settled, len(self.moves), norm, self.tolerance, objective)
         return Fit(problem, state, here.posterior, here, objective, record)
 
 
-def _halfway(before: State, ahead: State) -> State:
-    unknowns = 0.5 * (before.unknowns + ahead.unknowns)
-    return replace(
-        before, unknowns=unknowns, multiplier=0.5 * (before.multiplier + ahead.multiplier)
-    )
-
-
 def _updated(
-    problem: Problem,
-    old: State,
-    new: State,
-    here: Curvature,
-    covariance: FloatArray,
+    problem: Problem, old: State, new: State, here: Curvature, covariance: FloatArray
 ) -> State:
     """Estimate standard deviations, the share of reversed annotators and weights of grades again.
 
@@ -847,9 +783,10 @@ def _updated(
     model, sds = problem.model, dict(new.sds)
     for name in model.estimated:
         if name in model.rows.blocks:
-            sds[name] = _block_sd(model, new, name, covariance)
+            sd = _block_sd(model, new, name, covariance)
         else:
-            sds[name] = _parameter_sd(problem, old, here, covariance, name)
+            sd = _parameter_sd(problem, old, here, covariance, name)
+        sds[name] = model.within(name, sd)
     share, grades = new.reversed_share, new.grades
     if model.constrained:
         share = reversed_share(here.posterior.reversed)
@@ -866,10 +803,8 @@ def _block_sd(model: Model, state: State, name: str, covariance: FloatArray) -> 
     if name == SCORES and own.ndim > 1:
         own = centred(own, model.component)
     values, variances = state.unknowns[where], own if own.ndim == 1 else np.diag(own)
-    if name != SCORES:
-        return effect_sd(sd, values, variances)
-    free = len(values) - int(model.component.max()) - 1
-    return next_sd(sd, values, variances, free, model.default_sd)
+    count = model.score_count if name == SCORES else effect_count(len(values))
+    return next_sd(sd, values, variances, count)
 
 
 def _parameter_sd(
@@ -892,12 +827,14 @@ def _parameter_sd(
             with_mean = covariance[k] * posterior.mean(deviation * responses)
             of_mean = covariance[k]
         variances = np.maximum(variances - 2.0 * with_mean + of_mean, 1e-12)
-    deviations = posterior.mean(values) - mean
-    sd, weight = state.sds[name], _prior_weight(name)
-    return annotator_sd(deviations, variances, sd, FIRST_SDS[name], weight)
+    deviations, weight = posterior.mean(values) - mean, _prior_weight(name)
+    count, square = weight + len(deviations) - 1, weight * FIRST_SDS[name] ** 2
+    sd, least = state.sds[name], 0.5 * weight
+    return next_sd(sd, deviations, variances, lambda _: count, square=square, least=least)
 
 
 def _prior_weight(name: str) -> float:
+    """Return how many annotators the default sd of a parameter counts as."""
     return RELIABILITY_PRIOR if name == RELIABILITY else PARAMETER_PRIOR
 
 

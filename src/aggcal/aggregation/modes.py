@@ -25,7 +25,7 @@ from aggcal.aggregation.newton import Convergence, Evaluation, Progress, anderso
 from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.aggregation.rows import Plan, Rows
 from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
-from aggcal.aggregation.spreads import centred, next_sd
+from aggcal.aggregation.spreads import centred, next_sd, score_count
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
 
@@ -235,8 +235,8 @@ class Modes:
         start
             Scores to begin with.
         """
-        every, n, free = self._alike(default_sd**-2), len(component), len(component)
-        free -= int(component.max()) + 1
+        every, n = self._alike(default_sd**-2), len(component)
+        count = score_count(n - int(component.max()) - 1, default_sd)
         scores = self._by_wins() if start is None else start
         sigma, close, path = default_sd, _ROUGH_SD, list[tuple[FloatArray, FloatArray]]()
         for _ in range(_SD_ROUNDS):
@@ -247,7 +247,7 @@ class Modes:
                 variances = np.diag(centred(inverse, component))
             else:
                 variances = 1.0 / every.diagonal
-            new = next_sd(sigma, scores, variances, free, default_sd)
+            new = next_sd(sigma, scores, variances, count)
             change = abs(log(new / sigma))
             if change < _SD_CLOSE:
                 break

@@ -48,6 +48,11 @@ def study_path(words: Sequence[str]) -> Path | None:
     if named == _NONE:
         return None
     if named is None:
+        if os.path.lexists(STUDY_FILE) and not Path(STUDY_FILE).is_file():
+            raise FileError(
+                f"{STUDY_FILE}: is not a file, as a study file should be; rename it, or say "
+                "--study none."
+            )
         return Path(STUDY_FILE) if Path(STUDY_FILE).is_file() else None
     if not Path(named).is_file():
         raise FileError(f"{named}: no such file; give a study file with --study, or --study none.")

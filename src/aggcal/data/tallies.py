@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, halves, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Tallies:
             return sums(judgments.annotator, number, judgments.n_annotators).astype(np.int64)
 
         judged = (sums(left, count, n) + sums(right, count, n)).astype(np.int64)
-        ahead, back = halves(judgments.weight, outcome)
+        ahead, back = judgments.weight * outcome, judgments.weight * (1.0 - outcome)
         wins = sums(left, ahead, n) + sums(right, back, n)
         losses = sums(left, back, n) + sums(right, ahead, n)
         some = (np.where(each, count, 0) for each in (outcome != _TIE, outcome > _TIE))

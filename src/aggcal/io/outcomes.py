@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NoReturn
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_side
+from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -57,7 +58,10 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
-        if part.direct and words.LOST.search(part.names["outcome"].lower()) and not asked:
+        lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
+        if lost is None:
+            _refuse_worse(part)
+        elif lost:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
@@ -70,6 +74,22 @@ def meant(part: Part) -> None:
         )
     refuse_rows(part, NOT_ANSWERED)
     part.notes[:0] = read_as(part)
+
+
+def _refuse_worse(part: Part) -> NoReturn:
+    """Refuse a column that may say which was the better or which the worse, with both readings."""
+    name = part.names["outcome"]
+    meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
+    sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
+
+    def options(sides: Mapping[str, str]) -> str:
+        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+
+    turned = {text: _turned(means) for text, means in sides.items()}
+    ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
+    if not sides:
+        ways = "call the column 'winner' if the better, or 'loser' if the worse"
+    raise OptionError(f"{part.name}: '{name}' may name the better or the worse of two; {ways}.")
 
 
 def _asked(part: Part) -> dict[str, str]:

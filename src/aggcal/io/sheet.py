@@ -22,6 +22,9 @@ MEMORY = 2 << 30
 """Bytes of memory that reading may take: a full sheet of a million rows and 40 columns fits."""
 SECONDS = 300
 """Seconds of work that reading may take: a full sheet takes one of them."""
+_BOMB, _DENSE = 100 << 20, 200
+"""Bytes of a part that is packed so densely that it was made to fill memory: tables are packed to a
+tenth or a thirtieth."""
 _TITLES = 30
 """Rows in which a header is looked for."""
 _EXACT = 10**15
@@ -55,6 +58,10 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     import python_calamine
 
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(asked["path"]) as packed:
+        for part in packed.infolist():
+            if part.file_size > max(_BOMB, _DENSE * part.compress_size):
+                raise RefusedError(why="large")
     book = python_calamine.CalamineWorkbook.from_path(asked["path"])
     visible, hidden = (
         [

@@ -73,8 +73,6 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_acts.argtypes = [
         count, array, array, array, count, *([array] * 5)
     ]  # fmt: skip
-    kernels.aggcal_by_code.restype = None
-    kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
 
 
 def _declare_isotonic(kernels: ctypes.CDLL) -> None:
@@ -113,8 +111,6 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_agreeing.argtypes = [
         count, count, *([array] * 7), count, array, array, count, *([array] * 3)
     ]  # fmt: skip
-    kernels.aggcal_numbered.restype = count
-    kernels.aggcal_numbered.argtypes = [count, *([array] * 5)]
 
 
 def _declare_columns(kernels: ctypes.CDLL) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, numbered, ordered, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.data.judgments import Judgments
 
 TIE = 0.5  # outcome between right (0) and left (1)
@@ -35,20 +35,17 @@ class Answers:
     second: IntArray
     pair: IntArray
     up: FloatArray
-    by_pair: IntArray
-    """The rows, pair by pair."""
 
     @classmethod
     def of(cls, judgments: Judgments) -> Answers:
         """Sort the two items of every row."""
-        n = judgments.n_items
         low = np.minimum(judgments.left, judgments.right)
         high = np.maximum(judgments.left, judgments.right)
-        by_pair = ordered(low, n, ordered(high, n))
-        at, pair = numbered(by_pair, low, high)
-        first, second = low[at].astype(np.int64), high[at].astype(np.int64)
+        key = low.astype(np.int64) * judgments.n_items + high
+        codes, pair = np.unique(key, return_inverse=True)
+        first, second = np.divmod(codes, judgments.n_items)
         up = np.where(judgments.left < judgments.right, judgments.outcome, 1 - judgments.outcome)
-        return cls(judgments, first, second, pair, up, by_pair)
+        return cls(judgments, first, second, pair.ravel(), up)
 
     @property
     def n_pairs(self) -> int:
@@ -64,12 +61,12 @@ class Answers:
     def grouped(self) -> Grouped:
         """What each annotator said of each pair, all their answers to it taken together."""
         judgments = self.judgments
-        order = ordered(judgments.annotator, judgments.n_annotators, self.by_pair)
-        at, group = numbered(order, judgments.annotator, self.pair.astype(np.int32))
-        owner, pair = judgments.annotator[at].astype(np.int64), self.pair[at]
-        number = sums(group, judgments.count, len(at))
-        ups = sums(group, judgments.count * self.up, len(at))
-        return Grouped(owner, pair, number, ups / number, group)
+        key = judgments.annotator.astype(np.int64) * self.n_pairs + self.pair
+        codes, group = np.unique(key, return_inverse=True)
+        group = group.ravel()
+        number = sums(group, judgments.count, len(codes))
+        ups = sums(group, judgments.count * self.up, len(codes))
+        return Grouped(*np.divmod(codes, self.n_pairs), number, ups / number, group)
 
     @cached_property
     def asked(self) -> Grouped:
