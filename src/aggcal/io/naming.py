@@ -30,7 +30,7 @@ from aggcal.io.guessing import (
 from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, opened
 from aggcal.io.workbooks import Sheet
-from aggcal.registry import RATINGS, TABLE
+from aggcal.registry import RANKINGS, RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -159,14 +159,15 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         here = {own: other for own, other in named.items() if other in table.columns}
         table.columns |= {own: table.columns[other] for own, other in here.items()}
         form = recognised(table, format_name)
-    if form.info.name in ("table", "rankings", "ratings") and not _PAIRS & choices.columns.keys():
+    general = form.info in (TABLE, RANKINGS, RATINGS)
+    if general and not _PAIRS & choices.columns.keys():
         guess = guessed_act(table, choices, known=form.info != TABLE)
         refuse_guesses(table, guess, choices)
         if guess:
             choices = replace(choices, guessed=guess)
             table.columns |= {own: table.columns[name] for own, name in guess.items()}
-            kind = {"rank": "rankings", "ranking": "rankings", "rating": "ratings"}
-            form_name = next((kind[own] for own in kind if own in guess), None)
+            kind = {"rank": RANKINGS, "ranking": RANKINGS, "rating": RATINGS}
+            form_name = next((kind[own].name for own in kind if own in guess), None)
             form = recognised(table, format_name or form_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
