@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.effects import Effects, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.newton import definite_inverse
@@ -105,6 +105,7 @@ camp and how far camps and reliabilities differ. Without it a nominal 90% covers
 (benchmarks/camps.py)."""
 _LEAST_SD = 0.1
 """Sd of scores and of what camps add, at least, to begin with: from 0 it takes long."""
+_NOTHING = Reading(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +134,11 @@ class Camps:
     scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """Camps by items."""
     se: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    common_ground: FloatArray = field(default_factory=lambda: np.zeros(0))
+    common_ground: Reading = _NOTHING
     """Scores midway between the camps, however large each is."""
-    common_se: FloatArray = field(default_factory=lambda: np.zeros(0))
-    apart: FloatArray = field(default_factory=lambda: np.zeros(0))
+    apart: Reading = _NOTHING
     """How far apart the two camps are that differ most over an item: of two camps, the first less
     the second."""
-    apart_se: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     __repr__ = brief
 
@@ -570,38 +569,32 @@ class ByCamp:
         """Return camps with their scores and what is between them, with standard errors."""
         number = self.members.shape[1]
         unit = np.eye(number)
-        scores, se = self._combined(unit)
-        (common,), (common_se,) = self._combined(np.full((1, number), 1.0 / number))
-        pairs = np.stack([unit[a] - unit[b] for a, b in combinations(range(number), 2)])
-        apart, apart_se = self._combined(pairs)
-        most = np.abs(apart).argmax(axis=0), np.arange(len(common))
+        own = [self._combined(each) for each in unit]
+        pairs = [self._combined(unit[a] - unit[b]) for a, b in combinations(range(number), 2)]
+        apart, apart_se = (np.stack(each) for each in zip(*pairs, strict=True))
+        most = np.abs(apart).argmax(axis=0), np.arange(apart.shape[1])
         # Of three camps, which two differ most is another thing for each item.
         far = apart[0] if number == 2 else np.abs(apart[most])  # noqa: PLR2004
         return replace(
             camps,
             members=self.members,
-            scores=scores,
-            se=se,
-            common_ground=common,
-            common_se=common_se,
-            apart=far,
-            apart_se=apart_se[most],
+            scores=np.stack([scores for scores, _ in own]),
+            se=np.stack([se for _, se in own]),
+            common_ground=Reading(*self._combined(unit.mean(axis=0))),
+            apart=Reading(far, apart_se[most]),
         )
 
     def _combined(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return each Σ_k w_k θ_k about the mean of each component, and its standard errors."""
+        """Return Σ_k w_k θ_k about the mean of each component, and its standard errors."""
         from scipy import sparse
 
-        effects, values, se = self.effects, list[FloatArray](), list[FloatArray]()
-        same = effects.judgments.graph.component
+        same = self.effects.judgments.graph.component
         same = same[:, None] == same
         about_mean = np.eye(len(same)) - same / same.sum(axis=1)
-        for each in weights:
-            matrix, prior = effects.combined(f"by {self.name}", each, each.sum())
-            matrix = sparse.csr_array(about_mean @ matrix.toarray())
-            values.append(matrix @ effects.fit.state.unknowns)
-            se.append(_WIDER * effects.errors_of(matrix, about_mean**2 @ prior))
-        return np.stack(values), np.stack(se)
+        matrix, prior = self.effects.combined(f"by {self.name}", weights, weights.sum())
+        matrix = sparse.csr_array(about_mean @ matrix.toarray())
+        reading = self.effects.reading(matrix, about_mean**2 @ prior)
+        return reading.values, _WIDER * reading.se
 
 
 def fit_by_camp(

@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.aggregation.effects import interval
+from aggcal.aggregation.effects import Reading
 from aggcal.aggregation.ranks import rank_intervals
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ def annotator_columns(consensus: Consensus) -> Columns:
         "agreement": consensus.agreement,
     }
     if (effects := consensus.effects) is not None:
-        for name, (values, variances) in effects.parameters.items():
-            ends = _ends(consensus, values, variances)
-            columns |= {name: values} | {f"{name}_{end}": each for end, each in ends.items()}
+        for name, reading in effects.parameters.items():
+            ends = _ends(consensus, reading)
+            columns |= {name: reading.values} | {
+                f"{name}_{end}": each for end, each in ends.items()
+            }
     if (camps := _camps(consensus)) is not None:
         chances = zip(camps.names, camps.members.T, strict=True)
         columns["camp"] = camps.own
@@ -95,13 +97,12 @@ def term_columns(consensus: Consensus) -> Columns:
         scores = snapped(effects.uncontrolled)
         columns |= {"consensus_uncontrolled": scores, "rank_uncontrolled": ranks(scores)}
     if (axis := effects.axis) is not None:
-        columns |= {"common_ground": axis.common_ground, "common_ground_se": axis.common_se}
-        columns |= {"axis": axis.items, "axis_se": axis.item_se}
+        columns |= _named(common_ground=axis.common_ground, axis=axis.items)
     if (camps := _camps(consensus)) is not None:
         own = zip(camps.names, camps.scores, strict=True)
-        columns |= {"common_ground": camps.common_ground, "common_ground_se": camps.common_se}
+        columns |= _named(common_ground=camps.common_ground)
         columns |= {f"camp_{name.lower()}": scores for name, scores in own}
-        columns |= {"camps_apart": camps.apart, "camps_apart_se": camps.apart_se}
+        columns |= _named(camps_apart=camps.apart)
     return columns
 
 
@@ -145,11 +146,19 @@ def _camps(consensus: Consensus) -> Camps | None:
     return camps if camps is not None and camps.stands_out else None
 
 
-def _ends(consensus: Consensus, values: FloatArray, variances: FloatArray) -> Columns:
+def _named(**readings: Reading) -> Columns:
+    """Return readings with their standard errors."""
+    columns: Columns = {}
+    for name, reading in readings.items():
+        columns |= {name: reading.values, f"{name}_se": reading.se}
+    return columns
+
+
+def _ends(consensus: Consensus, reading: Reading) -> Columns:
     """Return the ends of intervals at the level of the consensus, where it has one."""
     if consensus.uncertainty is None:
         return {}
-    low, high = interval(values, variances, consensus.uncertainty.level)
+    low, high = reading.interval(consensus.uncertainty.level)
     return {"low": low, "high": high}
 
 
@@ -167,7 +176,7 @@ def _group(
     for name, each in group.items():
         columns[name] = np.full(len(items), each, dtype=object if isinstance(each, str) else float)
     columns |= {"item": consensus.item_ids[items], "score": value}
-    if ends := _ends(consensus, value, np.square(se[items])):
+    if ends := _ends(consensus, Reading(value, se[items])):
         columns |= {"se": se[items]} | ends
     return columns | {"rank": ranks(value)}, order
 
