@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -240,7 +240,7 @@ def _leading_axis(fit: Fit) -> FloatArray:
 # ------------------------------------------------------------------------------- the mixture
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What is estimated."""
+    """What is estimated of a mixture."""
 
     parts: FloatArray
     """x_p, parts by items."""
@@ -249,6 +249,10 @@ class Values:
     apart_sd: float
     tau: float = _TAU
     reversed_share: float = _FIRST_REVERSED
+    classes: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Probability that each annotator is of each class, annotators by classes."""
+    evidence: float = -np.inf
+    """Logarithm of the probability of the answers, the parts integrated out."""
 
     __repr__ = brief
 
@@ -342,23 +346,7 @@ def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:
     return np.asarray(sums(left, pull, m * n) - sums(right, pull, m * n)).reshape(m, n)
 
 
-class MixtureFit(NamedTuple):
-    """A mixture fitted to some answers."""
-
-    kind: str
-    values: Values
-    classes: FloatArray
-    """Probability that each annotator is of each class, annotators by classes."""
-    evidence: float
-    """Logarithm of the probability of the answers, the parts integrated out."""
-
-    @property
-    def scores(self) -> FloatArray:
-        """θ_k, classes by items."""
-        return np.asarray(_MIXING[self.kind] @ self.values.parts)
-
-
-def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> MixtureFit:
+def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> Values:
     """Fit a mixture from a start: scores by Newton's steps, the rest by EM.
 
     Parameters
@@ -372,17 +360,20 @@ def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = No
     for iteration in range(_ITERATIONS):
         here = mixture.evaluate(values)
         kept = classes if classes is not None and iteration < _FIXED_CLASSES else None
-        new, evidence = _step(here, here.classes if kept is None else kept)
+        new = _step(here, here.classes if kept is None else kept)
         move = float(np.abs(new.parts - values.parts).max()) / values.common_sd
         move = max(move, 0.1 * abs(log(new.apart_sd / values.apart_sd)), abs(new.tau - values.tau))
         values = new
         if kept is None and move < _TOLERANCE:
             break
-    return MixtureFit(mixture.kind, values, here.classes, evidence)
+    return values
 
 
-def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
-    """Take Newton's step in the parts and estimate the rest again; return the evidence before."""
+def _step(here: Expectation, classes: FloatArray) -> Values:
+    """Take Newton's step in the parts and estimate the rest again.
+
+    Classes and the evidence are those before the step.
+    """
     values, mixture, mixing = here.values, here.mixture, here.mixture.mixing
     (m, k), n = classes.shape, mixture.rows.n_items
     gradient, observed, complete = here.derivatives(classes)
@@ -417,13 +408,11 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     for problem in mixture.problems:
         problem.annotators.rescale(scale)
     share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
-    new = Values(
-        scale * parts, shares, scale * common, scale * apart, min(tau, _LARGEST_TAU), share
-    )
-    return new, evidence
+    spreads = scale * common, scale * apart, min(tau, _LARGEST_TAU)
+    return Values(scale * parts, shares, *spreads, share, here.classes, evidence)
 
 
-def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureFit]:
+def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, Values]:
     """Fit one order, an axis, and two and three camps; of several starts the most probable.
 
     Parameters
@@ -438,19 +427,19 @@ def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureF
     begin = Values(fit.scores[None], np.ones(1), fit.state.sds[SCORES], 1.0)
     alone = Mixture(rows, fit, ONE)
     one = fit_mixture(alone, begin)
-    m, own_sd, tau = rows.n_annotators, one.values.common_sd, one.values.tau
+    m, own_sd, tau = rows.n_annotators, one.common_sd, one.tau
     apart_sd = _APART * own_sd
 
-    def best(kind: str, starts: list[FloatArray]) -> MixtureFit:
+    def best(kind: str, starts: list[FloatArray]) -> Values:
         """Fit camps from each start, probabilities of annotators by camps."""
         number = _CAMPS[kind]
-        parts = np.concatenate([one.values.parts, np.zeros((number, rows.n_items))])
+        parts = np.concatenate([one.parts, np.zeros((number, rows.n_items))])
         begin = Values(parts, np.full(number, 1.0 / number), own_sd, apart_sd, tau)
         fits = [fit_mixture(Mixture(rows, fit, kind), begin, each) for each in starts]
         return max(fits, key=lambda fit: fit.evidence)
 
     # What the residuals of one order have in common.
-    here = alone.evaluate(one.values).points[0]
+    here = alone.evaluate(one).points[0]
     table = here.tape.table(here.posterior.weights).toarray()[:, : rows.n_items]
     table /= np.sqrt(np.maximum(rows.annotator_weights, 1e-9))[:, None]
     directions, camps = np.linalg.svd(table, full_matrices=False)[0], []
@@ -464,7 +453,7 @@ def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureF
         # All starts may have missed two camps, which three then find: they would be claimed.
         apart = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
         two = max(two, best(TWO, apart), key=lambda fit: fit.evidence)
-    (a, b), weights = two.scores, np.exp(-0.5 * _STANCES**2)
+    (a, b), weights = _MIXING[TWO] @ two.parts, np.exp(-0.5 * _STANCES**2)
     parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
     parts[1] *= max(1.0, _LEAST_LINE * own_sd / max(float(np.sqrt(np.mean(parts[1] ** 2))), 1e-9))
     start = Values(parts, weights / weights.sum(), own_sd, apart_sd, tau)
@@ -508,8 +497,8 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
         kept, rest = (some.of(np.repeat(these, some.sizes)) for these in (~out, out))
         for name, each in whole.items():
             camps = each.classes[~out] if name in _CAMPS else None
-            part = fit_mixture(Mixture(kept, fit, name), each.values, camps)
-            evidence[name][out] = Mixture(rest, fit, name).evaluate(part.values).evidence
+            part = fit_mixture(Mixture(kept, fit, name), each, camps)
+            evidence[name][out] = Mixture(rest, fit, name).evaluate(part).evidence
     gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
     number = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
     over_axis = _gain(evidence[number], evidence[LINE])
@@ -520,7 +509,11 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     best = whole[number]
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
     return Camps(
-        number, gains, over_axis, members=best.classes[:, order], scores=best.scores[order]
+        number,
+        gains,
+        over_axis,
+        members=best.classes[:, order],
+        scores=(_MIXING[number] @ best.parts)[order],
     )
 
 
