@@ -12,7 +12,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_side
+from aggcal.io.guessing import is_index, plain_words, said_by_names, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -57,7 +57,8 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
-        if part.direct and words.LOST.search(part.names["outcome"].lower()) and not asked:
+        _refuse_negative(part, asked)
+        if part.direct and words.LOST.fullmatch(plain_words(part.names["outcome"])) and not asked:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
@@ -77,6 +78,18 @@ def _asked(part: Part) -> dict[str, str]:
     scale = part.choices.strength_scale if "strength_scale" in part.form.options else None
     said = {**on_scale(scale), **part.choices.outcomes}
     return {str(k).strip().lower(): str(v).strip().lower() for k, v in said.items()}
+
+
+def _refuse_negative(part: Part, asked: Mapping[str, str]) -> None:
+    """Refuse answers to a question of which nobody knows whether they name the better one."""
+    name = part.names.get("outcome", "")
+    said = plain_words(name)
+    if part.direct and not asked and words.NEGATIVE.search(said) and not words.LOST.fullmatch(said):
+        raise OutcomeError(
+            f"{part.name}: '{name}' may name the item that won or the one that lost; call the "
+            "column 'winner' or 'loser', or say what its answers mean with --outcome LABEL=left "
+            "--outcome LABEL=right."
+        )
 
 
 def _turned(text: str) -> str:
@@ -268,16 +281,22 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
 def read_as(part: Part) -> list[str]:
     """Say which columns and labels were taken for ours that are called otherwise.
 
-    Nothing is said of what the user named, and of what a format is known for.
+    Nothing is said where all are called as ours, and of what a format is known for.
     """
-    known = {*part.choices.columns, *(("outcome",) if part.form.labels else ())}
-    table = part.table if part.form.info == TABLE else None
-    shown = {} if table is None else {k: table.columns.get(n, n) for k, n in part.names.items()}
+    known = ("outcome",) if part.form.labels else ()
+    shown = part.names if part.table is None or part.form.info == TABLE else {}
+    if part.table is not None:
+        shown = {own: part.table.columns.get(n.lower(), n) for own, n in shown.items()}
     named = {
         own: f'{own} = "{name.strip()}"'
         for own, name in shown.items()
-        if name.strip().lower() != own and own not in known and own in (*words.OWN, "seconds")
+        if own in (*words.OWN, "item", "rating", "rank") and own not in known
     }
+    typed = part.choices.columns
+    if all(n.strip().lower() == own or own in typed for own, n in shown.items() if own in named):
+        named = {}
+    elif part.by_item and "outcome" in named:
+        named["outcome"] += " (the item that won)"
     usual = (*words.MEANINGS, *part.form.labels)
     labels = {
         text: means
@@ -356,6 +375,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
         )
     kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
     codes = np.where(kept.blank, -1, kept.codes + 2)
+    part.by_item = True
     codes = np.where(open_ & is_left, 0, np.where(open_ & is_right, 1, codes))
     return Column(["left", "right", *kept.texts], codes.astype(np.int32)).compact()
 

@@ -82,11 +82,21 @@ DECIDED = re.compile(
     r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
-LOST = re.compile(
-    r"loser|\blost\b|\bworse|\bworst|weaker|weakest|\bleast\b|reject|not.?chosen|unchosen|inferior"
-    r"|dislike|schlecht|schwäch|verlier|\bpire|perdant|moins|\bpeor|perdedor|peggio|slecht"
+_THING = (
+    r"(?:which|the|is|was|one|item|text|essay|script|poster|image|response|answer|output|model|option)"
 )
-"""What columns are called that say which of two lost."""
+LOST = re.compile(
+    rf"(?:{_THING} )*(?:loser|lost|worse|worst|weaker|weakest|least preferred|rejected|not ?chosen"
+    r"|unchosen|dispreferred|inferior|disliked|schlechter|schwächer|verlierer|pire|perdant"
+    rf"|moins bon|peor|perdedor|peggiore|slechter)(?: {_THING})*"
+)
+"""What columns are called, word for word, that say which of two lost."""
+NEGATIVE = re.compile(
+    r"\b(?:not|no|non|less|least|lesser|lower|fewer|poor\w*|bad|weak\w*|wors\w*|loser|loses|lost|reject\w*"
+    r"|eliminat\w*|discard\w*|inferior|dislike\w*|unpreferred|unchosen|dispreferred|nicht|kein\w*"
+    r"|schlecht\w*|schwäch\w*|weniger|moins|pire|pas|peor|menos|perd\w+)\b"
+)
+"""Words by which the name of a column may say either."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, count, some
+from aggcal.errors import TableError, TooLittleDataError, count, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -38,6 +38,7 @@ from aggcal.io.words import (
     AVERAGES,
     GROUP,
     ITEM,
+    MEASURED,
     NUMBERLESS,
     RANKS,
     RATING,
@@ -149,6 +150,9 @@ def rated_columns(rows: Sequence[Mapping[str, Any]], order: tuple[str, ...] = ()
         # LimeSurvey writes the code of a question before it.
         if name.partition(". ")[2] in _NO_RATINGS or _BESIDE.search(name):
             return False
+        measured = MEASURED.search(" ".join(re.findall(r"[^\W\d_]+", name)))
+        if measured and not name[-1].isdigit() and grid_row(name) is None:
+            return False
         cells = [row[name] for row in rows if row.get(name) not in (None, "")]
         known = sum(scale.knows(one) or bool(_WITH_COMMA.match(str(one))) for one in cells)
         return 2 * known > len(cells)
@@ -220,13 +224,13 @@ def _columns(
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
         named = (in_a_grid(named) if transposed else []) or named
-        used = (*named, *ITEM, *ANNOTATOR, *asked, "")
+        used = (*named, *ITEM, *ANNOTATOR, *asked, *choices.guessed.values(), "")
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
-    if not named:
+    if not named or (transposed and len(named) == 1):
         raise TableError(
-            "no column holds ratings; if they are labels, name all of them, the best first, as in "
+            "no columns hold ratings; if they are labels, name all of them, the best first, as in "
             "--order 'A,B,C'."
         )
     grid = [grid_row(spelt[name]) for name in named] if transposed else []
@@ -301,6 +305,13 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
             one.weights.setdefault(item, []).append(weight)
     said: Notes = []
     guess = choices.guessed.get("rating", "rating")
+    every = [sorted(chain(*one.ratings.values())) for one in series.values()]
+    if (
+        not named
+        and max(map(len, every), default=0) > 2  # noqa: PLR2004
+        and all(heights == [*range(1, len(heights) + 1)] for heights in every)
+    ):
+        guess = f"the numbers 1 to {max(map(len, every))}, each of them once"
     sign = scale.sign(said, named=named, doubtful=None if guess in RATING else guess)
     yield from _pairs(series.values(), sign, choices, notes)
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
@@ -359,6 +370,11 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
             pair = str(row.left), str(row.right or row.left)
             weight = row.weight * factor.get(pair[0], 1.0) * factor.get(pair[1], 1.0)
             yield row._replace(weight=weight, by=of_both(one.by[pair[0]], one.by[pair[1]]))
+    if orders.number and not orders.pairs and not choices.origin:
+        raise TooLittleDataError(
+            "nobody has rated two items on one occasion, so that nothing can be compared; name the "
+            "columns with --column item=NAME --column rating=NAME --column annotator=NAME."
+        )
     notes += orders.notes
     if every:
         notes.append(
