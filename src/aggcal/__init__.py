@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
     from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
     from aggcal.aggregation import aggregate
-    from aggcal.aggregation.consensus import Consensus
+    from aggcal.aggregation.consensus import Aggregator, Consensus
     from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.aggregation.priors import Prior
-    from aggcal.aggregation.protocols import Aggregator
     from aggcal.aggregation.scales import ScoreScale
     from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
@@ -69,10 +68,9 @@ _HOMES = {
     "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
     "advice.suggest.anchors": ("AnchorSuggestions", "suggest_anchors"),
     "aggregation": ("aggregate",),
-    "aggregation.consensus": ("Consensus",),
+    "aggregation.consensus": ("Aggregator", "Consensus"),
     "aggregation.features": ("BARCW", "GPPL", "RankSVM"),
     "aggregation.methods": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
-    "aggregation.protocols": ("Aggregator",),
     "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
     "assessment.decisions": ("Decisions",),

@@ -12,7 +12,7 @@ import aggcal
 from aggcal._core import arrays, sorting
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.covariance import SolvedCovariance, independent
+from aggcal.aggregation.covariance import Covariance, independent
 from aggcal.calibration import atc, intervals
 from aggcal.calibration.averaged import averaged_ends
 from aggcal.calibration.draws import Knowledge
@@ -120,7 +120,7 @@ def test_ids_given_twice_are_refused() -> None:
         Scores(as_text("aba"), np.ones(3))
 
 
-class Together(SolvedCovariance):
+class Together(Covariance):
     """The same covariance, whose draws are made many at a time."""
 
     item_by_item = False

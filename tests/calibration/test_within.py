@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.covariance import DenseCovariance, SolvedCovariance, covariance_of_draws
+from aggcal.aggregation.covariance import Covariance, DenseCovariance, covariance_of_draws
 from aggcal.aggregation.groups import members, several
 from aggcal.calibration import intervals
 from aggcal.calibration.atc import project, projected_values
@@ -315,7 +315,7 @@ def test_covariances_within_components() -> None:
     wanted = about @ matrix @ about
     dense = DenseCovariance(matrix).within(part)
     np.testing.assert_allclose(dense.matrix, wanted, atol=1e-12)
-    free = SolvedCovariance(np.diag(matrix), lambda v: matrix @ v).within(part)
+    free = Covariance(np.diag(matrix), lambda v: matrix @ v).within(part)
     np.testing.assert_allclose(free.variances, np.diag(wanted), atol=1e-12)
     draws = random.standard_normal((40, 6)) @ root.T
     drawn = covariance_of_draws(draws).within(part)

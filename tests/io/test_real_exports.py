@@ -188,6 +188,11 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["99", "stand for no answer"],
         {},
     ),
+    "the less convincing one": (
+        pairs("Judge,Essay A,Essay B,Which is less convincing?", "B", "A"),
+        ["may name the better or the worse"],
+        {"outcomes": {"A": "right", "B": "left"}},
+    ),
     "ids or places": (
         table("judge,r1,r2,r3", [["Ann", 1, 2, 3], ["Bob", 2, 1, 3]]), ["rankings", "ratings"], {},
     ),
@@ -216,6 +221,13 @@ def test_what_has_two_readings_is_asked_and_the_answer_works(tmp_path: Path, kin
         assert words in str(caught.value)
     if answer:
         read(path, **answer)
+
+
+def test_columns_of_ranks_ask_which_end_is_the_best(tmp_path: Path) -> None:
+    (tmp_path / "ranks.csv").write_text(wide("{}", lambda p: p + 1, "rater"))
+    with pytest.raises(AggcalError, match="say which is the best"):
+        aggcal.read_judgments(tmp_path / "ranks.csv", format="ratings")
+    read(tmp_path / "ranks.csv", format="ratings", order="lowest")
 
 
 def test_records_and_workbooks(tmp_path: Path) -> None:

@@ -28,13 +28,12 @@ from inspect import signature
 from typing import Any
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.estimate import check_uncertainty as check_uncertainty
 from aggcal.aggregation.methods import LikelihoodMethod, PriorChoice
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.priors import Prior
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import Start, start_scores
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from aggcal.aggregation.uncertainty import (
 )
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Kernel
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.registry import ROBUST, limits
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
+
+
+@runtime_checkable
+class Aggregator(Protocol):
+    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
+
+    def fit(self, judgments: Judgments, /) -> Consensus:
+        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

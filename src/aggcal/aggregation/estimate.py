@@ -15,12 +15,13 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal import registry
-from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
+from aggcal._core.text import brief
 from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
@@ -37,9 +38,8 @@ from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.priors import default_prior
-from aggcal.aggregation.protocols import Aggregator, RowScores
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
-from aggcal.aggregation.rows import GAP, SCORES
+from aggcal.aggregation.rows import GAP, SCORES, Rows
 from aggcal.aggregation.shards import rows_here
 from aggcal.aggregation.terms import counts_of
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -102,6 +102,47 @@ class Results(dict[str, Any]):
     def __reduce__(self) -> tuple[type[Results], tuple[()]]:
         """Say how to make an empty one."""
         return type(self), ()
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """The part of each row in the gradient and in the curvature of the scores, by its annotator.
+
+    Annotators' parameters are fixed where the fit has them.
+    """
+
+    rows: Rows
+    score: FloatArray
+    """Derivative of the log-likelihood in the gap: what moves the left item up."""
+    curvature: FloatArray
+    """Minus its second derivative."""
+    precision: FloatArray
+    """Of the prior of the scores, item by item."""
+
+    __repr__ = brief
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.precision)
+
+    def stiffness(self) -> FloatArray:
+        """Return the diagonal of the curvature of all rows and the prior."""
+        by_side = (
+            sums(side, self.curvature, self.n_items) for side in (self.rows.left, self.rows.right)
+        )
+        return np.asarray(sum(by_side, self.precision))
+
+    def information(self) -> FloatArray:
+        """Return the curvature of all rows and the prior, as a matrix."""
+        half = self.pairs(self.curvature)
+        return np.asarray(np.diag(self.stiffness()) - half - half.T)
+
+    def pairs(self, values: FloatArray) -> FloatArray:
+        """Add up rows by their two items, items by items: the left one, then the right one."""
+        n = self.n_items
+        place = self.rows.left.astype(np.int64) * n + self.rows.right
+        return sums(place, values, n * n).reshape(n, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,10 +574,9 @@ class Quantify:
         variances = np.where(where < 0, sd**2, known.covariance.variances[where])
         left, right = judgments.left, judgments.right
         variance_of_gap = variances[left] + variances[right]
-        if isinstance(known.covariance, DenseCovariance):
-            i, j = where[left], where[right]
-            both = (i >= 0) & (j >= 0)
-            variance_of_gap[both] = known.covariance.gap_variance(i[both], j[both])
+        i, j = where[left], where[right]
+        both = (i >= 0) & (j >= 0)
+        variance_of_gap[both] = known.covariance.gap_variance(i[both], j[both])
         nodes, weights = self._nodes(consensus, judgments)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
         for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):

@@ -22,9 +22,8 @@ from scipy.special import expit, stdtrit
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
 from aggcal._core.progress import listening, report
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.newton import Progress
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms, graded, has_ties
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid

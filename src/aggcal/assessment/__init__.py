@@ -18,9 +18,8 @@ from aggcal.aggregation import (
     check_uncertainty,
     feature_choice,
 )
-from aggcal.aggregation.consensus import LEVEL
+from aggcal.aggregation.consensus import LEVEL, Aggregator
 from aggcal.aggregation.methods import PriorChoice
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import Terms
 from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment

@@ -14,7 +14,7 @@ from aggcal._core.frames import Frame, check_frame
 from aggcal._core.progress import listening
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import clipped, wrapped
-from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.consensus import Aggregator
 from aggcal.aggregation.selection import (
     FOLDS,
     HOLD_OUT,

@@ -12,11 +12,13 @@ from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
+    ASKING,
     BEATEN,
     DECIDED,
     ITEM,
     LEFT_RIGHT,
     LIKELY,
+    LOST,
     MARKS,
     MEASURED,
     NAMES,
@@ -57,18 +59,20 @@ def says_side(name: str) -> str | None:
         for side, one in zip(("left", "right"), pair, strict=True)
         if one in words
     }
-    return sides.pop() if len(sides) == 1 and DECIDED.search(name.lower()) else None
+    said = DECIDED.search(name.lower()) and not NEGATIVE.search(" ".join(_words(name)))
+    return sides.pop() if len(sides) == 1 and said else None
 
 
-def plain_words(name: str) -> str:
-    """Return the words of a name in small letters, with spaces between them.
+def says_lost(name: str) -> bool | None:
+    """Whether the name of a column says that it holds what lost; None if it may say so.
 
     Examples
     --------
-    >>> plain_words("Which_essay isWorse?")
-    'which essay is worse'
+    >>> says_lost("Which essay is weaker?"), says_lost("Winner"), says_lost("least_toxic")
+    (True, False, None)
     """
-    return " ".join(_words(name))
+    words = " ".join(word for word in _words(name) if word not in ASKING)
+    return True if words in LOST else None if NEGATIVE.search(words) else False
 
 
 def is_index(left: str, right: str) -> bool:
@@ -256,7 +260,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if DECIDED.search(name) else set()
         numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
-        numbers |= named.keys() if DECIDED.search(name) or NEGATIVE.search(name) else set()
+        numbers |= named.keys() if DECIDED.search(name) or says_lost(name) is not False else set()
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells

@@ -402,7 +402,7 @@ def _remedy(
     if lowest is not None:
         return (
             f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
-            f"turn it round, and call the column '{column}'"
+            f"turn it round (write its negative), and call the column '{column}'"
         )
     if flag is None:
         return f"rename the column of the numbers to '{column}'"

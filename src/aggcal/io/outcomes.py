@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NoReturn
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, plain_words, said_by_names, says_side
+from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -57,8 +58,10 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
-        _refuse_negative(part, asked)
-        if part.direct and words.LOST.fullmatch(plain_words(part.names["outcome"])) and not asked:
+        lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
+        if lost is None:
+            _refuse_worse(part)
+        elif lost:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
@@ -73,23 +76,27 @@ def meant(part: Part) -> None:
     part.notes[:0] = read_as(part)
 
 
+def _refuse_worse(part: Part) -> NoReturn:
+    """Refuse a column that may say which was the better or which the worse, with both readings."""
+    name = part.names["outcome"]
+    meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
+    sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
+
+    def options(sides: Mapping[str, str]) -> str:
+        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+
+    turned = {text: _turned(means) for text, means in sides.items()}
+    ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
+    if not sides:
+        ways = "call the column 'winner' if the better, or 'loser' if the worse"
+    raise OptionError(f"{part.name}: '{name}' may name the better or the worse of two; {ways}.")
+
+
 def _asked(part: Part) -> dict[str, str]:
     """Return what outcomes mean by the user's word."""
     scale = part.choices.strength_scale if "strength_scale" in part.form.options else None
     said = {**on_scale(scale), **part.choices.outcomes}
     return {str(k).strip().lower(): str(v).strip().lower() for k, v in said.items()}
-
-
-def _refuse_negative(part: Part, asked: Mapping[str, str]) -> None:
-    """Refuse answers to a question of which nobody knows whether they name the better one."""
-    name = part.names.get("outcome", "")
-    said = plain_words(name)
-    if part.direct and not asked and words.NEGATIVE.search(said) and not words.LOST.fullmatch(said):
-        raise OutcomeError(
-            f"{part.name}: '{name}' may name the item that won or the one that lost; call the "
-            "column 'winner' or 'loser', or say what its answers mean with --outcome LABEL=left "
-            "--outcome LABEL=right."
-        )
 
 
 def _turned(text: str) -> str:

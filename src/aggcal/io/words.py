@@ -82,21 +82,29 @@ DECIDED = re.compile(
     r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
-_THING = (
-    r"(?:which|the|is|was|one|item|text|essay|script|poster|image|response|answer|output|model|option)"
-)
-LOST = re.compile(
-    rf"(?:{_THING} )*(?:loser|lost|worse|worst|weaker|weakest|least preferred|rejected|not ?chosen"
-    r"|unchosen|dispreferred|inferior|disliked|schlechter|schwächer|verlierer|pire|perdant"
-    rf"|moins bon|peor|perdedor|peggiore|slechter)(?: {_THING})*"
-)
-"""What columns are called, word for word, that say which of two lost."""
+LOST = frozenset((
+    "loser", "lost", "losing", "worse", "worst", "weaker", "weakest", "rejected", "unchosen",
+    "inferior", "disliked", "dispreferred", "unpreferred", "least preferred", "least liked",
+    "not preferred", "not chosen", "not selected", "schlechter", "schlechtere", "schlechterer",
+    "schlechteste", "schwächer", "schwächere", "schwächerer", "verlierer", "pire", "perdant",
+    "moins bon", "moins bonne", "peor", "perdedor", "peggiore", "perdente", "slechter",
+))  # fmt: skip
+"""What columns are called that say which of two lost, beside words that only ask."""
+ASKING = frozenset((
+    "which", "what", "who", "is", "was", "the", "one", "of", "id", "item", "essay", "text",
+    "script", "response", "answer", "model", "image", "option", "welcher", "welche", "welches",
+    "wer", "ist", "quelle", "quel", "est", "la", "le", "cuál", "cual", "es", "el", "copie",
+    "arbeit", "aufsatz",
+))  # fmt: skip
+"""Words by which a column asks for one of two, whichever that is."""
 NEGATIVE = re.compile(
-    r"\b(?:not|no|non|less|least|lesser|lower|fewer|poor\w*|bad|weak\w*|wors\w*|loser|loses|lost|reject\w*"
-    r"|eliminat\w*|discard\w*|inferior|dislike\w*|unpreferred|unchosen|dispreferred|nicht|kein\w*"
-    r"|schlecht\w*|schwäch\w*|weniger|moins|pire|pas|peor|menos|perd\w+)\b"
+    r"\b(?:los(?:e|es|er|ers|ing|t)|wors\w*|weak\w*|least|less|lesser|low|lower|lowest|fewer|fewest"
+    r"|not|no|non|bad|poor|poorer|poorest|reject\w*|eliminat\w*|discard\w*|remove\w*|unchosen"
+    r"|unselected|unpreferred|dispreferred|inferior|dislik\w*|nicht|kein\w*|weniger|schlecht\w*"
+    r"|schwäch\w*|verlier\w*|pire|pas|moins|perdant|menos|peor|perdedor|peggio\w*|meno|perdente"
+    r"|slecht\w*|niet|minder)\b"
 )
-"""Words by which the name of a column may say either."""
+"""Words in the name of a column by which it may say which of two lost."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(

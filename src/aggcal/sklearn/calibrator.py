@@ -15,9 +15,8 @@ from sklearn.utils.validation import (
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.methods import PriorChoice
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import Terms
 from aggcal.calibration import Calibration, Calibrator, calibrate
 from aggcal.calibration.inputs import Inputs

@@ -16,9 +16,8 @@ from sklearn.utils.validation import (
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.methods import PriorChoice
-from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.terms import Terms
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError

@@ -16,7 +16,7 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import Shifts
-from aggcal.aggregation.protocols import RowScores
+from aggcal.aggregation.estimate import RowScores
 from aggcal.data.graph import laplacian_of_pairs
 
 MOST_ITEMS = 1000

@@ -66,6 +66,8 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
+_ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
+"""What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
 _ROUNDED = 0.051
@@ -150,8 +152,7 @@ def rated_columns(rows: Sequence[Mapping[str, Any]], order: tuple[str, ...] = ()
         # LimeSurvey writes the code of a question before it.
         if name.partition(". ")[2] in _NO_RATINGS or _BESIDE.search(name):
             return False
-        measured = MEASURED.search(" ".join(re.findall(r"[^\W\d_]+", name)))
-        if measured and not name[-1].isdigit() and grid_row(name) is None:
+        if MEASURED.fullmatch(name) or _ADDED.search(name):
             return False
         cells = [row[name] for row in rows if row.get(name) not in (None, "")]
         known = sum(scale.knows(one) or bool(_WITH_COMMA.match(str(one))) for one in cells)
@@ -228,10 +229,15 @@ def _columns(
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
-    if not named or (transposed and len(named) == 1):
+    if not named:
         raise TableError(
-            "no columns hold ratings; if they are labels, name all of them, the best first, as in "
+            "no column holds ratings; if they are labels, name all of them, the best first, as in "
             "--order 'A,B,C'."
+        )
+    if transposed and len(named) < 2:  # noqa: PLR2004
+        raise TableError(
+            f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
+            "row is a rating, name its columns with --column item=NAME --column rating=NAME."
         )
     grid = [grid_row(spelt[name]) for name in named] if transposed else []
     inside = [row[1].strip() for row in grid if row is not None]
@@ -305,20 +311,22 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
             one.weights.setdefault(item, []).append(weight)
     said: Notes = []
     guess = choices.guessed.get("rating", "rating")
-    every = [sorted(chain(*one.ratings.values())) for one in series.values()]
-    if (
-        not named
-        and max(map(len, every), default=0) > 2  # noqa: PLR2004
-        and all(heights == [*range(1, len(heights) + 1)] for heights in every)
-    ):
-        guess = f"the numbers 1 to {max(map(len, every))}, each of them once"
-    sign = scale.sign(said, named=named, doubtful=None if guess in RATING else guess)
+    doubtful = None if guess in RATING else guess
+    if not named and series and all(map(_may_be_ranks, series.values())):
+        doubtful = "1, 2, 3"
+    sign = scale.sign(said, named=named, doubtful=doubtful)
     yield from _pairs(series.values(), sign, choices, notes)
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
     notes += said
     if confident and "weight" not in choices.columns:
         notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+
+
+def _may_be_ranks(series: _Series) -> bool:
+    """Whether the ratings of a series are 1, 2, 3 and so on, each of them once."""
+    given = sorted(chain.from_iterable(series.ratings.values()))
+    return len(given) > 2 and given == [*range(1, len(given) + 1)]  # noqa: PLR2004
 
 
 def _value(cells: Mapping[str, Any], location: str) -> Any:
