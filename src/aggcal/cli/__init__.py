@@ -28,7 +28,7 @@ _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
-_LEAST_MEMORY = 300 << 20
+_LEAST_MEMORY = 350 << 20
 """Bytes of addresses that loading takes: with fewer, OpenBLAS fails, or tries for ever."""
 _UNMAPPED = re.compile("failed to map|cannot allocate memory", re.IGNORECASE)
 _LITTLE_MEMORY = (

@@ -161,15 +161,16 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         here = {own: other for own, other in named.items() if other in table.columns}
         table.columns |= {own: table.columns[other] for own, other in here.items()}
         form = recognised(table, format_name)
-    if form.info in (TABLE, RANKINGS, RATINGS) and not _PAIRS & choices.columns.keys():
+    general = form.info in (TABLE, RANKINGS, RATINGS)
+    if general and not _PAIRS & choices.columns.keys():
         guess = guessed_act(table, choices, known=form.info != TABLE)
         refuse_guesses(table, guess, choices)
         if guess:
             choices = replace(choices, guessed=guess)
             table.columns |= {own: table.columns[name] for own, name in guess.items()}
-            ranked = guess.keys() & {"rank", "ranking"}
-            known = RANKINGS if ranked else RATINGS if "rating" in guess else None
-            form = recognised(table, format_name or (known.name if known else None))
+            kind = {"rank": RANKINGS, "ranking": RANKINGS, "rating": RATINGS}
+            form_name = next((kind[own].name for own in kind if own in guess), None)
+            form = recognised(table, format_name or form_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "

@@ -221,7 +221,8 @@ def _columns(
     transposed = not have & {*ITEM}
     named = [] if transposed else [name for name in spelt if is_rater(name)]
     if len(named) < 2:  # noqa: PLR2004
-        asked = {other.strip().lower() for other in choices.columns.values()}
+        told = (*choices.columns.values(), *choices.guessed.values())
+        asked = {other.strip().lower() for other in told}
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
         named = (in_a_grid(named) if transposed else []) or named
