@@ -13,7 +13,7 @@ import aggcal
 from aggcal.aggregation.covariance import independent
 from aggcal.aggregation.ranks import top_probabilities
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.calibration.above import Measured
+from aggcal.calibration.anchors import Measured
 from aggcal.errors import OptionError
 from documents import blocks, document, words
 

@@ -11,8 +11,7 @@ import pytest
 
 import aggcal
 from aggcal._core.tables import aligned
-from aggcal.calibration.moments import moments
-from aggcal.calibration.pooling import pool
+from aggcal.calibration.moments import moments, pool
 from aggcal.cli import main
 from aggcal.errors import OptionError
 from aggcal.registry.literals import CalibratorName

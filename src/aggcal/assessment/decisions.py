@@ -18,7 +18,8 @@ from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
 from aggcal.aggregation.ranks import stated, top_probabilities
 from aggcal.assessment.tables import beside, shown_score
-from aggcal.calibration.above import anchored_above, chance_above
+from aggcal.calibration.anchored import anchored_above
+from aggcal.calibration.result import chance_above
 from aggcal.errors import OptionError, count
 from aggcal.registry import limits
 from aggcal.registry.limits import VERDICT_ERROR
