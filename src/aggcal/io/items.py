@@ -665,7 +665,7 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
     if is_one_by_one(data, item):
         return Texts({str(name): str(text) for name, text in data.items() if text is not None})
     with _items(data, "texts", {2: (item, column)}, item, (column,)) as table:
-        _require_texts(table, item, column)
+        column = _text_column(table, item, column)
         table.refuse_no_rows()
         table.refuse_double(TableError)
         texts = zip(table.ids.tolist(), table.column(column).cells(), strict=True)
@@ -673,24 +673,20 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         return Texts(kept, table.name, tuple(table.notes))
 
 
-def _require_texts(table: Items, item: str, column: str) -> None:
-    """Refuse a table without ids or without texts, and say how to name them."""
-    header = table.table.header
-    missing = [c for c, key in ((item, table.item), (column, column)) if table.lacks(key)]
+def _text_column(table: Items, item: str, column: str) -> str:
+    """Return the column of the texts, or the only one that can hold them; refuse none."""
+    missing = [c for c, own in ((item, table.item), (column, column)) if table.lacks(own)]
     if not missing:
-        return
-    others = {item, column, *ITEM, *PER_ITEM}
+        return column
+    others, header = {table.item, item, *ITEM, *PER_ITEM}, table.table.header
     rest = [name for name in header if name.strip() and name.strip().lower() not in others]
+    if missing == ["text"] and len(rest) == 1:
+        table.notes.append(f"read as: text = '{rest[0]}'")
+        return rest[0]
     remedy = "call the column of the ids 'item'"
-    if missing == [column]:
-        remedy = "name the column of the texts with --text-column NAME"
-        if len(rest) == 1:
-            remedy = f"if the texts are in '{rest[0]}', say --text-column '{rest[0]}'"
-    elif len(missing) > 1:
-        remedy += ", and name that of the texts with --text-column NAME"
-    noun = "column" if len(missing) == 1 else "columns"
-    named = " and ".join(f"'{name}'" for name in missing)
+    if column in missing:
+        remedy = f"name the column of the texts with {option('text-column')}"
     raise TableError(
-        f"{table.name}: {noun} {named} missing{did_you_mean(missing[-1], header)} "
-        f"(found: {listed(header)}); {remedy}."
+        f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
+        f"{', '.join(map(repr, missing))} missing (found: {listed(header)}); {remedy}."
     )
