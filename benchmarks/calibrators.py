@@ -27,12 +27,9 @@ from aggcal import datasets
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.calibration.alignment import Given, Order, inputs_of
-from aggcal.calibration.anchors import FEWEST_ANCHORS
-from aggcal.calibration.calibrator import find
-from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.calibrators import find, recommend
+from aggcal.calibration.inputs import FEWEST_ANCHORS, Given, Inputs, Order, inputs_of
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.recommendation import recommend
 from aggcal.data.scores import Scores
 from aggcal.registry.literals import DatasetName
 from aggcal.simulation import simulate

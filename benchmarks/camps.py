@@ -136,11 +136,12 @@ def held(camps: Camps, judgments: aggcal.Judgments, truth: Truth) -> Held:
     true, camp = true[list(order)], np.argsort(order)[truth.camp[people]]
     found = {
         "scores": np.abs(camps.scores - true) < REACH * camps.se,
-        "common ground": np.abs(camps.common_ground - true.mean(axis=0)) < REACH * camps.common_se,
+        "common ground": np.abs(camps.common_ground.values - true.mean(axis=0))
+        < REACH * camps.common_ground.se,
     }
     if number == 2:
-        apart = np.abs(camps.apart - true[0] + true[1])
-        found["apart"] = apart < REACH * camps.apart_se
+        apart = np.abs(camps.apart.values - true[0] + true[1])
+        found["apart"] = apart < REACH * camps.apart.se
     unsure = np.sqrt((camps.members * (1.0 - camps.members)).sum(axis=0))
     counts = np.bincount(camp, minlength=number)
     off = np.abs(camps.members.sum(axis=0) - counts)
@@ -161,7 +162,9 @@ def decided(
     effects = aggcal.aggregate(judgments, terms=terms, warn=False).effects
     if effects is None or effects.axis is None:
         raise TypeError("an axis was asked for")
-    far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
+    far = float(
+        np.mean(np.square(effects.axis.items.values / np.maximum(effects.axis.items.se, 1e-12)))
+    )
     # As `aggregate` does it with --bridge camps.
     effects = aggcal.aggregate(judgments, terms=replace(terms, bridge="off"), warn=False).effects
     if effects is None:

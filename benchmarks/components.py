@@ -156,7 +156,7 @@ def measured(kind: Kind, seed: int) -> dict[str, float]:
             errors["direction"] = float(
                 any(isinstance(each, DirectionWarning) for each in found.warnings)
             )
-            errors["hurts"] = -1.0 if found.inputs.outlook is None else found.inputs.outlook.hurts
+            errors["hurts"] = found.inputs.hurts
         if method == "fused":
             errors["kept"] = float(found.kept or 0.0)
             expected = found.calibrator.to_dict(found.inputs)["expected_mse"]["fused"]

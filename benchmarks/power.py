@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 import aggcal
-from aggcal.advice.power import PowerCurve
-from aggcal.advice.power.goals import Goal
+from aggcal.advice.power import Goal, PowerCurve
 
 RESULTS = Path(__file__).parent / "results" / "power.json"
 

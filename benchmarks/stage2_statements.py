@@ -21,12 +21,10 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.ranks import rank_intervals
-from aggcal.calibration.atc import project
-from aggcal.calibration.calibrator import find
-from aggcal.calibration.contradictions import contradictions
+from aggcal.calibration.calibrators import find
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.refits import Refits
+from aggcal.calibration.says import contradictions, projection_risk
 
 SD = 10.0
 """Of the truth, in the model's units."""
@@ -77,18 +75,9 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
     found = calibrated_intervals(calibrator, inputs, values)
     if found.low is None or found.high is None:
         return np.nan, 0.0, np.nan
-    base = project(made.exact, inputs.model)[0]
-    if method == "fused":
-        base = Refits(inputs.base, inputs.model, inputs.seed)(made.exact)
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
-    kept = 0.0 if values.kept is None else values.kept
-    target = base + kept * (inputs.model - base)
-    if method == "fused":
-        # All of K is held, as in the calibrated scores themselves.
-        rise = inputs.base.rise(inputs.consensus)
-        through = inputs.fused.through(inputs.covariance, rise)
-        target = inputs.model + through @ (base - inputs.model)
+    target = calibrator.on_exact(inputs, values)(made.exact)
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
     wide = found.high - found.low
     slack = 1e-9 * SD
@@ -148,11 +137,11 @@ def _told(items: int, error: float, model: float, seed: int) -> tuple[float, ...
     projected = made.projected[0]
     loss = float(np.mean(np.square(projected - known.truth)))
     own = float(np.mean(np.square(made.model - known.truth)))
-    limit = made.risk.at_most
-    said = any("hurt" in str(w) for w in find("atc").recommendations(made, None))
-    warned = any("hurt" in str(w) for w in find("atc").recommendations(alone, None))
-    called = any("too large" in str(w) for w in contradictions(find("atc"), made))
-    likely = np.nan if alone.outlook is None else alone.outlook.hurts
+    limit = projection_risk(made).at_most
+    said = bool(find("atc").warnings(made, None))
+    warned = bool(find("atc").warnings(alone, None))
+    called = any("too large" in str(w) for w in contradictions(made))
+    likely = alone.hurts
     within = np.nan if limit is None else loss <= limit
     return called, within, said, loss > own, warned, loss > own, likely, loss > own
 

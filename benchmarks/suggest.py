@@ -33,7 +33,7 @@ from aggcal._core.tables import as_text
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.links import link
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.simulation import Simulation, simulate
 
 WAYS = {

@@ -207,7 +207,7 @@ def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
         ("readiness", known.readiness, truth.readiness, truth.common[1]),
     ):
         assert effect is not None  # noqa: S101  # both are fitted
-        inside = np.abs(effect.values - true) < REACH * np.sqrt(effect.variances)
+        inside = np.abs(effect.values - true) < REACH * effect.se
         found[name] = (float(inside.sum()), len(inside))
         low, high = mean_interval(effect.common, effect.common_se, len(effect.values), LEVEL)
         found[f"common {name}"] = (float(low < mean < high), 1)

@@ -12,7 +12,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.metrics import compare, kendall

@@ -12,7 +12,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
 from aggcal.calibration import calibrate
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.io.items import read_item_columns

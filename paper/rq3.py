@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.metrics import kendall
 from aggcal.pages.document import Text
 from paper.plots import lines

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         calibrate,
         recommend_calibrator,
     )
-    from aggcal.calibration.from_features import model_from_features
+    from aggcal.calibration.unseen import model_from_features
     from aggcal.data.control import Control
     from aggcal.data.features import Features, Kernel
     from aggcal.data.judgments import Judgments
@@ -84,7 +84,7 @@ _HOMES = {
         "calibrate",
         "recommend_calibrator",
     ),
-    "calibration.from_features": ("model_from_features",),
+    "calibration.unseen": ("model_from_features",),
     "data.control": ("Control",),
     "data.features": ("Features", "Kernel"),
     "data.judgments": ("Judgments",),

@@ -7,7 +7,7 @@ import pytest
 
 import aggcal
 from aggcal._core.tables import as_text
-from aggcal.calibration.atc import projected_values
+from aggcal.calibration.project import project
 from aggcal.data.scores import Scores
 
 N = 20_000
@@ -24,7 +24,7 @@ def test_intervals_of_many_items_cover_what_the_exact_order_gives(noise: float, 
     ids = as_text(range(N))
     order = Scores(ids, consensus, np.sqrt(shrink) * se, "consensus")
     found = aggcal.calibrate(Scores(ids, model, None, "model"), order, warn=False)
-    exact = projected_values(truth, model, np.ones(N))
+    exact = project(truth, model)[0]
     table = found.item_columns()
     place = {item: k for k, item in enumerate(ids)}
     at = [place[item] for item in table["item"]]

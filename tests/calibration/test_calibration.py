@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.errors import OptionError, ScoreError, TooLittleDataError, UnmatchedItemsWarning
 
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 3))

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.calibration.interpolation import Neighbours
-from aggcal.calibration.scale import Scale
+from aggcal.calibration.result import Neighbours, Scale
 from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.simulation import Simulation, simulate
 from conftest import Command, table

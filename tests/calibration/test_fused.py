@@ -11,11 +11,10 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.calibration.fused import Fused, fuse
+from aggcal.calibration.calibrators import Fused
+from aggcal.calibration.expected import expected
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.moments import moments
-from aggcal.calibration.shapes import mixed_base
-from aggcal.calibration.smooth_base import fit_base
 from aggcal.io.items import read_truth
 from aggcal.metrics import kendall
 from aggcal.registry.literals import CalibratorName
@@ -30,8 +29,8 @@ def error(found: aggcal.Calibration, study: Simulation, truth: FloatArray) -> fl
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw little: for tests of scores, of which no interval or warning is looked at."""
-    for number in ("draws.MANY_DRAWS", "draws.DRAWS", "dependence._TOSSES"):
-        monkeypatch.setattr(f"aggcal.calibration.{number}", 10)
+    for number in ("MANY_DRAWS", "DRAWS", "_TOSSES"):
+        monkeypatch.setattr(f"aggcal.calibration.draws.{number}", 10)
     # Full conformal intervals take six times as long as the scores.
     monkeypatch.setattr("aggcal.calibration.intervals.MOST_FITTED", 0)
 
@@ -41,8 +40,8 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_base_is_increasing_and_follows_lines_and_curves(random: np.random.Generator) -> None:
     x = np.sort(random.normal(size=300))
-    line = fit_base(x, 2.0 * x + 0.5 * random.normal(size=300))
-    curve = fit_base(x, np.where(x > 0.0, 5.0, 0.0) + 0.1 * random.normal(size=300))
+    line = expected(x, 2.0 * x + 0.5 * random.normal(size=300))
+    curve = expected(x, np.where(x > 0.0, 5.0, 0.0) + 0.1 * random.normal(size=300))
     assert line.straight > 0.5
     assert curve.straight < 0.3
     grid = np.linspace(-2.0, 2.0, 101)
@@ -53,7 +52,7 @@ def test_the_base_is_increasing_and_follows_lines_and_curves(random: np.random.G
 
 def test_moments_find_what_is_identified_and_no_more(random: np.random.Generator) -> None:
     x = random.normal(size=5000)
-    crowd, noise, noise_2 = (sd * random.normal(size=5000) for sd in (2.0, 3.0, 4.0))
+    crowd, noise = (sd * random.normal(size=5000) for sd in (2.0, 3.0))
     truth = 5.0 * x + crowd
     alone = moments(truth + noise, x, None)
     assert alone.slope == pytest.approx(5.0, abs=0.2)
@@ -64,9 +63,6 @@ def test_moments_find_what_is_identified_and_no_more(random: np.random.Generator
     assert alone.hedged < 0.01, "with an exact consensus of 5,000 items there is nothing to hedge"
     stated = moments(truth + noise, x, None, model_variance=9.0)
     assert stated.crowd == pytest.approx(4.0, abs=1.0)
-    other = moments(truth + noise, x, None, second=10.0 + 0.5 * (truth + noise_2))
-    assert other.crowd == pytest.approx(4.0, abs=1.0)
-    assert other.noise == pytest.approx(9.0, abs=1.0)
     overstated = moments(truth + noise, x, None, model_variance=100.0)
     assert overstated.crowd == 0.0
     assert overstated.noise == 100.0, "it is taken at its word"
@@ -339,31 +335,22 @@ def test_anchors_repair_level_and_scale_of_predictions_and_cover_the_truth() -> 
     assert np.mean(inside) >= 0.88
 
 
-def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
-    """With each item's own share alone, intervals of 3 to 10 items covered too little."""
+def test_intervals_draw_the_same_mixture_of_another_consensus() -> None:
+    """With each item's own share alone, intervals of 3 to 10 items had another centre."""
     random = np.random.default_rng(5)
-    exact = random.standard_normal(6)
-    shared = random.standard_normal(6)
+    exact, shared = random.standard_normal((2, 6))
     covariance = DenseCovariance(0.3 * np.eye(6) + np.outer(shared, shared))
     model = 50.0 + 10.0 * (exact + 0.5 * random.standard_normal(6))
     inputs = Inputs(
-        as_text(range(6)),
-        model,
-        exact,
-        covariance,
-        np.ones(6),
-        np.full(6, 400.0),
-        None,
-        None,
-        0.9,
-        0,
-    )
-    made = inputs.fused
-    calibrator = Fused()
-    at = calibrator.on_exact(inputs, calibrator.calibrate(inputs))
+        as_text(range(6)), model, exact, covariance, np.ones(6), np.full(6, 400.0), None, None,
+        0.9, 0,
+    )  # fmt: skip
+    made = Fused().calibrate(inputs)
+    at = Fused().on_exact(inputs, made)
     np.testing.assert_allclose(at(exact), made.values)
+    wide, noise = inputs.base.rise(exact), np.full(6, 400.0)
+    signal = wide[:, None] * covariance.matrix * wide + inputs.moments.crowd * np.eye(6)
+    kept = signal @ np.linalg.inv(signal + np.diag(noise))
     drawn = exact + random.standard_normal(6)
-    base = mixed_base(drawn, model, inputs.seed)
-    again = fuse(model, drawn, covariance, made.moments, base, variances=inputs.variances)
-    assert np.abs(again.values - made.values).max() > 1.0
-    np.testing.assert_allclose(at(drawn), again.values)
+    base = inputs.base(drawn)
+    np.testing.assert_allclose(at(drawn), base + kept @ (model - base))

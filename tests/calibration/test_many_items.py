@@ -6,17 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 
 import aggcal
 from aggcal._core import arrays, sorting
-from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.covariance import SolvedCovariance, independent
-from aggcal.calibration import atc, intervals
-from aggcal.calibration.averaged import averaged_ends
-from aggcal.calibration.draws import Knowledge
-from aggcal.calibration.moments import moments
+from aggcal.calibration import intervals
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalError, ScoreError
 
@@ -78,9 +72,8 @@ def quick(patch: pytest.MonkeyPatch) -> None:
 
 
 def plain(patch: pytest.MonkeyPatch) -> None:
-    """Do it by NumPy and a dictionary, and sort each draw twice."""
+    """Do it by NumPy and a dictionary."""
     patch.setattr(sorting, "library", lambda: None)
-    patch.delattr(atc._Projection, "curve")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -118,48 +111,3 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
 def test_ids_given_twice_are_refused() -> None:
     with pytest.raises(ScoreError, match="more than one score for 'a'"):
         Scores(as_text("aba"), np.ones(3))
-
-
-class Together(SolvedCovariance):
-    """The same covariance, whose draws are made many at a time."""
-
-    item_by_item = False
-
-
-@pytest.mark.parametrize("follows", [True, False])
-def test_draws_one_by_one_are_those_of_a_batch(follows: bool) -> None:
-    random = np.random.default_rng(12)
-    consensus, sd = random.standard_normal(4_000), random.uniform(0.1, 0.5, 4_000)
-    model = (2.0 if follows else -2.0) * consensus + random.standard_normal(4_000)
-    together = Together(np.square(sd), lambda vector: np.square(sd) * vector)
-
-    def known(covariance: Any) -> Knowledge:
-        found = moments(model, consensus, covariance)
-        assert (found.slope > 0.0) == follows
-        return Knowledge(consensus, covariance, model, found, degrees_of_freedom=9.0)
-
-    one, other = known(independent(sd)), known(together)
-    for mine, theirs in zip(one.draws(3), other.draws(3), strict=True):
-        assert mine[0].tobytes() == theirs[0].tobytes()
-        assert mine[1] == theirs[1]
-    for apart, batch in zip(one.judged(3, 30), other.judged(3, 30), strict=True):
-        assert apart.tobytes() == batch.tobytes()
-
-
-def test_ends_are_those_of_one_draw_after_the_other() -> None:
-    random = np.random.default_rng(13)
-    mean, sd = random.standard_normal(11_000), random.uniform(0.1, 0.3, 11_000)
-    values = mean + random.standard_normal(11_000)
-    draws = [mean + sd * random.standard_normal(11_000) for _ in range(7)]
-
-    def at(drawn: FloatArray) -> FloatArray:
-        return atc.projected_values(drawn, values, np.ones(11_000))
-
-    low, high = averaged_ends(iter(draws), at, mean, sd, 0.9)
-    reach = float(ndtri(0.5 + 0.5 * 0.9)) * sd
-    for end, place in ((low, mean - reach), (high, mean + reach)):
-        total = np.zeros(11_000)
-        for drawn in draws:
-            order = np.argsort(drawn)
-            total += np.interp(place, drawn[order], at(drawn)[order])
-        assert end.tobytes() == (total / 7).tobytes()

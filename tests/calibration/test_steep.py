@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import aggcal
 from aggcal._core.tables import as_text
-from aggcal.calibration.moments import _outlying
 from aggcal.data.scores import Scores
-
-
-@pytest.mark.parametrize("items", [14, 30, 60, 200])
-def test_even_errors_hardly_ever_look_uneven(items: int) -> None:
-    random = np.random.default_rng(items)
-    found = [_outlying(random.standard_normal(items)) for _ in range(1_000)]
-    assert np.mean(np.array(found) > 0.0) < 0.08
-    assert np.mean(found) < 0.02
 
 
 def ratio(seed: int) -> float:

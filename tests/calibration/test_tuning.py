@@ -13,13 +13,10 @@ from aggcal import datasets
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.calibration.anchors import Anchors
-from aggcal.calibration.bend import Bend, fit_bend
-from aggcal.calibration.calibrator import find
-from aggcal.calibration.conformal import full_conformal
-from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.anchors import Untuned, full_conformal, tune
+from aggcal.calibration.calibrators import Mixing, find
+from aggcal.calibration.inputs import Anchors, Inputs
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.tuning import Untuned, tune
 
 
 def made(
@@ -152,8 +149,9 @@ def test_intervals_hold_the_truth_though_every_anchor_tunes(method: str, slope: 
 def test_full_conformal_is_what_trying_every_value_gives() -> None:
     inputs, _ = made(4)
     anchors = anchors_of(inputs)
-    untuned = find("fused").untuned(inputs)
-    assert untuned is not None
+    fused = find("fused")
+    assert isinstance(fused, Mixing)
+    untuned = fused.untuned(inputs)
     ends = full_conformal(untuned, anchors, 0.9)
     assert ends is not None
     where, truth = anchors
@@ -205,26 +203,3 @@ def test_chosen_anchors_improve_scores_and_claim_nothing(tmp_path: Path) -> None
     assert again.covers == "coverage of the truth"
     alone = aggcal.suggest_anchors(study.judgments, n=40)
     assert len(alone) == 30, "there are no more items"
-
-
-# ------------------------------------------------------------------------------- bends
-
-
-def test_a_bend_is_increasing_and_straight_beyond_its_ends() -> None:
-    x = np.linspace(-2.0, 2.0, 60)
-    for y in (np.exp(1.5 * x), -np.exp(-1.5 * x)):
-        bend = fit_bend(x, y)
-        assert bend.strength != 0.0
-        wide = np.linspace(-5.0, 5.0, 301)
-        assert (np.diff(bend(wide)) > 0.0).all()
-        np.testing.assert_allclose(np.diff(bend(wide))[-50:], np.diff(bend(wide))[-1])
-        slopes = np.gradient(bend(wide), wide)[120:-120]
-        np.testing.assert_allclose(slopes, bend.rise(wide)[120:-120], rtol=0.01)
-        assert np.corrcoef(bend(x), y)[0, 1] > 0.995
-
-
-def test_straight_lines_are_seldom_bent() -> None:
-    random = np.random.default_rng(0)
-    x = random.standard_normal((60, 25))
-    bent = [fit_bend(row, row + random.standard_normal(25)) != Bend() for row in x]
-    assert np.mean(bent) < 0.35

@@ -311,3 +311,18 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
 def test_bad_usage(arguments: tuple[str, ...], said: str, tmp_path: Path, command: Command) -> None:
     place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
     refused(command(*arguments), said, tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
+@pytest.mark.parametrize("megabytes", [100, 345, 400])
+def test_too_little_memory_is_said(megabytes: int, tmp_path: Path) -> None:
+    rows = "".join(f"u{k % 40},i{k % 97},i{k % 89 + 100},left\n" for k in range(4_000))
+    (tmp_path / "j.csv").write_text("annotator,left,right,outcome\n" + rows)
+    words = f"ulimit -v {1024 * megabytes}; exec {sys.executable} -m aggcal aggregate j.csv -o out"
+    done = subprocess.run(
+        ["/bin/sh", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert "there is too little memory" in done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conftest import ROOT, Command, table
 
-HANGS = ("influence", "decided_by", "decided_change", "rank_without")
+HANGS = ("decided_by", "decided_change", "rank_without")
 """On whom a score hangs; where the data are checked."""
 
 

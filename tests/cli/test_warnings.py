@@ -64,7 +64,6 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
         "block": "",
         "n_judgments": "0",
         "win_rate": "",
-        "influence": "",
         "decided_by": "",
         "decided_change": "",
         "rank_without": "",

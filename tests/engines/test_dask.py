@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -361,13 +360,6 @@ def test_shards_of_one_file_lie_on_all_workers(client: Any, tmp_path: Path) -> N
             assert len(homes) == 11
             assert set(homes) == set(client.nthreads())
             assert max(map(homes.count, homes)) == 6
-
-
-def test_a_worker_with_more_threads_has_more_shards(engine: Dask) -> None:
-    engine.client = SimpleNamespace(nthreads=lambda: {"small": 1, "large": 3})
-    assert engine.homes(4) == ["small", "large", "large", "large"]
-    assert engine.homes(2) == ["small", "large"]
-    assert engine.homes(1) == ["small"]
 
 
 def test_a_check_is_made_as_on_one_machine(engine: Dask, tmp_path: Path) -> None:

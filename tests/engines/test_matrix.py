@@ -135,9 +135,9 @@ def drawn(judgments: Any) -> list[Any]:
 
 
 def anchors(judgments: Any) -> list[Any]:
-    """Suggest anchors; what a search for the noise of a model stops at is known to five digits."""
+    """Suggest anchors."""
     found = aggcal.suggest_anchors(judgments, model(), n=3, method="btl")
-    return [found.item_ids.tolist(), found.score, found.gain.round(4)]
+    return [found.item_ids.tolist(), found.score, found.gain]
 
 
 ANYWHERE: dict[str, Callable[[Any], Any]] = {

@@ -14,7 +14,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.engines.base import Shard, ThreadedShards
 from aggcal.engines.gpu import DeviceShard, GpuEngine
 from aggcal.engines.local import LocalEngine
-from aggcal.engines.remote import RemoteJudgments, cuts
+from aggcal.engines.remote import RemoteJudgments
 from aggcal.errors import OptionError
 from aggcal.simulation import simulate
 
@@ -94,8 +94,9 @@ METHODS = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv")
 
 @pytest.mark.usefixtures("on_device")
 @pytest.mark.parametrize("estimator", ["marginal", "mode"])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("plain", "hra-g"), *(("weighted", method) for method in METHODS)]
+)
 def test_engines_change_nothing(kind: str, method: str, estimator: Any) -> None:
     judgments = judged(kind)
     wanted = fitted(judgments, method, estimator=estimator)
@@ -128,27 +129,6 @@ def test_other_optima_are_looked_for_alike() -> None:
     wanted = by_mode(judgments)
     assert any(isinstance(w, aggcal.errors.DividedWarning) for w in wanted.warnings)
     assert_same(by_mode(judgments, engine=LocalEngine(shards=3)), wanted)
-
-
-@pytest.mark.parametrize(
-    ("seed", "items", "annotators", "number"),
-    [(422687, 5, 4, 9), (135096, 6, 5, 21), (531343, 6, 2, 9), (504418, 4, 6, 28)],
-)
-def test_annotators_of_small_studies_are_turned_round_on_their_shards(
-    seed: int, items: int, annotators: int, number: int
-) -> None:
-    """Found by search: without those starts each of them ends in a worse optimum."""
-    random = np.random.default_rng(seed)
-    random.integers(3, 7), random.integers(2, 7), random.integers(6, 30)  # what the search drew
-    rows = []
-    for _ in range(number):
-        winner, loser = random.choice(items, 2, replace=False)
-        rows.append((f"u{random.integers(annotators)}", f"i{winner}", f"i{loser}"))
-    judgments, prior = aggcal.read_judgments(rows), aggcal.Prior(3.0, 3.0)
-    wanted = by_mode(judgments, prior=prior)
-    found = by_mode(judgments, prior=prior, engine=LocalEngine(shards=3))
-    assert found.objective == pytest.approx(wanted.objective, rel=1e-12)
-    np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-8)
 
 
 @pytest.mark.parametrize("estimator", ["marginal", "mode"])
@@ -212,25 +192,8 @@ def test_pieces_are_told_across_shards() -> None:
     assert said == [str(warning) for warning in wanted.warnings]
 
 
-def test_cuts_keep_annotators_whole() -> None:
-    random = np.random.default_rng(0)
-    for _ in range(50):
-        rows = (10 ** random.uniform(0, 4, random.integers(1, 40))).astype(np.int64)
-        wanted = int(random.integers(1, 9))
-        found = cuts(rows, wanted)
-        assert (found[0], found[-1]) == (0, len(rows))
-        assert (np.diff(found) > 0).all()
-        sizes = np.add.reduceat(rows, found[:-1])
-        # No shard is larger than its share and the annotators at its two ends.
-        assert sizes.max() <= rows.sum() / wanted + 2 * rows.max()
-
-
-def test_what_needs_all_rows_is_refused(tmp_path: Path) -> None:
+def test_an_engine_is_known_by_name_or_reads_a_file(tmp_path: Path) -> None:
     judgments, engine = judged("plain"), LocalEngine(shards=2)
-    with pytest.raises(OptionError, match="without a prior needs all rows on one machine"):
-        fitted(judgments, prior=None, engine=engine)
-    with pytest.raises(OptionError, match="gppl works on one machine only"):
-        fitted(judgments, "gppl", features="identity", engine=engine)
     with pytest.raises(OptionError, match="engine 'spark' is unknown"):
         fitted(judgments, engine="spark")
     path = tmp_path / "judgments.csv"

@@ -118,12 +118,15 @@ def test_terms_are_those_of_one_machine(name: str) -> None:
     assert_same_terms(found, wanted)
 
 
-def test_strengths() -> None:
+@pytest.mark.parametrize(("ties", "number"), [("auto", 2), ("halves", 1)])
+def test_strengths(ties: Any, number: int) -> None:
+    """Also where they are not asked about, and contexts are."""
     columns, _ = answered(steps=True)
-    judgments = aggcal.read_judgments(columns, strength_scale="1:5")
-    wanted = aggcal.aggregate(judgments, warn=False)
-    found = aggcal.aggregate(judgments, engine=LocalEngine(shards=4), warn=False)
-    assert len(effects_of(wanted).grades) == 2
+    judgments = aggcal.read_judgments(columns, strength_scale="1:5", context="prompt")
+    terms, engine = aggcal.Terms(ties=ties), LocalEngine(shards=4)
+    wanted = aggcal.aggregate(judgments, terms=terms, warn=False)
+    found = aggcal.aggregate(judgments, terms=terms, engine=engine, warn=False)
+    assert len(effects_of(wanted).grades) == number
     assert_same_terms(found, wanted)
 
 

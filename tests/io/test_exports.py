@@ -123,7 +123,7 @@ def test_sides_of_argilla_need_their_items(tmp_path: Path) -> None:
 def test_a_first_column_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "leaderboard.csv"
     path.write_text(",win_rate\ngpt4,95.28\nm1,50\n", encoding="utf-8")
-    with pytest.raises(AggcalError, match="write 'item' above it, and name the scores with col"):
+    with pytest.raises(AggcalError, match="write 'item' above it"):
         aggcal.read_scores(path)
 
 

@@ -110,7 +110,8 @@ NAMED = {
         'outcome = "Ergebnis" (links = left, rechts = right)'
     ),
     "judge,essay 1,essay 2,winner\nw,e1,e2,e1\nv,e2,e3,e3\n": (
-        'annotator = "judge", left = "essay 1", right = "essay 2", outcome = "winner"'
+        'annotator = "judge", left = "essay 1", right = "essay 2", '
+        'outcome = "winner" (the item that won)'
     ),
     "judge,Option A,Option B,Preferred\nw,e1,e2,Option A\nv,e2,e3,Option B\n": (
         'annotator = "judge", left = "Option A", right = "Option B", '
@@ -316,7 +317,7 @@ def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
 def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
     assert _scores(tmp_path, "id,paper,score\n7,x,1\n8,y,2\n").item_ids.tolist() == ["x", "y"]
     assert len(aggcal.read_scores({"model": ["a", "b"], "score": [1.0, 2.0]})) == 2
-    with pytest.raises(TableError, match="name the ids with item="):
+    with pytest.raises(TableError, match="name the column of the ids with item="):
         _scores(tmp_path, "id,model,score\n7,x,1\n8,y,2\n")
     assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
     with pytest.raises(TableError, match="column 'item' missing"):
@@ -326,7 +327,7 @@ def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Aufsatz;Punkte\na;1,5\nb;2\n", "say column='Punkte'"),
+        ("title,shop\na,x\nb,y\n", "has no column of numbers: check whether two files are swapped"),
         ("a,1.5\nb,2\n", "the first line holds data; add a first line item,score"),
     ],
 )

@@ -1,7 +1,7 @@
 """Exports as people have them: read as a person reads them, or refused with a way that works.
 
-Each file tells of the same four essays. ``e1`` is better than ``e2``, that than ``e3``, and so on;
-whatever is read the other way round, or takes another column for the essays, shows.
+Each file tells of four essays of which ``e1`` is the best and ``e4`` the worst, so that it shows
+if it is read the other way round, or if other columns are taken for the essays.
 """
 
 from __future__ import annotations
@@ -169,6 +169,11 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         {"columns": {"left": "response_a", "right": "response_b", "outcome": "preference_1_7"},
          "strength_scale": "1:7"},
     ),
+    "left is below 0": (
+        pairs("rater,a,b,result", -1, 1) + "Dan,e1,e2,0\n",
+        ["'-1': MEANING", "strength_scale='-1:1'"],
+        {"outcomes": {"-1": "left", "0": "tie", "1": "right"}},
+    ),
     "German marks": (
         ratings("Prüfer,Arbeit,Note", lambda p: p + 1), ["lowest", "highest"], {"order": "lowest"},
     ),
@@ -188,6 +193,11 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["99", "stand for no answer"],
         {},
     ),
+    "the less convincing one": (
+        pairs("Judge,Essay A,Essay B,Which is less convincing?", "B", "A"),
+        ["may name the better or the worse"],
+        {"outcomes": {"A": "right", "B": "left"}},
+    ),
     "ids or places": (
         table("judge,r1,r2,r3", [["Ann", 1, 2, 3], ["Bob", 2, 1, 3]]), ["rankings", "ratings"], {},
     ),
@@ -199,8 +209,7 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     ),
     "decimals or thousands": (
         ratings("rater,item,score", lambda p: ["10.500", "987", "900", "800"][p], parted=";"),
-        ["10,500 or 10500"],
-        {},
+        ["10,500 or 10500"], {},
     ),
 }  # fmt: skip
 
@@ -216,6 +225,13 @@ def test_what_has_two_readings_is_asked_and_the_answer_works(tmp_path: Path, kin
         assert words in str(caught.value)
     if answer:
         read(path, **answer)
+
+
+def test_columns_of_ranks_ask_which_end_is_the_best(tmp_path: Path) -> None:
+    (tmp_path / "ranks.csv").write_text(wide("{}", lambda p: p + 1, "rater"))
+    with pytest.raises(AggcalError, match="say which is the best"):
+        aggcal.read_judgments(tmp_path / "ranks.csv", format="ratings")
+    read(tmp_path / "ranks.csv", format="ratings", order="lowest")
 
 
 def test_records_and_workbooks(tmp_path: Path) -> None:

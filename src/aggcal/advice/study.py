@@ -11,7 +11,7 @@ import numpy as np
 from aggcal.advice.suggest import Suggestions
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import Calibration
-from aggcal.calibration.prediction import Prediction
+from aggcal.calibration.unseen import Prediction
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.features import Features

@@ -14,7 +14,7 @@
   and `groups` say what follows for the order.
 - `methods` (hra-*, btl, tcv, crowd-*) and `features` (gppl, rank-svm, barcw) are the methods;
   `Adapted`, here, calls any; `selection` compares them, and ``"auto"`` takes one.
-- `consensus`: the result; `tables`, `scales`, `ties`: how it is shown.
+- `consensus`: the result and its tables; `scales`: on which its scores are shown.
 
 To add a method, copy one of ``methods.py`` or ``features.py``, and add an entry to
 `aggcal.registry`.

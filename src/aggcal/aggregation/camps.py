@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.effects import Effects, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.newton import definite_inverse
@@ -105,6 +105,7 @@ camp and how far camps and reliabilities differ. Without it a nominal 90% covers
 (benchmarks/camps.py)."""
 _LEAST_SD = 0.1
 """Sd of scores and of what camps add, at least, to begin with: from 0 it takes long."""
+_NOTHING = Reading(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +134,11 @@ class Camps:
     scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """Camps by items."""
     se: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    common_ground: FloatArray = field(default_factory=lambda: np.zeros(0))
+    common_ground: Reading = _NOTHING
     """Scores midway between the camps, however large each is."""
-    common_se: FloatArray = field(default_factory=lambda: np.zeros(0))
-    apart: FloatArray = field(default_factory=lambda: np.zeros(0))
+    apart: Reading = _NOTHING
     """How far apart the two camps are that differ most over an item: of two camps, the first less
     the second."""
-    apart_se: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     __repr__ = brief
 
@@ -241,7 +240,7 @@ def _leading_axis(fit: Fit) -> FloatArray:
 # ------------------------------------------------------------------------------- the mixture
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What is estimated."""
+    """What is estimated of a mixture."""
 
     parts: FloatArray
     """x_p, parts by items."""
@@ -250,6 +249,10 @@ class Values:
     apart_sd: float
     tau: float = _TAU
     reversed_share: float = _FIRST_REVERSED
+    classes: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Probability that each annotator is of each class, annotators by classes."""
+    evidence: float = -np.inf
+    """Logarithm of the probability of the answers, the parts integrated out."""
 
     __repr__ = brief
 
@@ -343,23 +346,7 @@ def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:
     return np.asarray(sums(left, pull, m * n) - sums(right, pull, m * n)).reshape(m, n)
 
 
-class MixtureFit(NamedTuple):
-    """A mixture fitted to some answers."""
-
-    kind: str
-    values: Values
-    classes: FloatArray
-    """Probability that each annotator is of each class, annotators by classes."""
-    evidence: float
-    """Logarithm of the probability of the answers, the parts integrated out."""
-
-    @property
-    def scores(self) -> FloatArray:
-        """θ_k, classes by items."""
-        return np.asarray(_MIXING[self.kind] @ self.values.parts)
-
-
-def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> MixtureFit:
+def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> Values:
     """Fit a mixture from a start: scores by Newton's steps, the rest by EM.
 
     Parameters
@@ -373,17 +360,20 @@ def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = No
     for iteration in range(_ITERATIONS):
         here = mixture.evaluate(values)
         kept = classes if classes is not None and iteration < _FIXED_CLASSES else None
-        new, evidence = _step(here, here.classes if kept is None else kept)
+        new = _step(here, here.classes if kept is None else kept)
         move = float(np.abs(new.parts - values.parts).max()) / values.common_sd
         move = max(move, 0.1 * abs(log(new.apart_sd / values.apart_sd)), abs(new.tau - values.tau))
         values = new
         if kept is None and move < _TOLERANCE:
             break
-    return MixtureFit(mixture.kind, values, here.classes, evidence)
+    return values
 
 
-def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
-    """Take Newton's step in the parts and estimate the rest again; return the evidence before."""
+def _step(here: Expectation, classes: FloatArray) -> Values:
+    """Take Newton's step in the parts and estimate the rest again.
+
+    Classes and the evidence are those before the step.
+    """
     values, mixture, mixing = here.values, here.mixture, here.mixture.mixing
     (m, k), n = classes.shape, mixture.rows.n_items
     gradient, observed, complete = here.derivatives(classes)
@@ -418,13 +408,11 @@ def _step(here: Expectation, classes: FloatArray) -> tuple[Values, float]:
     for problem in mixture.problems:
         problem.annotators.rescale(scale)
     share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
-    new = Values(
-        scale * parts, shares, scale * common, scale * apart, min(tau, _LARGEST_TAU), share
-    )
-    return new, evidence
+    spreads = scale * common, scale * apart, min(tau, _LARGEST_TAU)
+    return Values(scale * parts, shares, *spreads, share, here.classes, evidence)
 
 
-def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureFit]:
+def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, Values]:
     """Fit one order, an axis, and two and three camps; of several starts the most probable.
 
     Parameters
@@ -439,19 +427,19 @@ def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureF
     begin = Values(fit.scores[None], np.ones(1), fit.state.sds[SCORES], 1.0)
     alone = Mixture(rows, fit, ONE)
     one = fit_mixture(alone, begin)
-    m, own_sd, tau = rows.n_annotators, one.values.common_sd, one.values.tau
+    m, own_sd, tau = rows.n_annotators, one.common_sd, one.tau
     apart_sd = _APART * own_sd
 
-    def best(kind: str, starts: list[FloatArray]) -> MixtureFit:
+    def best(kind: str, starts: list[FloatArray]) -> Values:
         """Fit camps from each start, probabilities of annotators by camps."""
         number = _CAMPS[kind]
-        parts = np.concatenate([one.values.parts, np.zeros((number, rows.n_items))])
+        parts = np.concatenate([one.parts, np.zeros((number, rows.n_items))])
         begin = Values(parts, np.full(number, 1.0 / number), own_sd, apart_sd, tau)
         fits = [fit_mixture(Mixture(rows, fit, kind), begin, each) for each in starts]
         return max(fits, key=lambda fit: fit.evidence)
 
     # What the residuals of one order have in common.
-    here = alone.evaluate(one.values).points[0]
+    here = alone.evaluate(one).points[0]
     table = here.tape.table(here.posterior.weights).toarray()[:, : rows.n_items]
     table /= np.sqrt(np.maximum(rows.annotator_weights, 1e-9))[:, None]
     directions, camps = np.linalg.svd(table, full_matrices=False)[0], []
@@ -465,7 +453,7 @@ def fit_candidates(rows: Rows, fit: Fit, *, seed: int = 0) -> dict[str, MixtureF
         # All starts may have missed two camps, which three then find: they would be claimed.
         apart = [np.stack([each, 1.0 - each], axis=1) for each in three.classes.T]
         two = max(two, best(TWO, apart), key=lambda fit: fit.evidence)
-    (a, b), weights = two.scores, np.exp(-0.5 * _STANCES**2)
+    (a, b), weights = _MIXING[TWO] @ two.parts, np.exp(-0.5 * _STANCES**2)
     parts = np.stack([0.5 * (a + b), 0.5 * (a - b)])
     parts[1] *= max(1.0, _LEAST_LINE * own_sd / max(float(np.sqrt(np.mean(parts[1] ** 2))), 1e-9))
     start = Values(parts, weights / weights.sum(), own_sd, apart_sd, tau)
@@ -509,8 +497,8 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
         kept, rest = (some.of(np.repeat(these, some.sizes)) for these in (~out, out))
         for name, each in whole.items():
             camps = each.classes[~out] if name in _CAMPS else None
-            part = fit_mixture(Mixture(kept, fit, name), each.values, camps)
-            evidence[name][out] = Mixture(rest, fit, name).evaluate(part.values).evidence
+            part = fit_mixture(Mixture(kept, fit, name), each, camps)
+            evidence[name][out] = Mixture(rest, fit, name).evaluate(part).evidence
     gains = {name: _gain(evidence[name], evidence[ONE]) for name in whole if name != ONE}
     number = THREE if _surely(_gain(evidence[THREE], evidence[TWO])) else TWO
     over_axis = _gain(evidence[number], evidence[LINE])
@@ -521,7 +509,11 @@ def find_camps(rows: Rows, fit: Fit, *, seed: int = 0) -> Camps:
     best = whole[number]
     order = np.argsort(-best.classes.sum(axis=0), kind="stable")  # the largest camp first
     return Camps(
-        number, gains, over_axis, members=best.classes[:, order], scores=best.scores[order]
+        number,
+        gains,
+        over_axis,
+        members=best.classes[:, order],
+        scores=(_MIXING[number] @ best.parts)[order],
     )
 
 
@@ -570,38 +562,32 @@ class ByCamp:
         """Return camps with their scores and what is between them, with standard errors."""
         number = self.members.shape[1]
         unit = np.eye(number)
-        scores, se = self._combined(unit)
-        (common,), (common_se,) = self._combined(np.full((1, number), 1.0 / number))
-        pairs = np.stack([unit[a] - unit[b] for a, b in combinations(range(number), 2)])
-        apart, apart_se = self._combined(pairs)
-        most = np.abs(apart).argmax(axis=0), np.arange(len(common))
+        own = [self._combined(each) for each in unit]
+        pairs = [self._combined(unit[a] - unit[b]) for a, b in combinations(range(number), 2)]
+        apart, apart_se = (np.stack(each) for each in zip(*pairs, strict=True))
+        most = np.abs(apart).argmax(axis=0), np.arange(apart.shape[1])
         # Of three camps, which two differ most is another thing for each item.
         far = apart[0] if number == 2 else np.abs(apart[most])  # noqa: PLR2004
         return replace(
             camps,
             members=self.members,
-            scores=scores,
-            se=se,
-            common_ground=common,
-            common_se=common_se,
-            apart=far,
-            apart_se=apart_se[most],
+            scores=np.stack([scores for scores, _ in own]),
+            se=np.stack([se for _, se in own]),
+            common_ground=Reading(*self._combined(unit.mean(axis=0))),
+            apart=Reading(far, apart_se[most]),
         )
 
     def _combined(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return each Σ_k w_k θ_k about the mean of each component, and its standard errors."""
+        """Return Σ_k w_k θ_k about the mean of each component, and its standard errors."""
         from scipy import sparse
 
-        effects, values, se = self.effects, list[FloatArray](), list[FloatArray]()
-        same = effects.judgments.graph.component
+        same = self.effects.judgments.graph.component
         same = same[:, None] == same
         about_mean = np.eye(len(same)) - same / same.sum(axis=1)
-        for each in weights:
-            matrix, prior = effects.combined(f"by {self.name}", each, each.sum())
-            matrix = sparse.csr_array(about_mean @ matrix.toarray())
-            values.append(matrix @ effects.fit.state.unknowns)
-            se.append(_WIDER * effects.errors_of(matrix, about_mean**2 @ prior))
-        return np.stack(values), np.stack(se)
+        matrix, prior = self.effects.combined(f"by {self.name}", weights, weights.sum())
+        matrix = sparse.csr_array(about_mean @ matrix.toarray())
+        reading = self.effects.reading(matrix, about_mean**2 @ prior)
+        return reading.values, _WIDER * reading.se
 
 
 def fit_by_camp(

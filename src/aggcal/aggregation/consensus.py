@@ -1,8 +1,8 @@
-"""The consensus: what Stage 1 returns."""
+"""The consensus: what Stage 1 returns, and its tables as plain columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -12,13 +12,15 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.positions import positions
 from aggcal._core.progress import report
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
-from aggcal.aggregation.effects import Effects, in_camps
+from aggcal.aggregation.covariance import DenseCovariance
+from aggcal.aggregation.effects import Effects, Reading, in_camps
 from aggcal.aggregation.newton import Convergence
+from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.spreads import Prior
-from aggcal.aggregation.tables import annotator_columns, item_columns, snapped
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
     no_majority,
@@ -34,10 +36,23 @@ from aggcal.registry import ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 
 if TYPE_CHECKING:
+    from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.estimate import Quantify
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
+_TIE = 1e-9
+"""Share of the range of the scores within which neighbours are tied: more ties what differs, less
+leaves to rounding which of two equal items is above."""
+
+
+@runtime_checkable
+class Aggregator(Protocol):
+    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
+
+    def fit(self, judgments: Judgments, /) -> Consensus:
+        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,8 +380,17 @@ class Consensus:
         return int(self.judgments_per_annotator.sum())
 
     def item_columns(self) -> Columns:
-        """Return the items' table as plain columns."""
-        return item_columns(self)
+        """Return the items' table as plain columns, the highest first."""
+        columns: Columns = {"item": self.item_ids, "consensus": self.scores}
+        ranked: Columns = {"rank": self.ranks}
+        if (spread := self.uncertainty) is not None:
+            columns |= {"consensus_se": spread.se}
+            columns |= {"consensus_low": spread.low, "consensus_high": spread.high}
+            ranked |= {"rank_low": spread.rank_low, "rank_high": spread.rank_high}
+        if (claims := self.claims()) is not None:
+            ranked |= {"sure_low": claims.low, "sure_high": claims.high}
+        columns |= ranked | {"n_judgments": self.judgments_per_item}
+        return {name: column[self.order] for name, column in columns.items()}
 
     @property
     def items(self) -> Any:
@@ -383,8 +407,30 @@ class Consensus:
         return as_frame(self.annotator_columns(), self.backend)
 
     def annotator_columns(self) -> Columns:
-        """Return the annotators' table as plain columns."""
-        return annotator_columns(self)
+        """Return the annotators' table as plain columns, the most reliable first."""
+        columns: Columns = {
+            "annotator": self.annotator_ids,
+            "reliability": self.reliabilities,
+        }
+        for end in ("reliability_low", "reliability_high"):
+            if (column := getattr(self.uncertainty, end, None)) is not None:
+                columns[end] = column
+        columns |= {
+            "n_judgments": self.judgments_per_annotator,
+            "agreement": self.agreement,
+        }
+        if (effects := self.effects) is not None:
+            for name, reading in effects.parameters.items():
+                ends = _ends(self, reading)
+                columns |= {name: reading.values} | {
+                    f"{name}_{end}": each for end, each in ends.items()
+                }
+        if (camps := _camps(self)) is not None:
+            chances = zip(camps.names, camps.members.T, strict=True)
+            columns["camp"] = camps.own
+            columns |= {f"p_camp_{name.lower()}": chance for name, chance in chances}
+        order = annotator_order(self)
+        return {name: column[order] for name, column in columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts about the whole fit: plain data, as in ``summary.json``."""
@@ -431,6 +477,25 @@ class Consensus:
         return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)
 
 
+def snapped(scores: FloatArray) -> FloatArray:
+    """Make scores equal that differ by no more than rounding.
+
+    Examples
+    --------
+    >>> snapped(np.array([1.0, 0.3, 0.1 + 0.2])).tolist()
+    [1.0, 0.30000000000000004, 0.30000000000000004]
+    """
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    group = np.cumsum(np.diff(ordered, prepend=ordered[:1]) > _TIE * np.ptp(ordered))
+    number = np.bincount(group)
+    equal = np.empty_like(scores)
+    # A lone item keeps its bits; only real ties are averaged.
+    means = np.bincount(group, ordered) / number
+    equal[order] = np.where(number[group] > 1, means[group], ordered)
+    return equal
+
+
 def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatArray:
     """Return a finite number for each id, or refuse what a method gave."""
     array = np.asarray(values, dtype=np.float64)
@@ -442,10 +507,108 @@ def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatA
     return array
 
 
-@runtime_checkable
-class Aggregator(Protocol):
-    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
+# Further tables ----------------------------------------------------------------------------------
 
-    def fit(self, judgments: Judgments, /) -> Consensus:
-        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
-        ...
+
+def annotator_order(consensus: Consensus) -> IntArray:
+    """Return where the rows of the annotators' table are among their ids."""
+    return in_order(-consensus.reliabilities)[0]
+
+
+def term_columns(consensus: Consensus) -> Columns:
+    """Return what the other terms say of the items, in the order of their ids."""
+    columns: Columns = {}
+    if (effects := consensus.effects) is None:
+        return columns
+    if effects.uncontrolled is not None:
+        scores = snapped(effects.uncontrolled)
+        columns |= {"consensus_uncontrolled": scores, "rank_uncontrolled": ranks(scores)}
+    if (axis := effects.axis) is not None:
+        columns |= _named(common_ground=axis.common_ground, axis=axis.items)
+    if (camps := _camps(consensus)) is not None:
+        own = zip(camps.names, camps.scores, strict=True)
+        columns |= _named(common_ground=camps.common_ground)
+        columns |= {f"camp_{name.lower()}": scores for name, scores in own}
+        columns |= _named(camps_apart=camps.apart)
+    return columns
+
+
+def camp_columns(consensus: Consensus) -> Columns:
+    """Return the scores by camp, as in ``camps.csv``; nothing where there are no camps."""
+    if (camps := _camps(consensus)) is None:
+        return {}
+    rows = zip(camps.names, camps.shares.tolist(), camps.scores, camps.se, strict=True)
+    return _stacked(
+        [
+            _group(consensus, {"camp": name, "share": share}, scores, se)[0]
+            for name, share, scores, se in rows
+        ]
+    )
+
+
+def category_columns(consensus: Consensus) -> Columns:
+    """Return the scores by category, as in ``categories.csv``; nothing where there are none.
+
+    Items that nobody compared in a category have no row in it.
+    """
+    parts, spread = [], consensus.uncertainty
+    for column in () if consensus.effects is None else consensus.effects.categories:
+        rows = zip(column.ids, column.scores, column.se, column.judgments.tolist(), strict=True)
+        for k, (name, scores, se, weight) in enumerate(rows):
+            category = {"column": column.name, "category": str(name)}
+            part, order = _group(consensus, category, scores, se)
+            number = int(weight) if weight.is_integer() else weight
+            part["n_judgments"] = np.full(len(order), number, dtype=object)
+            if spread is not None and column.covariances and spread.component is None:
+                matrix = DenseCovariance(column.covariances[k][np.ix_(order, order)])
+                ends = rank_intervals(part["score"], matrix, spread.level, seed=k)
+                part |= {"rank_low": ends.low, "rank_high": ends.high}
+            parts.append(part)
+    return _stacked(parts)
+
+
+def _camps(consensus: Consensus) -> Camps | None:
+    """Return the camps that annotators form, if they form some."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    return camps if camps is not None and camps.stands_out else None
+
+
+def _named(**readings: Reading) -> Columns:
+    """Return readings with their standard errors."""
+    columns: Columns = {}
+    for name, reading in readings.items():
+        columns |= {name: reading.values, f"{name}_se": reading.se}
+    return columns
+
+
+def _ends(consensus: Consensus, reading: Reading) -> Columns:
+    """Return the ends of intervals at the level of the consensus, where it has one."""
+    if consensus.uncertainty is None:
+        return {}
+    low, high = reading.interval(consensus.uncertainty.level)
+    return {"low": low, "high": high}
+
+
+def _group(
+    consensus: Consensus, group: Mapping[str, str | float], scores: FloatArray, se: FloatArray
+) -> tuple[Columns, IntArray]:
+    """Return the rows of one group of scores, the highest first; and their order.
+
+    Items without a score have no row, and do not count in the order.
+    """
+    items = np.flatnonzero(np.isfinite(scores))
+    order = np.argsort(-scores[items], kind="stable")
+    items = items[order]
+    value, columns = snapped(scores[items]), Columns()
+    for name, each in group.items():
+        columns[name] = np.full(len(items), each, dtype=object if isinstance(each, str) else float)
+    columns |= {"item": consensus.item_ids[items], "score": value}
+    if ends := _ends(consensus, Reading(value, se[items])):
+        columns |= {"se": se[items]} | ends
+    return columns | {"rank": ranks(value)}, order
+
+
+def _stacked(parts: list[Columns]) -> Columns:
+    """Return one table of the rows of several."""
+    names = parts[0] if parts else ()
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}

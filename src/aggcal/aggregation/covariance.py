@@ -1,8 +1,7 @@
-"""Covariances of the scores: a matrix, or products with it alone."""
+"""Covariances of the scores: a matrix, or of many scores products with it alone."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property, partial
 
@@ -22,32 +21,59 @@ _RIDGE = 1e-9
 """Added to a covariance of which rounding has left no root, over its mean variance."""
 
 
-class Covariance(ABC):
-    """What the rest of the package asks of a covariance."""
+class Covariance:
+    """The inverse of a matrix of many scores, of which only products are taken.
+
+    Draws, gains and parts of it leave correlations out, which hardly count among so many scores.
+
+    Parameters
+    ----------
+    variances
+        The diagonal of the covariance.
+    solve
+        Multiplies a vector by it.
+    """
 
     variances: FloatArray
     """Of each score, about the mean of all scores: their location is a convention."""
 
-    item_by_item: bool = False
+    item_by_item: bool = True
     """Whether draws and gains are made for each score by itself, so that one draw after the other
     gives the same bits as all of them together."""
 
     product: Callable[[FloatArray], FloatArray]
     """Multiplies a vector by it; what adds up to 0 only, or up to a location."""
 
+    def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
+        shared = solve(np.full(len(variances), 1.0 / len(variances)))
+        self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
+        self._free, self.product = variances, solve  # their location as it is
+
+    def dense(self) -> DenseCovariance | None:
+        """Return it as a matrix; None where it is none."""
+        return None
+
     def contrast_variance(self, contrast: FloatArray) -> float:
         """Variance of a sum of the scores with these factors, which add up to 0."""
         return float(contrast @ self.product(contrast))
 
-    @abstractmethod
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j for each pair of positions."""
+        """Variance of s_i − s_j for each pair of positions: of few, a linear system each."""
+        i, j = np.broadcast_arrays(i, j)
+        variances = np.asarray(self.variances[i] + self.variances[j])
+        for k in np.ndindex(i.shape) if i.size <= _FEW_PAIRS else ():
+            contrast = np.zeros(len(self.variances))
+            contrast[i[k]] += 1.0
+            contrast[j[k]] -= 1.0
+            variances[k] = self.contrast_variance(contrast)
+        return variances
 
-    @abstractmethod
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw deviations from the estimate, one row each."""
+        """Draw normal deviations from the estimate, one row each."""
+        deviations = random.standard_normal((number, len(self.variances)))
+        deviations *= np.sqrt(self.variances)
+        return deviations
 
-    @abstractmethod
     def gain(
         self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -56,22 +82,27 @@ class Covariance(ABC):
         V = slope²·C + crowd·I is what a signal varies by, N = diag(noise) what hides it. There may
         be several residuals, a column each.
         """
+        wide = slope**2 * self.variances + crowd
+        kept = wide / (wide + noise)
+        return (kept * residual.T).T, kept
 
-    def dense(self) -> DenseCovariance | None:
-        """Return it as a matrix; None where it is none."""
-        return None
-
-    @abstractmethod
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
+        return independent(np.sqrt(self.variances[positions]))
 
-    @abstractmethod
     def within(self, component: IntArray) -> Covariance:
         """Return that about the mean of each component, and none between components."""
+        size = np.bincount(component)[component]
+        shared = self.product(1.0 / size)
+        mean = shared - about_means(shared, component)
+        about = np.maximum(self._free - 2.0 * shared + mean, 0.0)
+        product = partial(_within, self.product, component)
+        return Covariance(np.where(size > 1, about, 0.0), product)
 
-    @abstractmethod
     def scaled(self, factors: FloatArray | float) -> Covariance:
         """Return it with every variance multiplied by a factor; correlations stay."""
+        product = partial(_scaled, self.product, np.sqrt(factors))
+        return Covariance(factors * self._free, product)
 
     def stretched(self, covariance: Covariance, pull: float) -> Covariance:
         """Return (1 + pull·C) V (1 + pull·C), by the diagonals where either is no matrix.
@@ -95,6 +126,8 @@ class DenseCovariance(Covariance):
     >>> covariance.variances, covariance.gap_variance(np.array([0]), np.array([1]))
     (array([0.5, 0.5]), array([2.]))
     """
+
+    item_by_item = False
 
     def __init__(self, matrix: FloatArray) -> None:
         self.matrix: FloatArray = frozen(about_mean(matrix))
@@ -154,72 +187,6 @@ class DenseCovariance(Covariance):
         return DenseCovariance(root[:, None] * self.matrix * root)
 
 
-class SolvedCovariance(Covariance):
-    """The inverse of a matrix of many scores, of which only products are taken.
-
-    Parameters
-    ----------
-    variances
-        The diagonal of the covariance.
-    solve
-        Multiplies a vector by it.
-    """
-
-    item_by_item = True
-
-    def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
-        shared = solve(np.full(len(variances), 1.0 / len(variances)))
-        self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
-        self._free, self.product = variances, solve  # their location as it is
-
-    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Variance of s_i − s_j for each pair of positions.
-
-        A linear system each, of few pairs; else correlations, which hardly count among so many
-        items, are left out.
-        """
-        i, j = np.broadcast_arrays(i, j)
-        variances = np.asarray(self.variances[i] + self.variances[j])
-        for k in np.ndindex(i.shape) if i.size <= _FEW_PAIRS else ():
-            contrast = np.zeros(len(self.variances))
-            contrast[i[k]] += 1.0
-            contrast[j[k]] -= 1.0
-            variances[k] = self.contrast_variance(contrast)
-        return variances
-
-    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw normal deviations, item by item: among so many, correlations hardly count."""
-        deviations = random.standard_normal((number, len(self.variances)))
-        deviations *= np.sqrt(self.variances)
-        return deviations
-
-    def gain(
-        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return K·residual and the diagonal of K, by the diagonal of V."""
-        wide = slope**2 * self.variances + crowd
-        kept = wide / (wide + noise)
-        return (kept * residual.T).T, kept
-
-    def of(self, positions: IntArray) -> Covariance:
-        """Return the covariance of some of the scores: of so many, those hardly correlate."""
-        return independent(np.sqrt(self.variances[positions]))
-
-    def within(self, component: IntArray) -> SolvedCovariance:
-        """Return that about the mean of each component, where it is none between components."""
-        size = np.bincount(component)[component]
-        shared = self.product(1.0 / size)
-        mean = shared - about_means(shared, component)
-        about = np.maximum(self._free - 2.0 * shared + mean, 0.0)
-        product = partial(_within, self.product, component)
-        return SolvedCovariance(np.where(size > 1, about, 0.0), product)
-
-    def scaled(self, factors: FloatArray | float) -> SolvedCovariance:
-        """Return it with every variance multiplied by a factor; correlations stay."""
-        product = partial(_scaled, self.product, np.sqrt(factors))
-        return SolvedCovariance(factors * self._free, product)
-
-
 # Products with a part of a covariance: unlike functions within others, these can be pickled.
 
 _Product = Callable[[FloatArray], FloatArray]
@@ -244,7 +211,7 @@ def independent(sd: FloatArray) -> Covariance:
     variances = np.square(sd)
     if len(sd) <= MOST_DENSE:
         return DenseCovariance(np.diag(variances))
-    return SolvedCovariance(variances, partial(np.multiply, variances))
+    return Covariance(variances, partial(np.multiply, variances))
 
 
 def covariance_of_draws(draws: FloatArray) -> Covariance:

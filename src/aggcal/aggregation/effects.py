@@ -85,44 +85,49 @@ _DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class AnnotatorEffect:
-    """A parameter of every annotator, and its mean over annotators."""
+class Reading:
+    """What a fit says of some quantities: values, and their standard errors."""
 
     values: FloatArray
-    variances: FloatArray
+    se: FloatArray
+
+    __repr__ = brief
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of each interval, by the normal distribution.
+
+        Examples
+        --------
+        >>> reading = Reading(np.array([0.5]), np.array([0.1]))
+        >>> [end.round(2).tolist() for end in reading.interval(0.9)]
+        [[0.34], [0.66]]
+        """
+        reach = float(ndtri(0.5 + 0.5 * level)) * self.se
+        return self.values - reach, self.values + reach
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnnotatorEffect(Reading):
+    """A parameter of every annotator, and its mean over annotators."""
+
     common: float
     common_se: float
     sd: float
     """How far annotators differ."""
-
-    __repr__ = brief
 
     def to_dict(self) -> dict[str, float]:
         """Return what is common to all annotators, as in ``summary.json``."""
         return {"common": self.common, "common_se": self.common_se, "sd": self.sd}
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
-    """What is held equal: the effect of a standard deviation of each covariate."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Coefficients(Reading):
+    """What is held equal: the effect of a standard deviation of each covariate.
+
+    It is on the logit scale, for a typical annotator.
+    """
 
     names: tuple[str, ...]
-    values: FloatArray
-    """On the logit scale, for a typical annotator."""
-    se: FloatArray
-
-    __repr__ = brief
-
-    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of each interval.
-
-        Examples
-        --------
-        >>> words = Coefficients(("words",), np.array([0.5]), np.array([0.1]))
-        >>> [end.round(2).tolist() for end in words.interval(0.9)]
-        [[0.34], [0.66]]
-        """
-        return interval(self.values, np.square(self.se), level)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return each coefficient with its standard error."""
@@ -153,7 +158,7 @@ class Correlations:
         [0.54, 0.92]
         """
         middle = np.arctanh(np.clip(self.values, -1.0 + 1e-15, 1.0 - 1e-15))
-        low, high = interval(middle, np.square(self.z_se), level)
+        low, high = Reading(middle, self.z_se).interval(level)
         return np.tanh(low), np.tanh(high)
 
     def to_dict(self, level: float) -> list[dict[str, Any]]:
@@ -205,16 +210,13 @@ class CategoryScores:
 class Axis:
     """The axis along which annotators differ most."""
 
-    items: FloatArray
+    items: Reading
     """Where each item stands: those with a high value are put higher by annotators with a high
     stance."""
-    item_se: FloatArray
-    stances: FloatArray
+    stances: Reading
     """Where each annotator stands."""
-    stance_variances: FloatArray
-    common_ground: FloatArray
+    common_ground: Reading
     """Scores at the middle of the stances: what both ends could call fair."""
-    common_se: FloatArray
     share: float = 0.0
     """Share of the axis in what items explain of the answers, reliabilities explaining the rest."""
 
@@ -223,7 +225,7 @@ class Axis:
     @property
     def ends(self) -> tuple[float, float]:
         """Where the two ends stand: a tenth of the annotators is beyond each."""
-        low, high = np.quantile(self.stances, EDGES)
+        low, high = np.quantile(self.stances.values, EDGES)
         return float(low), float(high)
 
     @property
@@ -232,7 +234,7 @@ class Axis:
 
         Where annotators do not differ along an axis, its spread is mostly estimated as nothing.
         """
-        far = np.square(self.items / np.maximum(self.item_se, 1e-12))
+        far = np.square(self.items.values / np.maximum(self.items.se, 1e-12))
         return bool(far.mean() > STANDS_OUT)
 
     def to_dict(self) -> dict[str, Any]:
@@ -307,35 +309,36 @@ class Effects:
         if self.chosen.alike and common in self._blocks:
             k = self._blocks[common].where.start
             value, variance = float(fit.state.unknowns[k]), float(self.variances[k])
-            both = np.full(m, value), np.full(m, variance)
-            return AnnotatorEffect(*both, value, float(np.sqrt(variance)), 0.0)
+            se = float(np.sqrt(variance))
+            return AnnotatorEffect(np.full(m, value), np.full(m, se), value, se, 0.0)
         if name not in posterior.names:
             return None
         return AnnotatorEffect(
             posterior.mean(posterior.of(name)),
-            self.posterior.variances_of(posterior.of(name)),
+            np.sqrt(self.posterior.variances_of(posterior.of(name))),
             float(fit.state.unknowns[fit.problem.model.index(name)]),
             float(np.sqrt(_variance_of_mean(fit, self.variances, name))),
             fit.state.sds[name],
         )
 
     @property
-    def parameters(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Values and variances of what annotators have beside reliabilities, by column."""
-        effects = {"position": self.position, "tie_readiness": self.readiness}
-        columns = {k: (each.values, each.variances) for k, each in effects.items() if each}
-        if self.axis is not None:
-            columns["stance"] = self.axis.stances, self.axis.stance_variances
-        return columns
+    def parameters(self) -> dict[str, Reading]:
+        """What annotators have beside reliabilities, by column."""
+        stances = None if self.axis is None else self.axis.stances
+        columns = {"position": self.position, "tie_readiness": self.readiness, "stance": stances}
+        return {name: each for name, each in columns.items() if each is not None}
+
+    def _own(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Return the unknowns of a block, and their standard errors."""
+        where = self._blocks[name].where
+        return self.fit.state.unknowns[where], np.sqrt(self.variances[where])
 
     @property
     def control(self) -> Coefficients | None:
         """Coefficients of what is controlled for."""
         if self.chosen.control is None:
             return None
-        where = self._blocks[CONTROL].where
-        values, variances = self.fit.state.unknowns[where], self.variances[where]
-        return Coefficients(self.chosen.control.names, values, np.sqrt(variances))
+        return Coefficients(*self._own(CONTROL), self.chosen.control.names)
 
     @cached_property
     def categories(self) -> tuple[CategoryScores, ...]:
@@ -349,8 +352,8 @@ class Effects:
         maps = [self.combined(name, weights)[0] for weights in np.eye(len(ids))]
         compared = np.zeros((len(ids), self.judgments.n_items), dtype=bool)
         compared[block.group, block.item] = True
-        means = np.stack([each @ self.fit.state.unknowns for each in maps])
-        se, alike = np.stack([self.errors_of(each) for each in maps]), None
+        readings, alike = [self.reading(each) for each in maps], None
+        means, se = (np.stack([getattr(r, name) for r in readings]) for name in ("values", "se"))
         if self.covariance.ndim > 1:
             parts = [each[there] for each, there in zip(maps, compared, strict=True)]
             errors = [self.covariance_of(part, part) for part in parts]
@@ -389,11 +392,12 @@ class Effects:
             return np.asarray(one.multiply(two) @ self.covariance)
         return np.asarray(one @ (two @ self.covariance).T)
 
-    def errors_of(self, matrix: Any, prior: Any = 0.0) -> FloatArray:
-        """Return the standard errors of a map of the unknowns."""
+    def reading(self, matrix: Any, prior: Any = 0.0) -> Reading:
+        """Return what the fit says of a map of the unknowns; ``prior`` is added to its variance."""
         covariance = self.covariance_of(matrix, matrix)
         variances = covariance if covariance.ndim == 1 else np.diag(covariance)
-        return np.asarray(np.sqrt(np.maximum(variances + prior, 0.0)))
+        se = np.asarray(np.sqrt(np.maximum(variances + prior, 0.0)))
+        return Reading(matrix @ self.fit.state.unknowns, se)
 
     @cached_property
     def _weighted(self) -> tuple[Any, Any]:
@@ -405,7 +409,7 @@ class Effects:
         """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
         if self.chosen.weights is None:
             return self.fit.scores
-        means = self._weighted[0] @ self.fit.state.unknowns
+        means: FloatArray = self._weighted[0] @ self.fit.state.unknowns
         return np.asarray(means - means.mean())
 
     def weighted_covariance(self) -> FloatArray:
@@ -423,21 +427,18 @@ class Effects:
             return None
         posterior, rows = self.fit.posterior, self.fit.problem.model.rows
         unknowns = self.fit.state.unknowns[: rows.size]
-        stances, where = posterior.mean(posterior.of(STANCE)), self._blocks[AXIS].where
-        middle = np.quantile(stances, EDGES).mean(keepdims=True)
-        ground, _ = self.combined(AXIS, middle)
+        stances, se = posterior.of(STANCE), self.posterior.variances_of(posterior.of(STANCE))
+        where_they_stand = Reading(posterior.mean(stances), np.sqrt(se))
+        middle = np.quantile(where_they_stand.values, EDGES).mean(keepdims=True)
         # The part of the axis in the squared advantages of items over others.
         scores = np.where(np.arange(rows.size) < rows.n_items, unknowns, 0.0)
         reliability = posterior.mean(posterior.of(RELIABILITY))
-        own = rows.weighted_square(AXIS, unknowns, stances)
+        own = rows.weighted_square(AXIS, unknowns, where_they_stand.values)
         shared = rows.weighted_square(GAP, scores, reliability)
         return Axis(
-            unknowns[where],
-            np.sqrt(self.variances[where]),
-            stances,
-            self.posterior.variances_of(posterior.of(STANCE)),
-            ground @ self.fit.state.unknowns,
-            self.errors_of(ground),
+            Reading(*self._own(AXIS)),
+            where_they_stand,
+            self.reading(self.combined(AXIS, middle)[0]),
             own / max(own + shared, 1e-300),
         )
 
@@ -867,17 +868,3 @@ def mean_interval(mean: float, se: float, number: int, level: float) -> tuple[fl
     """
     reach = float(stdtrit(max(number - 1, 1), 0.5 + 0.5 * level)) * se
     return mean - reach, mean + reach
-
-
-def interval(
-    values: FloatArray, variances: FloatArray, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the interval of each value, by the normal distribution.
-
-    Examples
-    --------
-    >>> [end.round(2).tolist() for end in interval(np.array([0.5]), np.array([0.01]), 0.9)]
-    [[0.34], [0.66]]
-    """
-    reach = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(variances)
-    return values - reach, values + reach

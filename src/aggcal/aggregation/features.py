@@ -44,7 +44,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.special import expit, log_expit
 
 from aggcal import registry
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
@@ -52,6 +52,7 @@ from aggcal.aggregation.links import link
 from aggcal.aggregation.methods import not_converged
 from aggcal.aggregation.newton import Convergence, Evaluation, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
+from aggcal.aggregation.rows import GAP, Plan, Rows, rows_by_plan
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features, Kernel
 from aggcal.data.judgments import Judgments
@@ -81,50 +82,13 @@ _MOST_KERNELS = 30  # choices of the kernel of barcw: each takes a fit
 _SAME_KERNEL = 1e-3  # relative change of the kernel that counts as none
 
 
-class Wins:
-    """Judgments as wins of one item over another; an outcome between 0 and 1 is part of a win each.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> wins = Wins(aggcal.read_judgments([("ann", "a", "b", 0.75), ("bob", "a", "b", 1)]))
-    >>> wins.design.toarray(), wins.totals()
-    (array([[ 1., -1.],
-           [-1.,  1.]]), array([1.75, 0.25]))
-    """
-
-    def __init__(self, judgments: Judgments) -> None:
-        n = judgments.n_items
-        share = np.concatenate([judgments.outcome, 1.0 - judgments.outcome])
-        weight = np.tile(judgments.weight, 2) * share
-        won = weight > 0.0
-        left, right = judgments.left.astype(np.int64), judgments.right.astype(np.int64)
-        key = np.concatenate([left * n + right, right * n + left])[won]
-        pairs, self.pair = np.unique(key, return_inverse=True)
-        self.winner, self.loser = np.divmod(pairs, n)
-        self.annotator, self.weight = np.tile(judgments.annotator, 2)[won], weight[won]
-        self.n_annotators = judgments.n_annotators
-        every = sparse.eye_array(n, format="csr")
-        self.design: Design = every[self.winner] - every[self.loser]
-        """Distinct pairs by items: 1 for the winner, −1 for the loser."""
-
-    def totals(self, trust: FloatArray | None = None) -> FloatArray:
-        """Return the weight of each distinct pair, each annotator's judgments times their trust."""
-        weight = self.weight if trust is None else self.weight * trust[self.annotator]
-        return sums(self.pair, weight, len(self.winner))
-
-    def by_annotator(self, values: FloatArray) -> FloatArray:
-        """Add up each annotator's values, of which there is one for each distinct pair."""
-        return sums(self.annotator, self.weight * values[self.pair], self.n_annotators)
-
-
 class Posterior:
     """−log posterior of z = L⁻¹f, for `minimise`; and its Laplace approximation at the last point.
 
     Parameters
     ----------
-    wins, weight
-        The distinct pairs, and how much each counts.
+    rows, weight
+        Wins of their left items, and how much each counts.
     root
         L, the Cholesky root of the prior covariance of the scores.
     guessing
@@ -133,12 +97,13 @@ class Posterior:
     """
 
     def __init__(
-        self, wins: Wins, weight: FloatArray, root: FloatArray, *, guessing: bool = False
+        self, rows: Rows, weight: FloatArray, root: FloatArray, *, guessing: bool = False
     ) -> None:
-        self._wins, self.weight, self._root, self._guessing = wins, weight, root, guessing
+        self._rows, self.weight, self._root, self._guessing = rows, weight, root, guessing
         self.trust: FloatArray | None = None
         """The probability of each annotator to judge rather than guess; None where all judge."""
-        self._design: Design = wins.design / sqrt(2.0)  # a gap in sds of the noise of both items
+        # A gap in sds of the noise of both items.
+        self._design: Design = rows.channels[GAP].matrix / sqrt(2.0)
         self._squares = self._design.power(2), np.square(root)
         most = abs(self._design).T @ (_NORMAL.score_at_zero * weight)
         # What a gradient would be if every judgment pulled the same way: convergence is relative.
@@ -153,12 +118,13 @@ class Posterior:
         self.log_likelihood, prior = -float(self.weight @ losses), 0.5 * float(z @ z)
         own, information, size = np.zeros(0), np.zeros(0), self._size
         if self._guessing:
-            logit, p, m = x[-1], expit(x[-1]), self._wins.n_annotators
-            judging = log_expit(logit) - self._wins.by_annotator(losses)
-            guessing = log_expit(-logit) - log(2.0) * self._wins.by_annotator(np.ones(len(losses)))
+            logit, p, m = x[-1], expit(x[-1]), self._rows.n_annotators
+            given = self._rows.answers.weight
+            judging = log_expit(logit) - self._rows.by_annotator(given * losses)
+            guessing = log_expit(-logit) - log(2.0) * self._rows.by_annotator(given)
             self.log_likelihood = float(np.logaddexp(judging, guessing).sum())
             self.trust = trust = expit(judging - guessing)
-            self.weight = self._wins.totals(trust)
+            self.weight = given * self._rows.per_row(trust)
             prior -= float(log_expit(logit) + log_expit(-logit))
             own = np.array([(m + 2.0) * p - 1.0 - trust.sum()])
             self._of_share = information = np.array([(m + 2.0) * p * (1.0 - p)])
@@ -178,9 +144,10 @@ class Posterior:
         gap = self._design @ (self._root @ z)
         flow, own = self.weight * self._curvature * gap, np.zeros(0)
         if self.trust is not None:
-            along = self._wins.by_annotator(self._row_score * gap) + vector[-1]
+            given = self._rows.answers.weight
+            along = self._rows.by_annotator(given * self._row_score * gap) + vector[-1]
             missing = self.trust * (1.0 - self.trust) * along
-            flow -= self._wins.totals(missing) * self._row_score
+            flow -= given * self._rows.per_row(missing) * self._row_score
             own = self._of_share * vector[-1] - missing.sum()
         return np.append(z + self._root.T @ (self._design.T @ flow), own)
 
@@ -202,7 +169,7 @@ class Posterior:
         prior = 0.5 * float(self.whitened @ self.whitened)
         value = self.log_likelihood - prior - 0.5 * log_determinant
         precision = information - information @ covariance @ information  # (K + W⁻¹)⁻¹
-        winner, loser = self._wins.winner, self._wins.loser
+        winner, loser = self._rows.left, self._rows.right
         variances, score, curvature = np.diag(covariance), self._row_score, self._curvature
         gap_variance = variances[winner] + variances[loser] - 2.0 * covariance[winner, loser]
         third = score - curvature * (2.0 * score + self._gap)  # derivative of the curvature
@@ -253,7 +220,7 @@ class KernelChoice(NamedTuple):
 
 
 def choose_kernel(
-    wins: Wins,
+    rows: Rows,
     weight: FloatArray,
     squares: FloatArray,
     start: Kernel | None,
@@ -270,7 +237,7 @@ def choose_kernel(
         """Return −log evidence and its gradient; each mode is sought from the one before."""
         nonlocal whitened, calls
         kernel, calls = Kernel(*np.exp(logarithms).tolist()), calls + 1
-        posterior = Posterior(wins, weight, kernel.root(squares))
+        posterior = Posterior(rows, weight, kernel.root(squares))
         whitened, _ = minimise(posterior, whitened, tolerance=_TOLERANCE)
         value, gradient = posterior.evidence(kernel.derivatives(squares))
         if on_iteration is not None:
@@ -342,7 +309,8 @@ class _GaussianProcess:
         squares = np.broadcast_to(np.inf, (n, n))  # without features none is near another
         if isinstance(self.features, Features):
             squares = squareform(pdist(self.features.of(judgments.item_ids), "sqeuclidean"))
-        posterior, chosen, record = self._mode(Wins(judgments), squares, on_iteration)
+        rows = rows_by_plan(judgments, Plan(wins=True, alike=not self._guessing))
+        posterior, chosen, record = self._mode(rows, squares, on_iteration)
         return _consensus(
             judgments,
             (self._name, self.features, began),
@@ -356,29 +324,29 @@ class _GaussianProcess:
         )
 
     def _mode(
-        self, wins: Wins, squares: FloatArray, on_iteration: Progress | None
+        self, rows: Rows, squares: FloatArray, on_iteration: Progress | None
     ) -> tuple[Posterior, KernelChoice, Convergence]:
         """Return the mode with the kernel that was stated, else that of the largest evidence.
 
         Where annotators may guess, the search begins at the mode that trusts everyone, and the
         kernel is chosen anew for the weighted judgments until it stays the same.
         """
-        weight, x = wins.totals(), np.zeros(len(squares))
+        weight, x = rows.answers.weight, np.zeros(len(squares))
         if self.kernel is not None:
             chosen = KernelChoice(self.kernel)
         else:
-            chosen = choose_kernel(wins, weight, squares, None, on_iteration)
-        posterior = Posterior(wins, weight, chosen.kernel.root(squares))
+            chosen = choose_kernel(rows, weight, squares, None, on_iteration)
+        posterior = Posterior(rows, weight, chosen.kernel.root(squares))
         x, record = minimise(posterior, x, tolerance=_TOLERANCE, on_iteration=on_iteration)
         if not self._guessing:
             return posterior, chosen, record
         x = np.append(x, 0.0)
         for _ in range(_MOST_KERNELS):
-            posterior = Posterior(wins, weight, chosen.kernel.root(squares), guessing=True)
+            posterior = Posterior(rows, weight, chosen.kernel.root(squares), guessing=True)
             x, record = minimise(posterior, x, tolerance=_TOLERANCE, on_iteration=on_iteration)
             if self.kernel is not None:
                 return posterior, chosen, record
-            again = choose_kernel(wins, posterior.weight, squares, chosen.kernel, on_iteration)
+            again = choose_kernel(rows, posterior.weight, squares, chosen.kernel, on_iteration)
             if np.max(np.abs(again.kernel.logarithms - chosen.kernel.logarithms)) <= _SAME_KERNEL:
                 return posterior, chosen, record
             chosen = again
@@ -498,10 +466,11 @@ class RankSVM:
         """Find the separating direction."""
         began, name = time.perf_counter(), registry.RANK_SVM.name
         judgments = judgments.on_one_machine(name)
-        wins, features = Wins(judgments), sparse.eye_array(judgments.n_items, format="csr")
+        rows = rows_by_plan(judgments, Plan(wins=True, alike=True))
+        features = sparse.eye_array(judgments.n_items, format="csr")
         if isinstance(self.features, Features):
             features = sparse.csr_array(self.features.of(judgments.item_ids))
-        hinge = _Hinge(wins.design @ features, wins.totals(), self.cost)
+        hinge = _Hinge(rows.channels[GAP].matrix @ features, rows.answers.weight, self.cost)
         slopes, record = minimise(
             hinge,
             np.zeros(features.shape[1]),

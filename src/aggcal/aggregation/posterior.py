@@ -31,7 +31,6 @@ from aggcal.aggregation.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
-    SolvedCovariance,
 )
 from aggcal.aggregation.empirical import Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import HONESTY
@@ -161,7 +160,7 @@ class FitPosterior:
         """Covariance of the scores about the mean of their component."""
         unknowns, model = self.unknowns, self.fit.problem.model
         if unknowns.ndim == 1:
-            return SolvedCovariance(unknowns[self._scores], self._information.solve)
+            return Covariance(unknowns[self._scores], self._information.solve)
         matrix = centred(unknowns[self._scores, self._scores], model.component)
         if SCORES not in model.estimated:
             return DenseCovariance(matrix)

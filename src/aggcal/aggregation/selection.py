@@ -52,9 +52,6 @@ _ROUGH = 10
 _LARGEST = 0.5
 # Whole annotators are sampled if so many are left; of fewer, questions are.
 _FEWEST_ANNOTATORS = 30
-# Groups of which fewer than this fill a fold are assigned first: with more of those, an annotator's
-# groups would follow each other less often; with fewer, folds would differ in weight.
-_HEAVY = 20
 # Passes that move groups until nobody is in one fold alone: each can undo a little of those before.
 _ROUNDS = 4
 # Probabilities below it count as it: a method that excludes an answer which then comes is charged
@@ -425,15 +422,9 @@ def _assigned(
     An annotator or item all of whose groups are in one fold would be unknown when that is held out.
     """
     weight = sums(group, judgments.weight, n)
-    first = np.full(n, judgments.n_annotators, dtype=np.int64)
-    np.minimum.at(first, group, judgments.annotator.astype(np.int64))
     shuffled = random.permutation(n)
-    # Groups of one annotator follow each other, so that dealing them out parts everybody's; large
-    # ones go first, while there is space for them everywhere.
-    light = weight[shuffled] <= weight.sum() / (_HEAVY * number)
-    key = np.where(light, first[shuffled], -weight[shuffled])
     fold, loads = np.empty(n, dtype=np.int64), np.zeros(number)
-    for u in shuffled[np.lexsort((key, light))].tolist():
+    for u in shuffled[np.argsort(-weight[shuffled], kind="stable")].tolist():
         fold[u] = loads.argmin()
         loads[fold[u]] += weight[u]
     # Groups of annotators and items that are in one fold alone are moved, where they have another.

@@ -327,7 +327,7 @@ def _numbers(shard: Shard, plan: Plan) -> Numbers:
         group = codes[name].astype(np.int64)[known] * n
         sides = judgments.left[known], judgments.right[known]
         cells[name] = np.unique(np.concatenate([group + side for side in sides]))
-    grade = judgments.grade
+    grade = judgments.grade if plan.grades else None
     top = 1 if grade is None else int(np.abs(grade.astype(np.int64)).max(initial=1))
     return Numbers(cells, top)
 

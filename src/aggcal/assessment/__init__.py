@@ -37,7 +37,7 @@ from aggcal.calibration import (
     read_known,
     scale_of,
 )
-from aggcal.calibration.scale import Scale
+from aggcal.calibration.result import Scale
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores

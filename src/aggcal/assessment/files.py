@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aggcal.aggregation.tables import camp_columns
+from aggcal.aggregation.consensus import camp_columns
 from aggcal.assessment.file_names import RESULT_FILES
 from aggcal.io.cells import csv_writer
 from aggcal.io.items import read_texts

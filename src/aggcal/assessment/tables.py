@@ -10,10 +10,9 @@ from aggcal._core.arrays import TextArray
 from aggcal._core.positions import positions
 from aggcal._core.tables import Columns, aligned
 from aggcal.advice.verdicts import left_shares
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Consensus, annotator_order, term_columns
+from aggcal.aggregation.consensus import category_columns as cells_of
 from aggcal.aggregation.scales import ScoreScale
-from aggcal.aggregation.tables import annotator_order, term_columns
-from aggcal.aggregation.tables import category_columns as cells_of
 from aggcal.assessment.comparisons import win_rates
 
 if TYPE_CHECKING:

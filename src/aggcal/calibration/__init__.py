@@ -12,15 +12,19 @@ import numpy as np
 
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.calibration.alignment import Given, Order, Weights, check_tables, inputs_of
 from aggcal.calibration.anchored import Anchored, anchored, check_anchors
-from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
-from aggcal.calibration.contradictions import contradictions
+from aggcal.calibration.calibrators import (
+    Auto,
+    Calibrator,
+    FullCalibrator,
+    Recommendation,
+    find,
+    recommend,
+)
+from aggcal.calibration.inputs import Given, Order, Weights, check_tables, inputs_of
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.matching import direction_warnings, matching_warnings
-from aggcal.calibration.recommendation import Auto, Recommendation, recommend
-from aggcal.calibration.result import SHOWN, Calibration, arranged
-from aggcal.calibration.scale import Scale, scale_of
+from aggcal.calibration.result import SHOWN, Calibration, Scale, arranged, scale_of
+from aggcal.calibration.says import contradictions, direction_warnings, matching_warnings
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
@@ -150,8 +154,8 @@ def calibrated(
         *order.level_warnings(found.both, inputs.model),
         *found.warnings,
         *ends.warnings,
-        *calibrator.recommendations(inputs, ends.gain),
-        *contradictions(calibrator, inputs),
+        *calibrator.warnings(inputs, ends.gain),
+        *contradictions(inputs),
     )
     return arranged(
         given.scores,

@@ -10,19 +10,11 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
-from aggcal.calibration.above import Measured
-from aggcal.calibration.alignment import Order, align
-from aggcal.calibration.anchors import (
-    FEWEST_ANCHORS,
-    conformal_radius,
-    fewest_anchors,
-    split,
-)
-from aggcal.calibration.intervals import chosen_warning
-from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL, rank_correlation
-from aggcal.calibration.scale import Scale
-from aggcal.calibration.smooth_base import fit_base
-from aggcal.calibration.within import n_levels
+from aggcal.calibration.anchors import Measured, conformal_radius, fewest_anchors, split
+from aggcal.calibration.expected import expected
+from aggcal.calibration.inputs import FEWEST_ANCHORS, Order, align
+from aggcal.calibration.result import Scale
+from aggcal.calibration.says import anchors_against, chosen_warning, few_anchors_warning
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, AnchorsWarning, TooLittleDataError, count, some
 
@@ -92,10 +84,10 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
             continue
         used += len(where)
         x, y = order.heights[where], truth[where]
-        values[here] = fit_base(x, y, seed)(order.heights[here])
+        values[here] = expected(x, y, seed)(order.heights[here])
         tune, measure = split(len(where), level, seed)
         if len(tune) >= FEWEST_ANCHORS and not anchors.chosen:
-            centre = fit_base(x[tune], y[tune], seed)
+            centre = expected(x[tune], y[tune], seed)
             middle = centre(order.heights[here])
             errors = y[measure] - centre(x[measure])
             measured.append((here, Measured(middle, errors)))
@@ -134,46 +126,27 @@ def _warnings(
     *,
     chosen: bool,
 ) -> tuple[AggcalWarning, ...]:
-    said: list[AggcalWarning] = []
     where = np.flatnonzero(np.isfinite(truth) & np.isfinite(values))
     part = None if order.component is None else order.component[where]
-    correlation = rank_correlation(order.heights[where], truth[where], part)
-    free = len(where) - 1 - n_levels(part)
-    if free + 1 >= ENOUGH_TO_TELL and correlation * free**0.5 < -BEYOND_CHANCE:
-        said.append(
-            AnchorsWarning(
-                "The anchors' true scores fall where the consensus rises (rank correlation "
-                f"{correlation:.2f}). In both, higher must mean better.",
-                "Check which end of the true scale is the good one, and which column of the "
-                "judgments is the winner.",
-                title=f"The anchors run against the consensus (rank correlation {correlation:.2f})",
-                why="In both, higher must mean better.",
-            )
+    said = anchors_against(truth[where], order.heights[where], part)
+    if lost := int(np.isnan(values).sum()):
+        title = f"{count(lost, 'item has', 'items have')} no score for lack of anchors"
+        why = (
+            f"Fewer than {FEWEST_ANCHORS} anchors are connected to "
+            f"{'it' if lost == 1 else 'them'}, directly or through other items."
         )
-    lost = int(np.isnan(values).sum())
-    if lost:
-        said.append(
-            AnchorsWarning(
-                f"{count(lost, 'item has', 'items have')} no score: fewer than {FEWEST_ANCHORS} "
-                "anchors are connected to "
-                f"{'it' if lost == 1 else 'them'}, directly or through other items.",
-                "Add anchors among these items, or have them compared with others.",
-                title=f"{count(lost, 'item has', 'items have')} no score for lack of anchors",
-                why=f"Fewer than {FEWEST_ANCHORS} anchors are connected to "
-                f"{'it' if lost == 1 else 'them'}, directly or through other items.",
-            )
-        )
+        remedy = "Add anchors among these items, or have them compared with others."
+        said.append(AnchorsWarning(f"{title}. {why}", remedy, title=title, why=why))
     if chosen:
         said.append(chosen_warning())
     elif np.isnan(low[np.isfinite(values)]).any():
-        needed = fewest_anchors(level) + FEWEST_ANCHORS
-        few = count(len(where), "anchor is", "anchors are")
-        said.append(
-            AnchorsWarning(
-                f"{few} too few for intervals of the truth at level {level:g}.",
-                f"Give at least {needed} anchors, or a lower level.",
-                title=f"{few} too few for intervals of the truth",
-                why=f"Level {level:g} takes {needed}.",
-            )
-        )
+        said.append(few_anchors_warning(len(where), level, fewest_anchors(level) + FEWEST_ANCHORS))
     return tuple(said)
+
+
+def anchored_above(anchored: Anchored, cut: float) -> FloatArray:
+    """Return with which probability each item that anchors alone gave a score is above a cut."""
+    found = np.full(len(anchored.values), np.nan)
+    for here, measured in anchored.measured:
+        found[here] = measured.above(cut)
+    return found

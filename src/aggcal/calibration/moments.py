@@ -1,68 +1,56 @@
 r"""How the model's scores relate to the consensus: what the data identify, and what they do not.
 
-    model = a + λ·consensus + d,    Var(d) = crowd + model noise
+    model = base(consensus) + d,    Var(d) = crowd + model noise
 
-λ and the sum are identified; how it divides between annotators who are wrong together (σ̃², in the
-model's units) and the model's own error (σ_e²) is not, unless a standard deviation of the model,
-anchors, or a second model with independent errors is given. Without any of these a small share is
-taken to be the annotators': as much as costs little if they are exact, and helps if they are not.
+The base and the sum are identified; how it divides between annotators who are wrong together and
+the model's own error is not, unless a standard deviation of the model, anchors, or further models
+with independent errors are given. Without any of these a small share is taken to be the
+annotators': as much as costs little if they are exact, and helps if they are not.
+
+Several models are pooled first: each sees the truth, which is what the annotators agree on and what
+they have wrong together. The slopes on the consensus bring the models to one unit; what their
+residuals have in common is the annotators'; what each has alone is its own error, and its weight is
+one over its variance.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import inf, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import chdtri
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.text import brief
 from aggcal.aggregation.covariance import Covariance
-from aggcal.calibration.within import deviations, n_levels, telling
+from aggcal.calibration.components import deviations, n_levels, telling
+from aggcal.calibration.expected import LEAST_FREE, Expected
 
-if TYPE_CHECKING:
-    from aggcal.calibration.shapes import MixedBase
-
-LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
-SURE = 2.0  # standard errors of the slope: of less the second model says nothing
+_LEAST_SHARE = 0.05  # of a variance: 0 would take one source to be free of error
+_SURE = 2.0  # standard errors of the slope: of less a further model says nothing
+_FEWEST_SHARED = 5  # items that two models must share for their residuals to be compared
 
 _TOLERATED = 0.08
 """By how much of itself the hedge may raise the expected error of the fused scores if the
-annotators are exact: more helps more where they are wrong together. Simulated costs were up to half
-as large again."""
+annotators are exact: more helps more where they are wrong together."""
 
 _FITTED = 2.5
-"""Degrees of freedom that the base costs, between a line's 2 and a curve's: they are a part of the
-expected error."""
+"""Degrees of freedom that the base costs, between a line's 2 and a curve's."""
 
 _STRANGERS, _RELATED, _STRANGE_SHARE = 0.06, 0.12, 0.12
 """Shares of the model's variance that the exact consensus explains. Below the first, either the
-model's errors are four times the spread of what annotators see, or these miss much of the truth; as
-neither is likelier, an eighth of the residual counts as theirs. From the second on, only what
-_TOLERATED allows does. A larger share gains where annotators miss more (on Reading Level up to a
-fifth) and costs more where such a poor model stands beside an exact crowd."""
+model's errors are four times the spread of what annotators see, or these miss much of the truth: an
+eighth of the residual counts as theirs, which takes a tenth off the error on Reading Level. From
+the second on, only what _TOLERATED allows does."""
 
-_FALLING = 1.0
-"""Standard errors that the model must fall with the consensus by for all of it to be kept; from
-there up to none, less is. A ramp from one above 0 down to 0 doubled the error of a poor model
-beside an exact crowd, which falls by chance now and then."""
-
-
-MEDIAN_SQUARE, LEEWAY = 0.4549, 6.0
+_MEDIAN_SQUARE, _LEEWAY = 0.4549, 6.0
 """The median of the square of a normal number, and by how many parts of 1/√n its estimate may be
-too low: with less, even errors of few items look uneven, and the model is kept for no reason (now
-in 6% of studies of 14 items and 2% of 60). In 30 studies of 60 items whose log truth had an sd of
-2.5, the median error of fused scores fell from 3.2 to 1.0 times the model's; where a model has
-gross errors in a twentieth of its scores it rose from .16 to .40 times the model's."""
+too low: with less, even errors of few items look uneven."""
 
-
-_LEAST_FREE = 0.25
-"""The least share of the items that counts as free, however much of them a curve used."""
-
-_ROUNDS, _SETTLED, _TINY = 50, 1e-6, 1e-6
-"""Rounds of the weighted moments at most, the change that ends them, and how far one round goes
-down at most."""
+_ROUNDS = 30
+"""Rounds of the weighted moments: more change nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +64,12 @@ class Moments:
 
     slope: float
     ranking: float
-    """What the uncertainty of the consensus is worth in the model's units, squared: λ²·tr(C)/n, or
-    where it is not a line, that of the items that tell of the residual."""
+    """What the uncertainty of the consensus is worth in the model's units, squared, to the items
+    that tell of the residual."""
     residual: float
     crowd: float
     noise: float
-    known: str | None
+    known: str | None = None
     total: float = 0.0
     """Mean square of what is left of the model's scores, the ranking's uncertainty included."""
     degrees_of_freedom: int = 1
@@ -101,10 +89,8 @@ class Moments:
         >>> round(found.at_most(), 2), found.at_most(9.0)
         (5.63, None)
         """
-        largest = (
-            self.total * self.degrees_of_freedom / float(chdtri(self.degrees_of_freedom, 0.95))
-        )
-        left = largest - self.ranking - other
+        freedom = self.degrees_of_freedom
+        left = self.total * freedom / float(chdtri(freedom, 0.95)) - self.ranking - other
         return left if left > 0.0 else None
 
 
@@ -114,8 +100,7 @@ def moments(
     covariance: Covariance | None,
     *,
     model_variance: float | None = None,
-    second: FloatArray | None = None,
-    base: MixedBase | None = None,
+    base: Expected | None = None,
     component: IntArray | None = None,
 ) -> Moments:
     """Estimate by moments, which are steadier here than likelihoods.
@@ -128,9 +113,6 @@ def moments(
         Of the consensus; None counts as exact.
     model_variance
         The model's mean squared error, where it is known.
-    second
-        Scores of a second model whose errors are independent of the first's; NaN where it has
-        none.
     base
         What the model's score is expected to be at each consensus score; None for a line.
     component
@@ -146,51 +128,31 @@ def moments(
     """
     n, levels = len(model), n_levels(component)
     line, used = regressed(model, consensus, component), 2.0
-    variances = np.zeros(n) if covariance is None else covariance.variances
-    if base is not None and base.slope > 0.0:
-        expected, used = base.fitted(consensus), base.used
-        explained = np.square(deviations(expected, component)).mean()
-        line = Line(base.slope, model - expected, float(explained), line.rise)
-        variances = np.square(base.rise(consensus)) * variances
-        consensus = base.straightened(consensus)
-    slope, left = line.slope, line.left
-    wide = float(variances.sum()) / (n - levels)
-    free = max(n - levels - used, _LEAST_FREE * n, 1.0)
-    total = float(left @ left) / free
-    if component is None:
-        residual, ranking = _divided(np.square(left) * (n / free), slope**2 * variances)
-    else:
-        told, wider = telling(component)
-        if not told.any():
-            return _untold(model_variance)
-        single, share = wider[told], (n - levels - 1) / free
-        left = left[told] * np.sqrt(single)
-        line = replace(line, left=left)
-        residual, ranking = _divided(np.square(left) * share, slope**2 * single * variances[told])
-    degrees_of_freedom = max(int(n - levels - used), 1)
-    alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
-    # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
-    noise_variance = (residual + ranking) ** 2 / degrees_of_freedom
+    left, slope, rise = line.left, line.slope, np.full(n, line.slope)
+    if base is not None and base.steepness.any():
+        left, used, rise = model - base.fitted(consensus), base.used, base.rise(consensus)
+        slope = float(rise.mean())
+        about = deviations(base.fitted(consensus), component)
+        line = replace(line, explained=float(np.square(about).mean()))
+    own = np.zeros(n) if covariance is None else np.square(rise) * covariance.variances
+    free = max(n - levels - used, LEAST_FREE * n, 1.0)
+    total, freedom = float(left @ left) / free, max(int(n - levels - used), 1)
+    told, wider = telling(component, n)
+    if not told.any():
+        noise = model_variance or 0.0
+        return Moments(0.0, 0.0, 0.0, 0.0, noise, None if model_variance is None else "model sd")
+    left, own = left[told] * np.sqrt(wider[told]), own[told] * wider[told]
+    share = n / free if component is None else (n - levels - 1) / free
+    residual, ranking = _divided(np.square(left) * share, own)
+    found = Moments(slope, ranking, residual, 0.0, residual, None, total, freedom)
     if model_variance is not None:
         # A stated sd is taken at its word: what is left over is the crowd's.
-        crowd = shrunk(residual - model_variance, noise_variance)
-        return replace(alone, crowd=crowd, noise=model_variance, known="model sd")
-    if second is not None:
-        common = _common(line, (model, consensus, second), wide, component)
-        if common is not None:
-            most = (1.0 - LEAST_SHARE) * residual
-            crowd = min(shrunk(common, 0.5 * noise_variance), most)
-            return replace(alone, crowd=crowd, noise=residual - crowd, known="second model")
-    share = _hedge(alone, line, n, levels)
-    crowd = share * residual
-    return replace(alone, crowd=crowd, noise=residual - crowd, hedged=share)
-
-
-def _untold(model_variance: float | None) -> Moments:
-    """Return what single items tell: nothing."""
-    stated = model_variance is not None
-    noise = model_variance if model_variance is not None else 0.0
-    return Moments(0.0, 0.0, 0.0, 0.0, noise, "model sd" if stated else None, hedged=None)
+        crowd = _shrunk(residual - model_variance, (residual + ranking) ** 2 / freedom)
+        return replace(found, crowd=crowd, noise=model_variance, known="model sd")
+    hedge = _hedge(found, line, n, levels)
+    hedge = min(max(hedge, _outlying(left), -line.rise), 1.0) if residual > 0.0 else 0.0
+    crowd = hedge * residual
+    return replace(found, crowd=crowd, noise=residual - crowd, hedged=hedge)
 
 
 def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
@@ -206,35 +168,10 @@ def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
     for _ in range(_ROUNDS):
         weight = np.square(noise / (noise + ranking))
         weight /= weight.sum()
-        before, least = noise, LEAST_SHARE * float(weight @ squares)
-        noise = max(float(weight @ (squares - ranking)), least, _TINY * before)
-        if abs(noise - before) <= _SETTLED * before:
-            break
+        least = max(_LEAST_SHARE * float(weight @ squares), 1e-6 * noise)
+        noise = max(float(weight @ (squares - ranking)), least)
     weight = noise / (noise + ranking)
     return noise, float(weight @ ranking / weight.sum())
-
-
-def _common(
-    line: Line,
-    scores: tuple[FloatArray, FloatArray, FloatArray],
-    wide: float,
-    component: IntArray | None,
-) -> float | None:
-    """Return the variance that two models share beyond the consensus, in the first's units.
-
-    None where the second does not clearly rise with the consensus: a model that knows nothing of
-    the items tells nothing of the first.
-    """
-    model, consensus, second = scores
-    both = np.isfinite(second)
-    part = None if component is None else component[both]
-    other = regressed(second[both], consensus[both], part)
-    if other.rise <= SURE:
-        return None
-    mine = regressed(model[both], consensus[both], part).left
-    shared = float(mine @ other.left) / max(int(both.sum()) - 2 - n_levels(part), 1)
-    # On another scale the second model's slope tells how much of a unit is one of ours.
-    return (shared - line.slope * other.slope * wide) * line.slope / other.slope
 
 
 def _hedge(found: Moments, line: Line, n: int, levels: int) -> float:
@@ -244,17 +181,13 @@ def _hedge(found: Moments, line: Line, n: int, levels: int) -> float:
     which is what the uncertainty of the ranking leaves, and what fitting the base costs, the levels
     of components among it.
     """
-    if found.residual <= 0.0:
-        return 0.0
-    ranking = found.ranking * found.residual / (found.ranking + found.residual)
-    expected = ranking * (1.0 - levels / n) + (_FITTED + levels) / n * found.residual
-    share = sqrt(_TOLERATED * expected / found.residual)
+    residual = max(found.residual, 1e-300)
+    ranking = found.ranking / (found.ranking + residual) * (1.0 - levels / n)
+    share = sqrt(_TOLERATED * (ranking + (_FITTED + levels) / n))
     signal = max(line.explained - found.ranking, 0.0)
-    related = signal / (signal + found.residual)
+    related = signal / (signal + residual)
     strange = min(max((_RELATED - related) / (_RELATED - _STRANGERS), 0.0), 1.0)
-    share += strange * max(_STRANGE_SHARE - share, 0.0)
-    share = max(share, _outlying(line.left))
-    return min(max(share, -line.rise / _FALLING), 1.0)
+    return share + strange * max(_STRANGE_SHARE - share, 0.0)
 
 
 def _outlying(left: FloatArray) -> float:
@@ -264,12 +197,12 @@ def _outlying(left: FloatArray) -> float:
     curve that is fitted, the model is right about those items, and not the curve.
     """
     squares = np.square(left - np.median(left))
-    even = np.median(squares) / MEDIAN_SQUARE * (1.0 + LEEWAY / sqrt(len(left)))
+    even = np.median(squares) / _MEDIAN_SQUARE * (1.0 + _LEEWAY / sqrt(len(left)))
     mean = float(squares.mean())
-    return 1.0 - even / mean if mean > even else 0.0
+    return 1.0 - float(even) / mean if mean > even else 0.0
 
 
-def shrunk(difference: float, noise_variance: float) -> float:
+def _shrunk(difference: float, noise_variance: float) -> float:
     """Return a difference of variances, less what chance may explain of it, and never below 0."""
     if difference <= 0.0:
         return 0.0
@@ -301,3 +234,91 @@ def regressed(y: FloatArray, x: FloatArray, component: IntArray | None = None) -
     se = sqrt(error / scatter) if scatter > 0.0 else 0.0
     rise = own / se if se > 0.0 else inf if own > 0.0 else 0.0
     return Line(slope, left, slope**2 * scatter / len(x), rise)
+
+
+# Several models -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """A mean of models in the units of the first.
+
+    ``noise`` is the variance of its error for each item, ``crowd`` that of what annotators have
+    wrong together, ``errors`` the variance of each model's own error in the units of the first (NaN
+    where a model was not used, because it does not clearly rise with the consensus).
+    """
+
+    model: FloatArray
+    noise: FloatArray
+    crowd: float
+    errors: FloatArray
+
+    __repr__ = brief
+
+
+def pool(
+    models: tuple[FloatArray, ...],
+    consensus: FloatArray,
+    wide: float,
+    first_variance: float | None = None,
+    component: IntArray | None = None,
+) -> Pooled | None:
+    """Pool models; None where none of the further ones rises clearly with the consensus.
+
+    Parameters
+    ----------
+    models
+        The scores of each model, NaN where it has none; the first has all.
+    consensus, wide
+        The consensus, and the mean variance of its estimate.
+    first_variance
+        The variance of the first model's error, where it is known.
+    component
+        Connected component of each item; None where there is one.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> x, shared = random.standard_normal((2, 400))
+    >>> first, second = (x + shared / 2 + sd * random.standard_normal(400) for sd in (2.0, 1.0))
+    >>> found = pool((first, 100.0 + 10.0 * second), x, 0.0)
+    >>> found.errors.round(0), float(found.noise[0]) < 1.0
+    (array([4., 1.]), True)
+    """
+    left, values = np.full((2, len(models), len(consensus)), np.nan)
+    own, used, slope = np.full(len(models), np.nan), [], 0.0
+    for k, model in enumerate(models):
+        both = np.isfinite(model)
+        part = None if component is None else component[both]
+        line = regressed(model[both], consensus[both], part)
+        if k == 0:
+            slope = line.slope
+        elif line.rise <= _SURE:
+            continue
+        if slope <= 0.0:
+            return None
+        used.append(k)
+        # In the units of the first, at the level of the items that both have.
+        unit = slope / line.slope
+        left[k, both] = line.left * unit
+        values[k, both] = models[0][both].mean() + (model[both] - model[both].mean()) * unit
+        own[k] = np.nansum(np.square(left[k])) / max(int(both.sum()) - 2 - n_levels(part), 1)
+    ranking, shared, weights = slope**2 * wide, list[float](), list[float]()
+    for j, k in combinations(used, 2):
+        here = np.isfinite(left[j] * left[k])
+        freedom = int(here.sum()) - 2
+        freedom -= 0 if component is None else n_levels(component[here])
+        if freedom + 2 >= _FEWEST_SHARED:
+            common = float(left[j, here] @ left[k, here]) / freedom - ranking
+            size = float(np.nanmean(np.square(left[j])) * np.nanmean(np.square(left[k])))
+            shared.append(_shrunk(common, size / freedom))
+            weights.append(freedom / max(size, 1e-300))
+    if not shared:
+        return None
+    crowd = float(np.average(shared, weights=weights))
+    errors = np.maximum(own - ranking - crowd, _LEAST_SHARE * own)
+    if first_variance is not None:
+        errors[0] = first_variance
+    precision = np.where(np.isfinite(values), 1.0 / errors[:, None], 0.0)
+    mean = (precision * np.nan_to_num(values)).sum(axis=0) / precision.sum(axis=0)
+    return Pooled(mean, 1.0 / precision.sum(axis=0), crowd, errors)

@@ -1,9 +1,10 @@
-"""The calibration: what Stage 2 returns."""
+"""The calibration: what Stage 2 returns, and the scale that it is told in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,178 @@ from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.calibration.above import Measured
-from aggcal.calibration.alignment import Alignment, Order
-from aggcal.calibration.anchors import Gain
-from aggcal.calibration.calibrator import FullCalibrator
-from aggcal.calibration.inputs import Inputs
-from aggcal.calibration.interpolation import Interpolated, Neighbours
-from aggcal.calibration.prediction import Placed, Prediction, homes, predict
-from aggcal.calibration.recommendation import Recommendation
-from aggcal.calibration.scale import Scale
+from aggcal.aggregation.ranks import stated
+from aggcal.calibration.anchors import Gain, Measured
+from aggcal.calibration.calibrators import FullCalibrator, Recommendation
+from aggcal.calibration.inputs import Alignment, Inputs, Order, align
+from aggcal.calibration.unseen import Placed, Prediction, homes, predict
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count
 from aggcal.io import read_judgments, read_scores
+from aggcal.registry.limits import MOST_DIGITS
+
+_ROUNDING = 1e-9
+"""What a number may lie beyond a step and still count as on it: sums of decimals do."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The lowest and the highest score there is, and the decimals of a score; None for any.
+
+    Examples
+    --------
+    >>> marks = Scale((0.0, 100.0), 1)
+    >>> marks.scores(np.array([-3.0, 66.66, 104.0]))
+    array([  0. ,  66.7, 100. ])
+    >>> marks.low_ends(np.array([66.66])), marks.high_ends(np.array([66.61]))
+    (array([66.6]), array([66.7]))
+    """
+
+    bounds: tuple[float, float] | None = None
+    digits: int | None = None
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Put scores on the scale."""
+        return self._within(values if self.digits is None else np.round(values, self.digits))
+
+    def low_ends(self, values: FloatArray) -> FloatArray:
+        """Put the lower ends of intervals on the scale, rounded outwards."""
+        return self._within(self._steps(values, np.floor, _ROUNDING))
+
+    def high_ends(self, values: FloatArray) -> FloatArray:
+        """Put the upper ends of intervals on the scale, rounded outwards."""
+        return self._within(self._steps(values, np.ceil, -_ROUNDING))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``; nothing where any number will do."""
+        told = {"bounds": None if self.bounds is None else list(self.bounds), "digits": self.digits}
+        return {name: value for name, value in told.items() if value is not None}
+
+    def _within(self, values: FloatArray) -> FloatArray:
+        return values if self.bounds is None else np.clip(values, *self.bounds)
+
+    def _steps(self, values: FloatArray, rounded: np.ufunc, slack: float) -> FloatArray:
+        if self.digits is None:
+            return values
+        steps = 10.0**self.digits
+        return np.asarray(np.round(rounded(values * steps + slack) / steps, self.digits))
+
+
+def scale_of(bounds: Any, digits: Any) -> Scale:
+    """Check the ends and the digits of a scale.
+
+    Examples
+    --------
+    >>> scale_of((0, 100), 1)
+    Scale(bounds=(0.0, 100.0), digits=1)
+    >>> scale_of((100, 0), None)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the bounds are 100 and 0; give the lowest score and then the ...
+    """
+    if digits is not None and (
+        isinstance(digits, bool)
+        or not isinstance(digits, int | np.integer)
+        or not 0 <= digits <= MOST_DIGITS
+    ):
+        raise OptionError(f"digits is {digits!r}; give a whole number from 0 to {MOST_DIGITS}.")
+    if bounds is None:
+        return Scale(None, None if digits is None else int(digits))
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"the bounds are {bounds!r}; give two numbers, the lowest and the highest score, such "
+            "as (0, 100)."
+        ) from None
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise OptionError(
+            f"the bounds are {low:g} and {high:g}; give the lowest score and then the highest, "
+            "such as (0, 100)."
+        )
+    return Scale((low, high), None if digits is None else int(digits))
+
+
+# Items without a model score ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """Scores of items without a model score, NaN for all others, and where they may lie.
+
+    The interval is NaN where nothing bounds it: nobody scored is above, or below, and the scale has
+    no end.
+    """
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return bool(np.isfinite(self.values).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Items in any order, some of them with a calibrated score."""
+
+    consensus: FloatArray
+    """Consensus scores; NaN for items that nobody judged."""
+    consensus_low: FloatArray
+    consensus_high: FloatArray
+    """Ends of their intervals. Neighbours are looked for beyond these: an item whose rank is
+    uncertain may have others."""
+    calibrated: FloatArray
+    """Calibrated scores; NaN for the items in question."""
+    low: FloatArray
+    high: FloatArray
+    """Ends of their intervals."""
+    component: IntArray
+    """Connected component of each item: what nothing compares is no neighbour."""
+    bounds: tuple[float, float] | None
+    """The ends of the scale, which bound the first and the last."""
+
+    def interpolate(self) -> Interpolated:
+        """Give items without a calibrated score the value between those of their neighbours.
+
+        Examples
+        --------
+        >>> order, one = np.array([3.0, 2.0, 1.0]), np.zeros(3, dtype=np.int64)
+        >>> scores = np.array([9.0, np.nan, 5.0])
+        >>> known = Neighbours(order, order, order, scores, scores, scores, one, None)
+        >>> found = known.interpolate()
+        >>> found.values, found.low, found.high
+        (array([nan,  7., nan]), array([nan,  5., nan]), array([nan,  9., nan]))
+        """
+        found = Interpolated(*np.full((3, len(self.consensus)), np.nan))
+        judged, scored = np.isfinite(self.consensus), np.isfinite(self.calibrated)
+        for own in np.unique(self.component[judged & ~scored]).tolist():
+            here = judged & (self.component == own)
+            known = np.flatnonzero(here & scored)
+            if len(known):
+                known = known[np.argsort(self.consensus[known], kind="stable")]
+                self._fill(found, np.flatnonzero(here & ~scored), known)
+        return found
+
+    def _fill(self, found: Interpolated, items: IntArray, known: IntArray) -> None:
+        """Fill in items of one component, by the known ones in ascending order."""
+        at, here, last = self.consensus[known], self.consensus[items], len(known) - 1
+        values = np.interp(here, at, self.calibrated[known])
+        below = np.searchsorted(at, np.minimum(self.consensus_low[items], here), side="right") - 1
+        above = np.searchsorted(at, np.maximum(self.consensus_high[items], here), side="left")
+        least, most = (np.nan, np.nan) if self.bounds is None else self.bounds
+        low = np.where(below < 0, least, self.low[known[np.maximum(below, 0)]])
+        high = np.where(above > last, most, self.high[known[np.minimum(above, last)]])
+        found.values[items] = values
+        # Scores that do not follow the order strictly may have the higher neighbour's end below.
+        # What has one end only has no interval: NaN stays NaN.
+        found.low[items] = np.minimum(np.minimum(low, high), values)
+        found.high[items] = np.maximum(np.maximum(low, high), values)
+
+
+# The calibration ----------------------------------------------------------------------------------
 
 SHOWN = (
     "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
@@ -278,6 +438,39 @@ class Calibration:
         shown = head(self.item_columns(), SHOWN)
         title = unwrapped(str(self))[0]
         return card(title, shown, rows=len(self.item_ids), warnings=self.warnings)
+
+
+def chance_above(calibration: Calibration, cut: float) -> FloatArray:
+    """Return with which probability each item of a calibration is above a cut.
+
+    With anchors it is the truth of which that is said: by the errors that the scores of anchors had
+    (a conformal predictive distribution). Without, it is the calibrated score that the annotators'
+    exact consensus would give, by the draws that its interval comes from. NaN where no interval is
+    claimed: for items without a score of their own, and where there are no intervals at all.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c")]
+    >>> order = aggcal.aggregate(rows, warn=False)
+    >>> found = aggcal.calibrate({"a": 3.0, "b": 1.0, "c": 2.0}, order, warn=False)
+    >>> chance_above(found, 1.8).round(1)
+    array([1. , 0.1, 0.5])
+    """
+    inputs, known = calibration.inputs, calibration.inputs.knowledge
+    found = np.full(len(inputs.model), np.nan)
+    if calibration.covers is not None and calibration.measured is not None:
+        found = calibration.measured.above(cut)
+    elif calibration.covers is not None and known is not None:
+        calibrator = calibration.calibrator
+        at = calibrator.on_exact(inputs, calibrator.calibrate(inputs))
+        draws = known.judged(inputs.seed) if inputs.dependent else known.draws(inputs.seed)
+        above, number = np.zeros(len(found)), 0
+        for draw in draws:
+            above += at(draw) > cut
+            number += 1
+        found = stated(above / number)
+    return align(calibration.item_ids, {"above": (inputs.item_ids, found)})["above"]
 
 
 def arranged(

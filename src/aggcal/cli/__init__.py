@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from aggcal._core.interrupts import handled, received
 from aggcal._core.machine import BLAS_VARIABLES
@@ -25,6 +27,14 @@ from aggcal.errors.voice import speaking_options
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
+
+_LEAST_MEMORY = 350 << 20
+"""Bytes of addresses that loading takes: with fewer, OpenBLAS fails, or tries for ever."""
+_UNMAPPED = re.compile("failed to map|cannot allocate memory", re.IGNORECASE)
+_LITTLE_MEMORY = (
+    "there is too little memory; close other programs, raise the limit (ulimit -v), or use a "
+    "machine with more."
+)
 
 for _variable in BLAS_VARIABLES:  # see there
     os.environ.setdefault(_variable, "1")
@@ -61,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _call(arguments: Sequence[str] | None) -> int:
     """Run one command; what goes wrong with the input or the output is reported in one sentence."""
     try:
+        _refuse_little_memory()
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
         console = Console(quiet=options.quiet)
@@ -71,6 +82,11 @@ def _call(arguments: Sequence[str] | None) -> int:
             code: int = COMMANDS[options.command].call(options)
     except (InputError, OutputError) as error:
         _say(f"aggcal: error: {printable(str(error))}")
+        return 2
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not _UNMAPPED.search(str(error)):
+            raise
+        _say(f"aggcal: error: {_LITTLE_MEMORY}")
         return 2
     except BrokenPipeError:
         # The reader of our output (head, less) has seen enough.
@@ -84,6 +100,15 @@ def _call(arguments: Sequence[str] | None) -> int:
         _say(_lost(error))
         return 2
     return code
+
+
+def _refuse_little_memory() -> None:
+    """Refuse a limit of memory with which libraries fail to load, or try without end."""
+    with suppress(ImportError):
+        import resource  # which Windows does not have
+
+        if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _LEAST_MEMORY:
+            raise InputError(_LITTLE_MEMORY)
 
 
 def _lost(error: OSError) -> str:

@@ -110,7 +110,7 @@ def _model(
     scores = reading.scores_from(options, console)
     if scores is not None:
         return reading.respelt(scores, spelling, options.scores, console)
-    from aggcal.calibration.from_features import model_from_features
+    from aggcal.calibration.unseen import model_from_features
 
     features = reading.features_from(options, console)
     assert features is not None  # noqa: S101  # one of the two is given

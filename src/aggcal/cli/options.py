@@ -361,6 +361,6 @@ REPORT = Group("report", (
     TITLE, QUESTION, TEXTS, TEXT_COLUMN, PICTURES,
     Option("--no-check", "skip the data check (see 'aggcal check') and the suggestions of what "
         "to ask next"),
-    Option("--influence", "refit without each of the ten annotators and items that the result "
-        "depends on most; without it, the effect of leaving each out is estimated"),
+    Option("--influence", "refit without each of the ten annotators that the result depends on "
+        "most; without it, the effect of leaving each out is estimated"),
 ))

@@ -29,7 +29,7 @@ EXIT_CODES = {
 }
 _HINT = "describe the study once with 'aggcal init'"
 _REQUIRED = "the following arguments are required: "
-_BELOW_ZERO = re.compile(r"-[\d.]+(?:[:,]|\.\.)\S+").fullmatch
+_BELOW_ZERO = re.compile(r"-[\d.]+(?:[:,=]|\.\.)\S+").fullmatch
 """Numbers of which the first is below 0, which argparse would take for an option."""
 
 

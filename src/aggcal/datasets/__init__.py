@@ -81,7 +81,7 @@ def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Data
     tables = read_tables(DATASETS[name], folder)
     return Dataset(
         name,
-        read_judgments(tables.judgments),
+        read_judgments(tables.judgments, format=tables.format),
         None if tables.scores is None else read_scores(tables.scores),
         None if tables.truth is None else read_scores(tables.truth, column="truth"),
         {each: read_scores(columns) for each, columns in tables.others.items()},

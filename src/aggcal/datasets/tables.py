@@ -16,6 +16,7 @@ import numpy as np
 
 from aggcal._core.tables import Columns
 from aggcal.errors import FileError
+from aggcal.registry import RANKINGS
 from aggcal.registry.datasets import (
     COUNTRY_POPULATION,
     DOTS,
@@ -47,6 +48,8 @@ class Tables:
     scores: Columns | None = None
     truth: Columns | None = None
     others: Mapping[str, Columns] = field(default_factory=dict)
+    format: str | None = None
+    """The format of the judgments, where it is not plain: ids that are numbers look like ranks."""
 
 
 def read_tables(info: DatasetInfo, folder: Path) -> Tables:
@@ -115,7 +118,8 @@ def _judgemark(folder: Path) -> Tables:
 
 def _sushi(folder: Path) -> Tables:
     ranks = (f"r{k}" for k in range(1, 11))
-    return Tables(_columns(_rows(folder / "rankings.csv"), "annotator", *ranks))
+    rankings = _columns(_rows(folder / "rankings.csv"), "annotator", *ranks)
+    return Tables(rankings, format=RANKINGS.name)
 
 
 _READERS: dict[str, Callable[[Path], Tables]] = {

@@ -127,7 +127,7 @@ class Dask:
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
             ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
         """
-        if self._whole and Path(path).exists():
+        if self.client is None and Path(path).exists():
             return self.distribute(read_judgments(path, on_progress=on_progress, **options))
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = self._shards_of(made)

@@ -97,19 +97,9 @@ class RemoteJudgments(AnyJudgments):
 
     def without_rows(self) -> Judgments:
         """Return no judgments, of the same items and parted by the same columns."""
-        codes, numbers = np.empty(0, dtype=np.int32), np.empty(0)
-        return Judgments(
-            np.broadcast_to(np.array("", dtype=object), (self.n_items,)),
-            _NO_IDS,
-            codes,
-            codes,
-            codes,
-            numbers,
-            numbers,
-            np.empty(0, dtype=np.int64),
-            context=None if self.context_ids is None else codes,
-            categories=tuple(Categories(name, _NO_IDS, codes) for name in self.category_ids),
-        )
+        assert self.shards is not None  # noqa: S101  # else nobody asks
+        bare: Judgments = self.shards.each(_without_rows)[0]
+        return bare
 
     def of_annotators(self, chosen: IntArray) -> RemoteJudgments:
         """Return the judgments of the annotators at these positions, on the same engine."""
@@ -131,6 +121,10 @@ def _contents(shard: Shard) -> tuple[IntArray, tuple[Any, ...]]:
     connected = Forest.of(rows.left, rows.right, rows.n_items)
     sums = rows.judgments_per_item, *rows.wins_and_losses, len(rows.count), connected
     return rows.judgments_per_annotator, sums
+
+
+def _without_rows(shard: Shard) -> Judgments:
+    return nameless(shard.judgments.take(slice(0, 0)), shard.judgments.n_items, 0)
 
 
 def _agreement(shard: Shard, scores: FloatArray) -> FloatArray:

@@ -35,6 +35,7 @@ The tree::
     ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
     ├── FewJudgmentsWarning     too little of each annotator for errors without a prior
     ├── HarmfulWarning          calibration is likely to make the scores worse
+    ├── BetterCalibratorWarning another calibrator is closer to the anchors
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
     ├── NoGpuWarning            no GPU to work with: the processor took its place
@@ -380,7 +381,11 @@ class FewJudgmentsWarning(AggcalWarning, code="few-judgments"):
 
 
 class HarmfulWarning(AggcalWarning, code="harmful"):
-    """Another calibrator is likely to be closer to the truth."""
+    """Calibration is likely to make the scores worse."""
+
+
+class BetterCalibratorWarning(AggcalWarning, code="better-calibrator"):
+    """Another calibrator is closer to the truth of the anchors."""
 
 
 class DependentModelsWarning(AggcalWarning, code="second-model"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 from typing import Any, NoReturn
 
 from aggcal.errors import OptionError, TableError, some
@@ -13,6 +12,7 @@ from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
+    ASKING,
     BEATEN,
     DECIDED,
     ITEM,
@@ -22,6 +22,7 @@ from aggcal.io.words import (
     MARKS,
     MEASURED,
     NAMES,
+    NEGATIVE,
     OUTCOME,
     PEOPLE,
     RANKS,
@@ -58,7 +59,20 @@ def says_side(name: str) -> str | None:
         for side, one in zip(("left", "right"), pair, strict=True)
         if one in words
     }
-    return sides.pop() if len(sides) == 1 and DECIDED.search(name.lower()) else None
+    said = DECIDED.search(name.lower()) and not NEGATIVE.search(" ".join(_words(name)))
+    return sides.pop() if len(sides) == 1 and said else None
+
+
+def says_lost(name: str) -> bool | None:
+    """Whether the name of a column says that it holds what lost; None if it may say so.
+
+    Examples
+    --------
+    >>> says_lost("Which essay is weaker?"), says_lost("Winner"), says_lost("least_toxic")
+    (True, False, None)
+    """
+    words = " ".join(word for word in _words(name) if word not in ASKING)
+    return True if words in LOST else None if NEGATIVE.search(words) else False
 
 
 def is_index(left: str, right: str) -> bool:
@@ -214,30 +228,28 @@ def _words(name: str) -> list[str]:
 
 def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Return the only two columns of items whose names differ in such a pair of words."""
+    every: dict[tuple[str, ...], list[str]] = {}
+    for name, spelt in table.columns.items():
+        every.setdefault(tuple(_words(spelt)), []).append(name)
 
-    def differ(one: str, two: str) -> bool:
-        first, second = _words(table.columns[one]), _words(table.columns[two])
-        apart = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
-        return len(first) == len(second) and len(apart) == 1 and apart[0] in words
+    def others(parts: tuple[str, ...], k: int, word: str | None) -> list[str]:
+        return every.get((*parts[:k], word or "", *parts[k + 1 :]), [])
 
-    pairs = [
+    pairs = dict.fromkeys(
         (one, two)
-        for one, two in permutations(sorted(table.columns), 2)
-        if differ(one, two)
-        and not _goes_on(one, table)
-        and not _is_measured(one)
-        and {*map(str.lower, table.first(one))} - _NO_ITEM
-    ]
-    likely = [pair for pair in pairs if LIKELY.search(pair[0])] or pairs
+        for parts, names in every.items()
+        # Where there is a third of the series, it is a list, and no pair.
+        if not any(others(parts, k, _THIRD.get(word)) for k, word in enumerate(parts))
+        for k, word in enumerate(parts)
+        for first, second in words
+        if first == word
+        for one in names
+        for two in others(parts, k, second)
+        if not _is_measured(one) and {*map(str.lower, table.first(one))} - _NO_ITEM
+    )
+    likely = [pair for pair in pairs if LIKELY.search(pair[0])] or [*pairs]
     likely = [pair for pair in likely if _words(pair[0])[-1:] == ["id"]] or likely
     return likely[0] if len(likely) == 1 else None
-
-
-def _goes_on(name: str, table: Table) -> bool:
-    """Whether there is a third column of the series: then it is a list, and no pair."""
-    words, every = _words(table.columns[name]), [*map(_words, table.columns.values())]
-    thirds = ([*words[:k], _THIRD.get(w), *words[k + 1 :]] for k, w in enumerate(words))
-    return any(third in every for third in thirds)
 
 
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
@@ -248,7 +260,7 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if DECIDED.search(name) else set()
         numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
-        numbers |= named.keys() if DECIDED.search(name) or LOST.search(name) else set()
+        numbers |= named.keys() if DECIDED.search(name) or says_lost(name) is not False else set()
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
             value in {*items, *sides, *numbers} or is_label(value) for value, items in cells

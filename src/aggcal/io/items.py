@@ -41,6 +41,7 @@ _SCORES = ("prediction", "predicted", "predicted score", "model score", "ai scor
 _CODES = ("-9", "-99", "-999", "-9999", "99", "999", "9999")
 """Numbers that stand for a missing one in surveys."""
 _EACH = "read as: each name is an item, and its number the score"
+_NAMES = "names the items"
 _USUAL = ("score", "truth", "consensus")
 """What the column of the numbers is called where the user does not say."""
 _NUMBER = re.compile(r"[+-]?[\d.,\s'’]*\d[\d.,\s'’]*(e[+-]?\d+)? ?%?", re.IGNORECASE).fullmatch
@@ -69,7 +70,7 @@ class Items:
         named = [n for n in named if n not in PER_ITEM] or named
         if self.item == "item" and "item" not in table.columns and len(named) == 1:
             self.item = named[0]
-            self.notes.append(f"column '{self.item}' names the items")
+            self.notes.append(f"column '{self.item}' {_NAMES}")
         self.notes += table.notes
         table.refuse_twice({self.item, *others})
 
@@ -359,7 +360,8 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
         )
     free = table.table.load([n for n in columns if n and n not in (table.item, "item")])
     numeric = [n for n, c in free.items() if c.texts and all(map(_NUMBER, c.texts))]
-    ids = [n for n, c in free.items() if n not in numeric and len(c.texts) == len(c)]
+    ids = [n for n, c in free.items() if len(c.texts) == len(c)]
+    ids = [n for n in ids if n not in numeric or n in PER_ITEM]
     sure = [n for n in numeric if n in (*RATING, *_SCORES)] or numeric
     likely = [n for n in sure if n not in (*_LOWEST, *ITEM, *PER_ITEM)]
     others = [n for n in likely if n in _USUAL and n != column]
@@ -372,6 +374,7 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
             column = likely[0]
     if not (table.lacks(table.item) or table.lacks(column)):
         shown = columns[table.item], columns[column.strip().lower()]
+        table.notes = [note for note in table.notes if not note.endswith(_NAMES)]
         table.notes.append(f"read as: item = '{shown[0]}', {wanted} = '{shown[1]}'")
         table.refuse_no_rows()
         return column
@@ -379,6 +382,8 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     near = "" if {*missing} <= {"item", *_USUAL} else did_you_mean(missing[-1], header)
     lowest = next((columns[n] for n in sure if n in _LOWEST and not likely), None)
     remedy = _remedy(table, column, flag, [columns[n] for n in likely], lowest)
+    if not numeric:
+        remedy = "it has no column of numbers: check whether two files are swapped"
     if others and not likely:
         remedy = f"it has the column '{others[0]}': check whether two files are swapped"
     raise TableError(
@@ -402,7 +407,7 @@ def _remedy(
     if lowest is not None:
         return (
             f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
-            f"turn it round, and call the column '{column}'"
+            f"turn it round (write its negative), and call the column '{column}'"
         )
     if flag is None:
         return f"rename the column of the numbers to '{column}'"
@@ -660,7 +665,7 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
     if is_one_by_one(data, item):
         return Texts({str(name): str(text) for name, text in data.items() if text is not None})
     with _items(data, "texts", {2: (item, column)}, item, (column,)) as table:
-        _require_texts(table, item, column)
+        column = _text_column(table, item, column)
         table.refuse_no_rows()
         table.refuse_double(TableError)
         texts = zip(table.ids.tolist(), table.column(column).cells(), strict=True)
@@ -668,24 +673,20 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         return Texts(kept, table.name, tuple(table.notes))
 
 
-def _require_texts(table: Items, item: str, column: str) -> None:
-    """Refuse a table without ids or without texts, and say how to name them."""
-    header = table.table.header
-    missing = [c for c, key in ((item, table.item), (column, column)) if table.lacks(key)]
+def _text_column(table: Items, item: str, column: str) -> str:
+    """Return the column of the texts, or the only one that can hold them; refuse none."""
+    missing = [c for c, own in ((item, table.item), (column, column)) if table.lacks(own)]
     if not missing:
-        return
-    others = {item, column, *ITEM, *PER_ITEM}
+        return column
+    others, header = {table.item, item, *ITEM, *PER_ITEM}, table.table.header
     rest = [name for name in header if name.strip() and name.strip().lower() not in others]
+    if missing == ["text"] and len(rest) == 1:
+        table.notes.append(f"read as: text = '{rest[0]}'")
+        return rest[0]
     remedy = "call the column of the ids 'item'"
-    if missing == [column]:
-        remedy = "name the column of the texts with --text-column NAME"
-        if len(rest) == 1:
-            remedy = f"if the texts are in '{rest[0]}', say --text-column '{rest[0]}'"
-    elif len(missing) > 1:
-        remedy += ", and name that of the texts with --text-column NAME"
-    noun = "column" if len(missing) == 1 else "columns"
-    named = " and ".join(f"'{name}'" for name in missing)
+    if column in missing:
+        remedy = f"name the column of the texts with {option('text-column')}"
     raise TableError(
-        f"{table.name}: {noun} {named} missing{did_you_mean(missing[-1], header)} "
-        f"(found: {listed(header)}); {remedy}."
+        f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
+        f"{', '.join(map(repr, missing))} missing (found: {listed(header)}); {remedy}."
     )

@@ -30,7 +30,7 @@ from aggcal.io.guessing import (
 from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, opened
 from aggcal.io.workbooks import Sheet
-from aggcal.registry import RATINGS, TABLE
+from aggcal.registry import RANKINGS, RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -98,6 +98,8 @@ class Part:
     """What tells the contents of several files apart."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What labels of outcomes were taken for."""
+    by_item: bool = False
+    """Whether the outcome is the id of the item that won."""
     steps: Mapping[str, str] = field(default_factory=dict)
     """What labels mean that say how much better an item is."""
     origin: Origin | None = None
@@ -159,14 +161,15 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         here = {own: other for own, other in named.items() if other in table.columns}
         table.columns |= {own: table.columns[other] for own, other in here.items()}
         form = recognised(table, format_name)
-    if form.info.name in ("table", "rankings", "ratings") and not _PAIRS & choices.columns.keys():
+    general = form.info in (TABLE, RANKINGS, RATINGS)
+    if general and not _PAIRS & choices.columns.keys():
         guess = guessed_act(table, choices, known=form.info != TABLE)
         refuse_guesses(table, guess, choices)
         if guess:
             choices = replace(choices, guessed=guess)
             table.columns |= {own: table.columns[name] for own, name in guess.items()}
-            kind = {"rank": "rankings", "ranking": "rankings", "rating": "ratings"}
-            form_name = next((kind[own] for own in kind if own in guess), None)
+            kind = {"rank": RANKINGS, "ranking": RANKINGS, "rating": RATINGS}
+            form_name = next((kind[own].name for own in kind if own in guess), None)
             form = recognised(table, format_name or form_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
@@ -228,6 +231,7 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lambda row: rows[row].location,
         notes,
         sided=form.sided(table) and "ranking" not in columns,
+        names=_names_of_act(table, choices) if form.renames else {},
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
     )
     if (weight != 1.0).any():
@@ -235,6 +239,18 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
     if not np.isnan(seconds).all():
         part.numbers["seconds"] = seconds
     return part
+
+
+def _names_of_act(table: Table, choices: Choices) -> dict[str, str]:
+    """Return what the columns of ratings and ranks are called."""
+    usual = {"annotator": words.ANNOTATOR, "item": words.ITEM, "rating": words.RATING}
+    found = {
+        own: next((table.columns[n] for n in names if n in table.columns), None)
+        for own, names in usual.items()
+    }
+    said = {**choices.guessed, **choices.columns}
+    typed = {own: table.columns.get(name.strip().lower(), name) for own, name in said.items()}
+    return {own: name for own, name in {**found, **typed}.items() if name is not None}
 
 
 def _told_apart(row: Row, whole: Mapping[str, int]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NoReturn
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_side
+from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -57,7 +58,10 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
-        if part.direct and words.LOST.search(part.names["outcome"].lower()) and not asked:
+        lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
+        if lost is None:
+            _refuse_worse(part)
+        elif lost:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
@@ -70,6 +74,22 @@ def meant(part: Part) -> None:
         )
     refuse_rows(part, NOT_ANSWERED)
     part.notes[:0] = read_as(part)
+
+
+def _refuse_worse(part: Part) -> NoReturn:
+    """Refuse a column that may say which was the better or which the worse, with both readings."""
+    name = part.names["outcome"]
+    meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
+    sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
+
+    def options(sides: Mapping[str, str]) -> str:
+        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+
+    turned = {text: _turned(means) for text, means in sides.items()}
+    ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
+    if not sides:
+        ways = "call the column 'winner' if the better, or 'loser' if the worse"
+    raise OptionError(f"{part.name}: '{name}' may name the better or the worse of two; {ways}.")
 
 
 def _asked(part: Part) -> dict[str, str]:
@@ -268,16 +288,22 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
 def read_as(part: Part) -> list[str]:
     """Say which columns and labels were taken for ours that are called otherwise.
 
-    Nothing is said of what the user named, and of what a format is known for.
+    Nothing is said where all are called as ours, and of what a format is known for.
     """
-    known = {*part.choices.columns, *(("outcome",) if part.form.labels else ())}
-    table = part.table if part.form.info == TABLE else None
-    shown = {} if table is None else {k: table.columns.get(n, n) for k, n in part.names.items()}
+    known = ("outcome",) if part.form.labels else ()
+    shown = part.names if part.table is None or part.form.info == TABLE else {}
+    if part.table is not None:
+        shown = {own: part.table.columns.get(n.lower(), n) for own, n in shown.items()}
     named = {
         own: f'{own} = "{name.strip()}"'
         for own, name in shown.items()
-        if name.strip().lower() != own and own not in known and own in (*words.OWN, "seconds")
+        if own in (*words.OWN, "item", "rating", "rank") and own not in known
     }
+    typed = part.choices.columns
+    if all(n.strip().lower() == own or own in typed for own, n in shown.items() if own in named):
+        named = {}
+    elif part.by_item and "outcome" in named:
+        named["outcome"] += " (the item that won)"
     usual = (*words.MEANINGS, *part.form.labels)
     labels = {
         text: means
@@ -356,6 +382,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
         )
     kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
     codes = np.where(kept.blank, -1, kept.codes + 2)
+    part.by_item = True
     codes = np.where(open_ & is_left, 0, np.where(open_ & is_right, 1, codes))
     return Column(["left", "right", *kept.texts], codes.astype(np.int32)).compact()
 

@@ -34,9 +34,12 @@ def refuse_rows(part: Part, not_answered: str) -> None:
             "failed or a number from 0 to 1, or leave --blank error out to count them as not "
             "answered."
         )
+    # Of a judgment that was never given it need not be known what was shown; but one item alone
+    # is what a spreadsheet adds below its rows ("Total, 60"), unless we wrote what was rated.
+    added = part.direct and not {"reason", "ranking"} & {*part.names, *columns}
+    alone = (columns["left"].blank != columns["right"].blank) & added
     for own in ("annotator", "left", "right"):
-        # Of a judgment that was never given it need not be known what was shown.
-        lost = columns[own].blank & ~aside & ~unanswered
+        lost = columns[own].blank & ~aside & (~unanswered | alone)
         if lost.any():
             _, where, n = part.first(lost)
             rest = "" if n == 1 else f" ({such(n)})"
@@ -72,15 +75,23 @@ def _refuse_outcomes(part: Part, not_answered: str) -> None:
     bad = outcome.has(lambda text: text not in known and not 0.0 <= number(text) <= 1.0)
     if bad.any():
         row, where, n = part.first(bad)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome {outcome.at(row)}, which is outside 0 to 1 "
-            f"({such(n)}); rescale the outcomes so that 1 is a clear left and 0 a clear right, "
-            "state the ends of their scale with --strength-scale LEFT:RIGHT if they are steps, or "
-            f"say what each number means with --outcome '{outcome.at(row)}=MEANING', where MEANING "
-            f"is {', '.join(words.MEANINGS)}."
-        )
+        what = f"{where} has the outcome {outcome.at(row)}, which is outside 0 to 1 ({such(n)})"
+        raise OutcomeError(f"{part.name}: {what}; {_what_numbers_may_mean(outcome)}.")
     if is_graded(outcome):
         refuse_between(part)
+
+
+def _what_numbers_may_mean(outcome: Column) -> str:
+    """Say how to tell what numbers mean that say who won."""
+    met = sorted((text for text in outcome.texts if not np.isnan(number(text))), key=number)
+    if len(met) > 7:  # noqa: PLR2004  # more steps than a scale may have
+        return "rescale the outcomes so that 1 is a clear left and 0 a clear right"
+    each = " ".join(f"--outcome {text}=MEANING" for text in met)
+    ways = f"say what each number means with {each}, where MEANING is {', '.join(words.MEANINGS)}"
+    if len(met) > 2 and all(float(number(text)).is_integer() for text in met):  # noqa: PLR2004
+        ends = f"--strength-scale '{met[0]}:{met[-1]}' if its lowest is the strongest left"
+        ways += f"; or, for a scale, its ends, such as {ends}, '{met[-1]}:{met[0]}' if the right"
+    return ways
 
 
 def is_graded(outcome: Column) -> bool:

@@ -446,6 +446,8 @@ def _replace(hidden: Path, folder: Path, files: Mapping[str, str | None]) -> Non
     new = hidden / "new"
     plan = {name: [_state(folder / name), made] for name, made in files.items()}
     for name, (old, made) in plan.items():
+        if old is not None:
+            _refuse_fixed(folder / name)
         if old is not None and made is not None:
             (new / name).chmod(stat.S_IMODE((folder / name).stat().st_mode))
     if hidden.parent != folder and _exchanged(new, folder, {*files}):
@@ -514,6 +516,15 @@ def _exchanged(new: Path, folder: Path, ours: set[str]) -> bool:
             if path.name not in ours:
                 path.rename(folder / path.name)
     return True
+
+
+def _refuse_fixed(path: Path) -> None:
+    """Refuse a file that may not be replaced, not even by its owner: an immutable one."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        if error.errno == errno.EPERM:
+            raise
 
 
 _REASONS = {

@@ -82,11 +82,29 @@ DECIDED = re.compile(
     r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
-LOST = re.compile(
-    r"loser|\blost\b|\bworse|\bworst|weaker|weakest|\bleast\b|reject|not.?chosen|unchosen|inferior"
-    r"|dislike|schlecht|schwäch|verlier|\bpire|perdant|moins|\bpeor|perdedor|peggio|slecht"
+LOST = frozenset((
+    "loser", "lost", "losing", "worse", "worst", "weaker", "weakest", "rejected", "unchosen",
+    "inferior", "disliked", "dispreferred", "unpreferred", "least preferred", "least liked",
+    "not preferred", "not chosen", "not selected", "schlechter", "schlechtere", "schlechterer",
+    "schlechteste", "schwächer", "schwächere", "schwächerer", "verlierer", "pire", "perdant",
+    "moins bon", "moins bonne", "peor", "perdedor", "peggiore", "perdente", "slechter",
+))  # fmt: skip
+"""What columns are called that say which of two lost, beside words that only ask."""
+ASKING = frozenset((
+    "which", "what", "who", "is", "was", "the", "one", "of", "id", "item", "essay", "text",
+    "script", "response", "answer", "model", "image", "option", "welcher", "welche", "welches",
+    "wer", "ist", "quelle", "quel", "est", "la", "le", "cuál", "cual", "es", "el", "copie",
+    "arbeit", "aufsatz",
+))  # fmt: skip
+"""Words by which a column asks for one of two, whichever that is."""
+NEGATIVE = re.compile(
+    r"\b(?:los(?:e|es|er|ers|ing|t)|wors\w*|weak\w*|least|less|lesser|low|lower|lowest|fewer|fewest"
+    r"|not|no|non|bad|poor|poorer|poorest|reject\w*|eliminat\w*|discard\w*|remove\w*|unchosen"
+    r"|unselected|unpreferred|dispreferred|inferior|dislik\w*|nicht|kein\w*|weniger|schlecht\w*"
+    r"|schwäch\w*|verlier\w*|pire|pas|moins|perdant|menos|peor|perdedor|peggio\w*|meno|perdente"
+    r"|slecht\w*|niet|minder)\b"
 )
-"""What columns are called that say which of two lost."""
+"""Words in the name of a column by which it may say which of two lost."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(

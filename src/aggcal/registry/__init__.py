@@ -230,7 +230,7 @@ _STAGE_2 = "aggcal.calibration"
 
 ATC = CalibratorInfo(
     "atc",
-    f"{_STAGE_2}.atc:ATC",
+    f"{_STAGE_2}.calibrators:Atc",
     "isotonic projection of the model's scores onto the consensus order (default)",
     "project onto the consensus order",
     "the scores closest to the model's that never contradict the annotators' order (isotonic "
@@ -244,7 +244,7 @@ ATC = CalibratorInfo(
 )
 FUSED = CalibratorInfo(
     "fused",
-    f"{_STAGE_2}.fused:Fused",
+    f"{_STAGE_2}.calibrators:Fused",
     "a smooth curve in the consensus, plus as much of the model's deviations as is signal",
     "closer to the truth on average, not strictly in the consensus order",
     "a mixture of model and consensus, each weighted by how far it can be trusted",
@@ -255,7 +255,7 @@ FUSED = CalibratorInfo(
 )
 SAFE = CalibratorInfo(
     "safe",
-    f"{_STAGE_2}.safe:Safe",
+    f"{_STAGE_2}.calibrators:Safe",
     "James-Stein towards the projection: never worse than a model of known sd on average",
     "never worse than a model of known sd on average",
     "the model's scores, moved towards the annotators' order only as far as cannot hurt on average",
@@ -269,7 +269,7 @@ DEFAULT_CALIBRATOR: Literal["atc"] = "atc"
 """The default calibrator."""
 AUTO_CALIBRATOR = CalibratorInfo(
     "auto",
-    f"{_STAGE_2}.recommendation:Auto",
+    f"{_STAGE_2}.calibrators:Auto",
     "the one of these that is recommended for what is known",
     "choose for me, and say why",
 )

@@ -20,7 +20,7 @@ from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.terms import Terms
 from aggcal.calibration import Calibration, Calibrator, calibrate
 from aggcal.calibration.inputs import Inputs
-from aggcal.calibration.prediction import Placed, predict
+from aggcal.calibration.unseen import Placed, predict
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD

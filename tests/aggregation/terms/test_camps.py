@@ -67,8 +67,8 @@ def test_camps_are_found_with_who_is_in_them_and_what_they_think() -> None:
     np.testing.assert_allclose(one.shares, [2 / 3, 1 / 3], atol=0.02)
     np.testing.assert_allclose(one.members.sum(axis=1), 1.0)
     # Neither camp counts for more: the smaller one has as much of the common ground.
-    np.testing.assert_allclose(one.common_ground, one.scores.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(one.apart, one.scores[0] - one.scores[1], atol=1e-12)
+    np.testing.assert_allclose(one.common_ground.values, one.scores.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(one.apart.values, one.scores[0] - one.scores[1], atol=1e-12)
     random = np.random.default_rng(0)
     size = M * EACH
     random.integers(N, size=size), random.integers(1, N, size=size)
@@ -129,7 +129,7 @@ def test_a_judgment_is_predicted_by_the_camp_of_its_annotator() -> None:
     """New answers are more probable by camps; somebody unknown is of either, as others are."""
     consensus, (judgments, smaller) = found("camps"), study("camps")
     one, item = camps("camps"), judgments.item_ids
-    high, low = item[one.apart.argmax()], item[one.apart.argmin()]
+    high, low = item[one.apart.values.argmax()], item[one.apart.values.argmin()]
     known = [judgments.annotator_ids[one.own == name][0] for name in one.names]
     asked = aggcal.read_judgments([(who, high, low) for who in (*known, "somebody")])
     row = {str(who): k for k, who in enumerate(asked.annotator_ids)}

@@ -67,7 +67,7 @@ def sound(consensus: Consensus, judgments: aggcal.Judgments, *, converged: bool 
     for effect in (effects.position, effects.readiness):
         if effect is not None:
             assert np.isfinite(effect.values).all()
-            assert (effect.variances > 0.0).all()
+            assert (effect.se > 0.0).all()
             assert 0.0 < effect.common_se < 4.0
     chances = effects.outcomes(judgments)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-9)

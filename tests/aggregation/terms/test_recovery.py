@@ -43,7 +43,7 @@ def test_ties_and_sides() -> None:
         true = matched(made.annotator_ids, truth, found.annotator_ids)
         assert effect.common == pytest.approx(true.mean(), abs=3.0 * effect.common_se)
         assert effect.sd == pytest.approx(true.std(), rel=0.4)
-        z = (effect.values - true) / np.sqrt(effect.variances)
+        z = (effect.values - true) / effect.se
         assert 0.7 < np.sqrt(np.mean(z**2)) < 1.3
     assert found.uncertainty is not None
     z = (found.scores - matched(made.item_ids, made.latent, found.item_ids)) / found.uncertainty.se
@@ -113,8 +113,8 @@ def test_an_axis_of_disagreement() -> None:
     assert effects.axis is not None
     axis = matched(made.item_ids, made.drawn.axis, found.item_ids)
     stance = matched(made.annotator_ids, made.drawn.stance, found.annotator_ids)
-    one = np.corrcoef(effects.axis.items, axis)[0, 1]
-    two = np.corrcoef(effects.axis.stances, stance)[0, 1]
+    one = np.corrcoef(effects.axis.items.values, axis)[0, 1]
+    two = np.corrcoef(effects.axis.stances.values, stance)[0, 1]
     assert abs(one) > 0.9
     assert abs(two) > 0.8
     assert one * two > 0.0

@@ -11,7 +11,7 @@ from aggcal._core.tables import aligned
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.precision import precision
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.calibration.atc import project
+from aggcal.calibration.project import project
 from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate
 

@@ -23,7 +23,7 @@ from aggcal.advice.check.speed import typical_time
 from aggcal.advice.verdicts import FEW
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.groups import several
-from aggcal.calibration.matching import ENOUGH_TO_TELL, rank_correlation
+from aggcal.calibration.says import ENOUGH_TO_TELL, rank_correlation
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count

@@ -12,7 +12,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.advice.check.foretold import Pairs, items_differ
-from aggcal.aggregation.covariance import SolvedCovariance
 from aggcal.aggregation.groups import members, n_components, pairs_within
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.registry import limits
@@ -171,7 +170,7 @@ def _within_components(known: Uncertainty) -> float:
     small.
     """
     variances, pairs = [], []
-    whole = known.component is None or isinstance(known.covariance, SolvedCovariance)
+    whole = known.component is None or known.covariance.dense() is None
     for own in members(known.component, len(known.scores)):
         about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
         variances.append(float(np.mean(about)))

@@ -10,10 +10,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.aggregation.consensus import Consensus
-from aggcal.calibration.dependence import agreement
-from aggcal.calibration.draws import Knowledge
-from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
-from aggcal.calibration.moments import moments
+from aggcal.calibration.draws import Knowledge, agreement
+from aggcal.calibration.says import alike_warnings, direction_warnings, unmatched_warnings
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import some
@@ -116,11 +114,14 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
     both = np.flatnonzero(np.isfinite(model))
     if known is None or len(both) < _FEWEST_TO_COMPARE:
         return []
-    model, position = model[both], known.scores[both]
     covariance = known.covariance if len(both) == len(known.scores) else known.covariance.of(both)
-    found = moments(model, position, covariance)
     near = agreement(
-        Knowledge(position, covariance, model, found, degrees_of_freedom=known.degrees_of_freedom),
+        Knowledge(
+            known.scores[both],
+            covariance,
+            model[both],
+            degrees_of_freedom=known.degrees_of_freedom,
+        ),
         seed,
     )
     if not near.plain:

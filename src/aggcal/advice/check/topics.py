@@ -20,6 +20,7 @@ TOPICS = {
     "few-judgments": "few judgments",
     "guessing": "guessing",
     "harmful": "risky calibration",
+    "better-calibrator": "choice of calibrator",
     "impossible-times": "implausible times",
     "kernel": "undetermined kernel",
     "low-agreement": "low agreement",

@@ -16,8 +16,8 @@ from aggcal.advice.guarantees.statement import Guarantees as Guarantees
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.terms import counts_of
 from aggcal.calibration import Calibration
-from aggcal.calibration.claims import Condition as Condition
-from aggcal.calibration.claims import Guarantee as Guarantee
+from aggcal.calibration.says import Condition as Condition
+from aggcal.calibration.says import Guarantee as Guarantee
 from aggcal.registry import BOOTSTRAP
 
 

@@ -6,8 +6,9 @@ from aggcal.advice.guarantees.statement import INDEPENDENT, MODEL, UNSEEN
 from aggcal.aggregation.groups import n_components
 from aggcal.calibration import Calibration
 from aggcal.calibration.anchors import Gain
-from aggcal.calibration.claims import Condition, Guarantee
+from aggcal.calibration.calibrators import Fused
 from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.says import Condition, Guarantee
 from aggcal.errors import count
 
 
@@ -47,9 +48,11 @@ def _measured_gain(gain: Gain) -> Guarantee:
 def _unidentified(inputs: Inputs) -> Guarantee:
     found = inputs.moments
     crowd, noise, known = found.crowd, found.noise, found.known
+    if inputs.pooled is not None:
+        noise = float(inputs.pooled.errors[0])
     if inputs.anchors is not None:
         # Anchors tell which share of (model − base) is signal, the ranking's uncertainty included.
-        kept = inputs.fused.share
+        kept = Fused().share(inputs)
         whole = found.ranking + found.residual
         crowd, noise, known = max(0.0, kept * whole - found.ranking), (1 - kept) * whole, "anchors"
     values: dict[str, float | int | None] = {

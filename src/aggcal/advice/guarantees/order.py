@@ -14,7 +14,7 @@ from aggcal._core.text import in_words, ordinal
 from aggcal.aggregation.claims import Claims
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.groups import n_components
-from aggcal.calibration.claims import Condition, Guarantee
+from aggcal.calibration.says import Condition, Guarantee
 from aggcal.errors import count
 from aggcal.registry import BOOTSTRAP
 

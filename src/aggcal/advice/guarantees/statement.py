@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aggcal._core.text import brief
-from aggcal.calibration.claims import Condition, Guarantee
+from aggcal.calibration.says import Condition, Guarantee
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from aggcal.advice.suggest.suggestions import as_rows, counted_reasons
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.calibration import read_known
-from aggcal.calibration.alignment import Given, Order, align, inputs_of
-from aggcal.calibration.calibrator import find
-from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.calibrators import find
+from aggcal.calibration.inputs import Given, Inputs, Order, align, inputs_of
 from aggcal.data.scores import Scores
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
@@ -151,7 +150,7 @@ def suggest_anchors(
         features, own = _features(values, None), np.square(order.sd)  # type: ignore[arg-type]  # it was quantified
     else:
         inputs = inputs_of(find(FUSED.name), Given(scores), order, LEVEL, seed).inputs
-        ids, values = inputs.item_ids, inputs.fused.values
+        ids, values = inputs.item_ids, inputs.fusion.values(inputs.consensus)
         features, own = _features(values, inputs.fusible - values), _own_errors(inputs)
     told = np.zeros(len(ids), dtype=bool)
     if known is not None:
@@ -176,8 +175,8 @@ def _features(values: FloatArray, residual: FloatArray | None) -> FloatArray:
 
 def _own_errors(inputs: Inputs) -> FloatArray:
     """Return the variance of each item's own error: what is left of model and consensus, fused."""
-    fused, found = inputs.fused, inputs.fusible_moments
-    return np.asarray(np.maximum(fused.kept, 1e-3) * max(found.noise, 1e-12))
+    kept, noise = inputs.fusion.shares, inputs.moments.noise
+    return np.asarray(np.maximum(kept, 1e-3) * max(noise, 1e-12))
 
 
 def _greedy(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, count, some
+from aggcal.errors import TableError, TooLittleDataError, count, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -38,6 +38,7 @@ from aggcal.io.words import (
     AVERAGES,
     GROUP,
     ITEM,
+    MEASURED,
     NUMBERLESS,
     RANKS,
     RATING,
@@ -65,6 +66,8 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
+_ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
+"""What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
 _ROUNDED = 0.051
@@ -149,6 +152,8 @@ def rated_columns(rows: Sequence[Mapping[str, Any]], order: tuple[str, ...] = ()
         # LimeSurvey writes the code of a question before it.
         if name.partition(". ")[2] in _NO_RATINGS or _BESIDE.search(name):
             return False
+        if MEASURED.fullmatch(name) or _ADDED.search(name):
+            return False
         cells = [row[name] for row in rows if row.get(name) not in (None, "")]
         known = sum(scale.knows(one) or bool(_WITH_COMMA.match(str(one))) for one in cells)
         return 2 * known > len(cells)
@@ -216,11 +221,12 @@ def _columns(
     transposed = not have & {*ITEM}
     named = [] if transposed else [name for name in spelt if is_rater(name)]
     if len(named) < 2:  # noqa: PLR2004
-        asked = {other.strip().lower() for other in choices.columns.values()}
+        told = (*choices.columns.values(), *choices.guessed.values())
+        asked = {other.strip().lower() for other in told}
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
         named = (in_a_grid(named) if transposed else []) or named
-        used = (*named, *ITEM, *ANNOTATOR, *asked, "")
+        used = (*named, *ITEM, *ANNOTATOR, *asked, *choices.guessed.values(), "")
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
@@ -228,6 +234,11 @@ def _columns(
         raise TableError(
             "no column holds ratings; if they are labels, name all of them, the best first, as in "
             "--order 'A,B,C'."
+        )
+    if transposed and len(named) < 2:  # noqa: PLR2004
+        raise TableError(
+            f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
+            "row is a rating, name its columns with --column item=NAME --column rating=NAME."
         )
     grid = [grid_row(spelt[name]) for name in named] if transposed else []
     inside = [row[1].strip() for row in grid if row is not None]
@@ -301,13 +312,22 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
             one.weights.setdefault(item, []).append(weight)
     said: Notes = []
     guess = choices.guessed.get("rating", "rating")
-    sign = scale.sign(said, named=named, doubtful=None if guess in RATING else guess)
+    doubtful = None if guess in RATING else guess
+    if not named and series and all(map(_may_be_ranks, series.values())):
+        doubtful = "1, 2, 3"
+    sign = scale.sign(said, named=named, doubtful=doubtful)
     yield from _pairs(series.values(), sign, choices, notes)
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
     notes += said
     if confident and "weight" not in choices.columns:
         notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+
+
+def _may_be_ranks(series: _Series) -> bool:
+    """Whether the ratings of a series are 1, 2, 3 and so on, each of them once."""
+    given = sorted(chain.from_iterable(series.ratings.values()))
+    return len(given) > 2 and given == [*range(1, len(given) + 1)]  # noqa: PLR2004
 
 
 def _value(cells: Mapping[str, Any], location: str) -> Any:
@@ -359,6 +379,11 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
             pair = str(row.left), str(row.right or row.left)
             weight = row.weight * factor.get(pair[0], 1.0) * factor.get(pair[1], 1.0)
             yield row._replace(weight=weight, by=of_both(one.by[pair[0]], one.by[pair[1]]))
+    if orders.number and not orders.pairs and not choices.origin:
+        raise TooLittleDataError(
+            "nobody has rated two items on one occasion, so that nothing can be compared; name the "
+            "columns with --column item=NAME --column rating=NAME --column annotator=NAME."
+        )
     notes += orders.notes
     if every:
         notes.append(

@@ -60,7 +60,7 @@ def deviations(values: FloatArray, component: IntArray | None) -> FloatArray:
     return np.asarray(np.where(_sizes(component) > 1, values - means(values, component), 0.0))
 
 
-def telling(component: IntArray) -> tuple[BoolArray, FloatArray]:
+def telling(component: IntArray | None, n: int) -> tuple[BoolArray, FloatArray]:
     """Return which items tell of deviations, and what makes their squares those of single errors.
 
     The only item of a component tells nothing; of n items, squares about their mean are smaller by
@@ -68,9 +68,11 @@ def telling(component: IntArray) -> tuple[BoolArray, FloatArray]:
 
     Examples
     --------
-    >>> telling(np.array([0, 0, 1]))
+    >>> telling(np.array([0, 0, 1]), 3)
     (array([ True,  True, False]), array([2., 2., 0.]))
     """
+    if component is None:
+        return np.ones(n, dtype=bool), np.ones(n)
     size = _sizes(component)
     return size > 1, np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)
 
