@@ -20,7 +20,7 @@ from aggcal.aggregation.ranks import stated, top_probabilities
 from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.anchored import anchored_above
 from aggcal.calibration.result import chance_above
-from aggcal.errors import OptionError, count
+from aggcal.errors import DirectionWarning, OptionError, count
 from aggcal.registry import limits
 from aggcal.registry.limits import VERDICT_ERROR
 
@@ -111,7 +111,7 @@ class Decisions:
 
     @property
     def uncertain(self) -> list[str]:
-        """The items whose interval crosses a boundary of the grades."""
+        """The items whose interval crosses a boundary of the grades, or all if none is claimed."""
         column = self.columns.get("uncertain", np.zeros(0))
         return [str(i) for i, odd in zip(self.item_ids, column, strict=False) if odd]
 
@@ -309,9 +309,11 @@ def unclaimed_scores(result: Assessment) -> str:
     if calibration is not None:
         if calibration.covers is None:
             return "there are no intervals"
-        if calibration.measured is not None or result.consensus is None:
+        if calibration.measured is not None:
             return ""
-        return unclaimed_order(result)
+        if any(isinstance(each, DirectionWarning) for each in calibration.warnings):
+            return "the model's scores fall where the consensus rises"
+        return "" if result.consensus is None else unclaimed_order(result)
     if anchored is not None:
         return "" if anchored.measured else "the anchors are too few"
     return unclaimed_order(result)
@@ -371,6 +373,7 @@ def _graded(
     odd = np.full(len(score), None, dtype=object)
     if why or low is None or high is None:
         unclaimed["grades"] = why
+        odd[place] = True
     else:
         sure = place & np.isfinite(low) & np.isfinite(high)
         crosses = grade(low) != grade(high)

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
@@ -20,7 +19,7 @@ from aggcal.errors import FileError, TableError, count, some
 from aggcal.io.columns import Column
 from aggcal.io.files import HEAD, is_packed, text_start, unpacked
 from aggcal.io.tables import LOOKED_AT, Cells, Table
-from aggcal.io.words import names_table
+from aggcal.io.words import MAY_BE_DATA, names_table
 
 _SMALL, _PACKING = 4_000_000, 10
 """Bytes of a file that Python reads as rows of texts, and how many times fewer of a packed one."""
@@ -45,7 +44,7 @@ _SHOWN = 40  # characters of a note that a message repeats
 
 def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[str]) -> Table:
     """Read a table of lines, of which ``head`` are the first bytes."""
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(_LONGEST)
     text = _with_header(path, name, head)
     skip, delimiter, header = _layout(text, names)
     above = _split(text)[:skip]
@@ -102,7 +101,8 @@ def _layout(text: str, names: set[str]) -> tuple[int, str, tuple[str, ...]]:
         filled = [cell.lower() for cell in cells if cell]
         if not widest and names.intersection(filled):
             break
-        if widest and len(filled) > widest and names_table({*filled}, names):
+        marks = widest == 1 and len({*filled}) > 2 and (names - MAY_BE_DATA) & {*filled}  # noqa: PLR2004
+        if widest and len(filled) > widest and (marks or names_table({*filled}, names)):
             return k, other, cells
         widest = max(widest, len(filled))
     return first, delimiter, header
@@ -225,11 +225,20 @@ def _read(path: Path, name: str, delimiter: str, skip: int) -> list[tuple[int, l
         try:
             every.extend(lines(path, delimiter, skip, strict=strict))
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise _too_long(name, len(every)) from None
             if "end of data" in str(error):
                 raise _not_closed(name, every[-1][0] if every else 0) from None
         else:
             break
     return every
+
+
+def _too_long(name: str, row: int) -> TableError:
+    return TableError(
+        f"{name}: row {row} is longer than 10 million bytes; close its quotation marks or name "
+        "items by ids instead of texts."
+    )
 
 
 def _not_closed(name: str, last: int) -> TableError:
@@ -340,10 +349,7 @@ class Lines(Table):
                 if faulty:
                     return None
                 if len(text) > _LONGEST:
-                    raise TableError(
-                        f"{self.name}: row {scan.rows + 1} is longer than 10 million bytes; close "
-                        "its quotation marks or name items by ids instead of texts."
-                    )
+                    raise _too_long(self.name, scan.rows + 1)
         if len(self.header) >= _WIDE and scan.last_full < scan.rows:
             return None
         return scan.columns() if wanted else scan.hashes[: scan.rows]

@@ -129,7 +129,9 @@ def _header(sheet: Any, names: set[str], may_be_data: set[str]) -> tuple[int, in
             first = row
             if fit:
                 return row, len(fit)
-        elif len(cells) > widest and sum(len(name) > 1 for name in fit - may_be_data) > 1:
+        elif len(cells) > widest and sum(len(name) > 1 for name in fit - may_be_data) > (
+            widest != 1 or len(cells) < 3  # noqa: PLR2004  # below a title one name is enough
+        ):
             return row, len(fit)
         widest = max(widest, len(cells))
     return first or 0, 0
