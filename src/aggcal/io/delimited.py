@@ -48,8 +48,10 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     csv.field_size_limit(sys.maxsize)
     text = _with_header(path, name, head)
     skip, delimiter, header = _layout(text, names)
-    above = _split(text)[:skip]
-    if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
+    above = " ".join(
+        line.strip(' \t\r\n",;|') for line in _split(text)[:skip] if not _SEP.fullmatch(line)
+    ).strip()
+    if above:
         notes = [*notes, f"the header was found in line {skip + 1}"]
     what: dict[str, Any] = {"name": name, "notes": notes, "path": path, "delimiter": delimiter}
 
@@ -57,7 +59,10 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
         return _small(skip, header, **what)
 
     large = path.stat().st_size > _SMALL // (_PACKING if is_packed(path) else 1)
-    return Lines(small, skip=skip, header=header, **what) if large and library() else small()
+    whole = large and library() is not None
+    table = Lines(small, skip=skip, header=header, **what) if whole else small()
+    table.above = above
+    return table
 
 
 def _with_header(path: Path, name: str, head: bytes) -> str:
@@ -90,22 +95,26 @@ def _layout(text: str, names: set[str]) -> tuple[int, str, tuple[str, ...]]:
     """Return how many lines stand above the header, the delimiter, and the header.
 
     It is the first line that names a wanted column, or one below titles that has more cells and
-    names two.
+    names two; below a title of one cell it is the widest line, if that holds no numbers.
     """
     every = _split(text)
     blank = (k for k, line in enumerate(every) if line.strip() and not _SEP.fullmatch(line))
     first = next(blank, 0)
     delimiter, header = _header("".join(every[first:]), names)
-    widest = 0
+    found, widest, titled = (first, delimiter, header), 0, False
     for k in range(first, min(first + _TITLES, len(every))):
         other, cells = _header(every[k], names)
         filled = [cell.lower() for cell in cells if cell]
         if not widest and names.intersection(filled):
             break
-        if widest and len(filled) > widest and names_table({*filled}, names):
-            return k, other, cells
+        if widest and len(filled) > widest:
+            if names_table({*filled}, names):
+                return k, other, cells
+            headed = titled and not any(cell[0].isdigit() for cell in filled)
+            found = (k, other, cells) if headed else (first, delimiter, header)
+        titled = titled if widest else len(filled) == 1
         widest = max(widest, len(filled))
-    return first, delimiter, header
+    return found
 
 
 def _header(text: str, names: set[str]) -> tuple[str, tuple[str, ...]]:
