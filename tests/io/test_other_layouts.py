@@ -110,7 +110,8 @@ NAMED = {
         'outcome = "Ergebnis" (links = left, rechts = right)'
     ),
     "judge,essay 1,essay 2,winner\nw,e1,e2,e1\nv,e2,e3,e3\n": (
-        'annotator = "judge", left = "essay 1", right = "essay 2", outcome = "winner"'
+        'annotator = "judge", left = "essay 1", right = "essay 2", '
+        'outcome = "winner" (the item that won)'
     ),
     "judge,Option A,Option B,Preferred\nw,e1,e2,Option A\nv,e2,e3,Option B\n": (
         'annotator = "judge", left = "Option A", right = "Option B", '

@@ -270,10 +270,9 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
 
 
 def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
+    assert read_texts([{"item": "a", "answer": "x"}]).notes == ("read as: text = 'answer'",)
     with pytest.raises(TableError, match=r"column 'text' missing .*column="):
-        read_texts([{"item": "a", "answer": "x"}])
-    with pytest.raises(TableError, match="if the texts are in 'answer', say column='answer'"):
-        read_texts([{"id": "a", "answer": "x"}])
+        read_texts([{"item": "a", "answer": "x", "answer 2": "y"}])
     with pytest.raises(TableError, match=r"column 'item' missing .* the column of the ids 'item'"):
         read_texts([{"id": "a", "name": "b", "text": "x"}])
     with pytest.raises(TableError, match="duplicate item 'a'"):

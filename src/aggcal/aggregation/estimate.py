@@ -71,9 +71,9 @@ _CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothin
 # items run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs
 # are certified; three times as wide where scores differ by 4 as it is, 8% fewer.
 _WIDER, _WIDEST = 3.0, 3.0
-_NEAR = 5e-3
-"""Change in an iteration (over the sd of scores) at which the fit for claims ends: a closer one
-takes twice as long, and no rank that is sure changed by more than one in 34 studies."""
+_NEAR = 1e-3
+"""Change in an update (over the sd of scores) at which the fit for claims ends: a closer one takes
+half as long again, and no rank that is sure changed by more than one in 34 studies."""
 _TIE = 0.5  # the outcome of a tie; and what it counts as
 # Quantiles of the reliabilities that stand for an annotator who was not fitted.
 _ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)

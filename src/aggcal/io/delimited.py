@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
@@ -45,7 +44,7 @@ _SHOWN = 40  # characters of a note that a message repeats
 
 def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[str]) -> Table:
     """Read a table of lines, of which ``head`` are the first bytes."""
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(_LONGEST)
     text = _with_header(path, name, head)
     skip, delimiter, header = _layout(text, names)
     above = " ".join(
@@ -234,11 +233,20 @@ def _read(path: Path, name: str, delimiter: str, skip: int) -> list[tuple[int, l
         try:
             every.extend(lines(path, delimiter, skip, strict=strict))
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise _too_long(name, len(every)) from None
             if "end of data" in str(error):
                 raise _not_closed(name, every[-1][0] if every else 0) from None
         else:
             break
     return every
+
+
+def _too_long(name: str, row: int) -> TableError:
+    return TableError(
+        f"{name}: row {row} is longer than 10 million bytes; close its quotation marks or name "
+        "items by ids instead of texts."
+    )
 
 
 def _not_closed(name: str, last: int) -> TableError:
@@ -349,10 +357,7 @@ class Lines(Table):
                 if faulty:
                     return None
                 if len(text) > _LONGEST:
-                    raise TableError(
-                        f"{self.name}: row {scan.rows + 1} is longer than 10 million bytes; close "
-                        "its quotation marks or name items by ids instead of texts."
-                    )
+                    raise _too_long(self.name, scan.rows + 1)
         if len(self.header) >= _WIDE and scan.last_full < scan.rows:
             return None
         return scan.columns() if wanted else scan.hashes[: scan.rows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 from typing import Any, NoReturn
 
 from aggcal.errors import OptionError, TableError, some
@@ -231,30 +230,28 @@ def _words(name: str) -> list[str]:
 
 def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Return the only two columns of items whose names differ in such a pair of words."""
+    every: dict[tuple[str, ...], list[str]] = {}
+    for name, spelt in table.columns.items():
+        every.setdefault(tuple(_words(spelt)), []).append(name)
 
-    def differ(one: str, two: str) -> bool:
-        first, second = _words(table.columns[one]), _words(table.columns[two])
-        apart = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
-        return len(first) == len(second) and len(apart) == 1 and apart[0] in words
+    def others(parts: tuple[str, ...], k: int, word: str | None) -> list[str]:
+        return every.get((*parts[:k], word or "", *parts[k + 1 :]), [])
 
-    pairs = [
+    pairs = dict.fromkeys(
         (one, two)
-        for one, two in permutations(sorted(table.columns), 2)
-        if differ(one, two)
-        and not _goes_on(one, table)
-        and not _is_measured(one)
-        and {*map(str.lower, table.first(one))} - _NO_ITEM
-    ]
-    likely = [pair for pair in pairs if LIKELY.search(pair[0])] or pairs
+        for parts, names in every.items()
+        # Where there is a third of the series, it is a list, and no pair.
+        if not any(others(parts, k, _THIRD.get(word)) for k, word in enumerate(parts))
+        for k, word in enumerate(parts)
+        for first, second in words
+        if first == word
+        for one in names
+        for two in others(parts, k, second)
+        if not _is_measured(one) and {*map(str.lower, table.first(one))} - _NO_ITEM
+    )
+    likely = [pair for pair in pairs if LIKELY.search(pair[0])] or [*pairs]
     likely = [pair for pair in likely if _words(pair[0])[-1:] == ["id"]] or likely
     return likely[0] if len(likely) == 1 else None
-
-
-def _goes_on(name: str, table: Table) -> bool:
-    """Whether there is a third column of the series: then it is a list, and no pair."""
-    words, every = _words(table.columns[name]), [*map(_words, table.columns.values())]
-    thirds = ([*words[:k], _THIRD.get(w), *words[k + 1 :]] for k, w in enumerate(words))
-    return any(third in every for third in thirds)
 
 
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:

@@ -356,7 +356,7 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     if paired(columns):
         raise TableError(
             f"{table.name}: this looks like a table of judgments: check whether two files are "
-            "swapped; further judgments come after --judgments."
+            f"swapped; further judgments come after {option('judgments')}."
         )
     free = table.table.load([n for n in columns if n and n not in (table.item, "item")])
     numeric = [n for n, c in free.items() if c.texts and all(map(_NUMBER, c.texts))]
@@ -558,8 +558,8 @@ def read_control(data: Any, *, context: str | None = None) -> Control:
             if named is None:
                 raise OptionError(
                     f"{table.name}: has values by context (column 'context'), but it is not known "
-                    "which column of the judgments that is; name it with --context, or leave the "
-                    "column out."
+                    f"which column of the judgments that is; name it with {option('context')}, or "
+                    "leave the column out."
                 )
             column = "context"
         names = _number_names(table, (table.item, *([] if column is None else [column])))
@@ -568,13 +568,16 @@ def read_control(data: Any, *, context: str | None = None) -> Control:
         except FeatureError as error:
             if column is not None:
                 raise
-            hint = "if the values depend on a context, name the judgments' column with --context"
+            named_by = option("context")
+            hint = f"if the values depend on a context, name the judgments' column with {named_by}"
             if named is not None:
                 hint = f"if the values depend on the {named}, add the column '{named}'"
             raise FeatureError(f"{str(error).removesuffix('.')}; {hint}.") from None
         otherwise = "leave the column out"
         if named is None:
-            otherwise += " (if it is the context of the judgments, name it with --context)"
+            otherwise += (
+                f" (if it is the context of the judgments, name it with {option('context')})"
+            )
         matrix = _matrix(table, names, "covariate", otherwise)
         contexts = None if column is None else as_text(map(str, table.column(column).cells()))
         return Control(table.ids, matrix, names, contexts, table.name, tuple(table.notes))
@@ -665,7 +668,7 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
     if is_one_by_one(data, item):
         return Texts({str(name): str(text) for name, text in data.items() if text is not None})
     with _items(data, "texts", {2: (item, column)}, item, (column,)) as table:
-        _require_texts(table, item, column)
+        column = _text_column(table, item, column)
         table.refuse_no_rows()
         table.refuse_double(TableError)
         texts = zip(table.ids.tolist(), table.column(column).cells(), strict=True)
@@ -673,24 +676,20 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         return Texts(kept, table.name, tuple(table.notes))
 
 
-def _require_texts(table: Items, item: str, column: str) -> None:
-    """Refuse a table without ids or without texts, and say how to name them."""
-    header = table.table.header
-    missing = [c for c, key in ((item, table.item), (column, column)) if table.lacks(key)]
+def _text_column(table: Items, item: str, column: str) -> str:
+    """Return the column of the texts, or the only one that can hold them; refuse none."""
+    missing = [c for c, own in ((item, table.item), (column, column)) if table.lacks(own)]
     if not missing:
-        return
-    others = {item, column, *ITEM, *PER_ITEM}
+        return column
+    others, header = {table.item, item, *ITEM, *PER_ITEM}, table.table.header
     rest = [name for name in header if name.strip() and name.strip().lower() not in others]
+    if missing == ["text"] and len(rest) == 1:
+        table.notes.append(f"read as: text = '{rest[0]}'")
+        return rest[0]
     remedy = "call the column of the ids 'item'"
-    if missing == [column]:
-        remedy = "name the column of the texts with --text-column NAME"
-        if len(rest) == 1:
-            remedy = f"if the texts are in '{rest[0]}', say --text-column '{rest[0]}'"
-    elif len(missing) > 1:
-        remedy += ", and name that of the texts with --text-column NAME"
-    noun = "column" if len(missing) == 1 else "columns"
-    named = " and ".join(f"'{name}'" for name in missing)
+    if column in missing:
+        remedy = f"name the column of the texts with {option('text-column')}"
     raise TableError(
-        f"{table.name}: {noun} {named} missing{did_you_mean(missing[-1], header)} "
-        f"(found: {listed(header)}); {remedy}."
+        f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
+        f"{', '.join(map(repr, missing))} missing (found: {listed(header)}); {remedy}."
     )

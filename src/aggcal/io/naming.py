@@ -99,6 +99,8 @@ class Part:
     """What tells the contents of several files apart."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What labels of outcomes were taken for."""
+    by_item: bool = False
+    """Whether the outcome is the id of the item that won."""
     steps: Mapping[str, str] = field(default_factory=dict)
     """What labels mean that say how much better an item is."""
     origin: Origin | None = None
@@ -232,6 +234,7 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lambda row: rows[row].location,
         notes,
         sided=form.sided(table) and "ranking" not in columns,
+        names=_names_of_act(table, choices) if form.renames else {},
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
     )
     if (weight != 1.0).any():
@@ -239,6 +242,18 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
     if not np.isnan(seconds).all():
         part.numbers["seconds"] = seconds
     return part
+
+
+def _names_of_act(table: Table, choices: Choices) -> dict[str, str]:
+    """Return what the columns of ratings and ranks are called."""
+    usual = {"annotator": words.ANNOTATOR, "item": words.ITEM, "rating": words.RATING}
+    found = {
+        own: next((table.columns[n] for n in names if n in table.columns), None)
+        for own, names in usual.items()
+    }
+    said = {**choices.guessed, **choices.columns}
+    typed = {own: table.columns.get(name.strip().lower(), name) for own, name in said.items()}
+    return {own: name for own, name in {**found, **typed}.items() if name is not None}
 
 
 def _told_apart(row: Row, whole: Mapping[str, int]) -> Any:

@@ -294,16 +294,22 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
 def read_as(part: Part) -> list[str]:
     """Say which columns and labels were taken for ours that are called otherwise.
 
-    Nothing is said of what the user named, and of what a format is known for.
+    Nothing is said where all are called as ours, and of what a format is known for.
     """
-    known = {*part.choices.columns, *(("outcome",) if part.form.labels else ())}
-    table = part.table if part.form.info == TABLE else None
-    shown = {} if table is None else {k: table.columns.get(n, n) for k, n in part.names.items()}
+    known = ("outcome",) if part.form.labels else ()
+    shown = part.names if part.table is None or part.form.info == TABLE else {}
+    if part.table is not None:
+        shown = {own: part.table.columns.get(n.lower(), n) for own, n in shown.items()}
     named = {
         own: f'{own} = "{name.strip()}"'
         for own, name in shown.items()
-        if name.strip().lower() != own and own not in known and own in (*words.OWN, "seconds")
+        if own in (*words.OWN, "item", "rating", "rank") and own not in known
     }
+    typed = part.choices.columns
+    if all(n.strip().lower() == own or own in typed for own, n in shown.items() if own in named):
+        named = {}
+    elif part.by_item and "outcome" in named:
+        named["outcome"] += " (the item that won)"
     usual = (*words.MEANINGS, *part.form.labels)
     labels = {
         text: means
@@ -382,6 +388,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
         )
     kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
     codes = np.where(kept.blank, -1, kept.codes + 2)
+    part.by_item = True
     codes = np.where(open_ & is_left, 0, np.where(open_ & is_right, 1, codes))
     return Column(["left", "right", *kept.texts], codes.astype(np.int32)).compact()
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, count, some
+from aggcal.errors import TableError, TooLittleDataError, count, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -226,7 +226,7 @@ def _columns(
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
         named = (in_a_grid(named) if transposed else []) or named
-        used = (*named, *ITEM, *ANNOTATOR, *asked, "")
+        used = (*named, *ITEM, *ANNOTATOR, *asked, *choices.guessed.values(), "")
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
@@ -379,6 +379,11 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
             pair = str(row.left), str(row.right or row.left)
             weight = row.weight * factor.get(pair[0], 1.0) * factor.get(pair[1], 1.0)
             yield row._replace(weight=weight, by=of_both(one.by[pair[0]], one.by[pair[1]]))
+    if orders.number and not orders.pairs and not choices.origin:
+        raise TooLittleDataError(
+            "nobody has rated two items on one occasion, so that nothing can be compared; name the "
+            "columns with --column item=NAME --column rating=NAME --column annotator=NAME."
+        )
     notes += orders.notes
     if every:
         notes.append(

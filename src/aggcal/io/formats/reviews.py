@@ -113,13 +113,13 @@ def _openreview(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
         signed.setdefault(str(each.cells["annotator"]), set()).add(str(each.cells["item"]))
     anonymous = next(filter(_OF_PAPER.search, signed), None)
     once = all(len(papers) == 1 for papers in signed.values())
-    rows = list(compared(iter(reviews), choices, notes))
     if anonymous is not None and once and choices.spelling is None:
         raise OptionError(
             f"reviewers have a name for each paper ('{anonymous}'), so that nobody's ratings "
             "can be compared; export the reviews with the reviewers' own ids (as a chair), or "
             "rename them with --alias FILE."
         )
+    rows = list(compared(iter(reviews), choices, notes))
     if others:
         notes.append(f"{count(others, 'note')} without a rating left out")
     yield from rows

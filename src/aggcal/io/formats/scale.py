@@ -52,7 +52,7 @@ _FAR = 3.0
 """How many times beyond the rest of a scale such a number is."""
 _COUNTED = re.compile(
     r"error|penalt|sever|fault|mistake|stroke|\btime|distance|loss|cost|price|fehler|erreur|defect"
-    r"|complaint|latency|risk"
+    r"|complaint|latency|risk|seconds|duration|\blaps?\b"
 )
 """What columns are called of which less may be better."""
 
@@ -164,7 +164,7 @@ class Scale:
         counted = next(filter(_COUNTED.search, sorted(names)), None)
         doubtful = counted if doubtful is None else doubtful
         if doubtful is not None and not marks:
-            raise OptionError(f"nothing says which end of '{doubtful}' is the best; {_SAY}.")
+            raise OptionError(f"nothing says which end of {doubtful!r} is the best; {_SAY}.")
         if (thirds and seen <= _THIRDS) or marks or names & {"note", "schulnote", "zensur"}:
             shown = ", ".join(f"{one:g}" for one in sorted(seen)[:4])
             raise OptionError(
