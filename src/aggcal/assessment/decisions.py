@@ -13,7 +13,7 @@ from scipy.special import stdtr
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
-from aggcal.advice.guarantees import order as order_said
+from aggcal.advice.guarantees import top_said
 from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
 from aggcal.aggregation.ranks import stated, top_probabilities
@@ -241,7 +241,7 @@ def _top(
     chance, verdict = np.full(len(items), np.nan), np.full(len(items), None, dtype=object)
     claims, known = consensus.claims(1.0 - error), consensus.uncertainty
     if claims is not None:
-        more["surely"] = order_said.top(consensus, claims, k)
+        more["surely"] = top_said(consensus, claims, k)
         verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
     found = None if why or known is None else top_probabilities(known, k)

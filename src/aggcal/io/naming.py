@@ -24,6 +24,7 @@ from aggcal.io.guessing import (
     guessed,
     guessed_act,
     refuse_guesses,
+    refuse_key,
     refuse_places_for_items,
     refuse_without_pairs,
 )
@@ -196,6 +197,8 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
 def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> Part:
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
+    if form.info == RATINGS and not choices.order:
+        refuse_key(table, "--order lowest or --order highest, or --order and all labels")
     if isinstance(table, Cells):
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()

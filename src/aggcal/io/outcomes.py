@@ -13,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
+from aggcal.io.guessing import is_index, refuse_key, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -25,6 +25,8 @@ STRENGTHS = (
     "numbers that say who won are taken as the strength of the left: 1 means that the left item "
     "won, 0 the right"
 )
+_MOST_SAID = 7
+"""Outcomes that a message lists: more steps no scale has."""
 _TURNED = (
     "numbers between 0 and 1 are taken as the strength of the right, since 1 means that the right "
     "item won"
@@ -56,6 +58,10 @@ def meant(part: Part) -> None:
         if part.direct:
             columns["outcome"] = _plain(part)
         part.said = tuple(columns["outcome"].texts)
+        answers = [t for t in sorted(part.said) if words.is_label(t) or not np.isnan(number(t))]
+        if part.table is not None and answers and not asked:
+            each = " ".join(f"--outcome '{text}=MEANING'" for text in answers[:_MOST_SAID])
+            refuse_key(part.table, f"{each}, where MEANING is {', '.join(words.MEANINGS)}")
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
         lost = says_lost(part.names["outcome"]) if part.direct and not asked else False

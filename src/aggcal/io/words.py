@@ -105,6 +105,12 @@ NEGATIVE = re.compile(
     r"|slecht\w*|niet|minder)\b"
 )
 """Words in the name of a column by which it may say which of two lost."""
+KEY = re.compile(
+    r"\d\s*(?:=|means|is\b|ist\b|bedeutet)"
+    r"|\b(?:best|better|worst|highest|lowest|higher|beste[rs]?|left|right)\b",
+    re.IGNORECASE,
+)
+"""What a line above a table holds that may say what its numbers mean."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(
