@@ -80,12 +80,6 @@ def _declare_isotonic(kernels: ctypes.CDLL) -> None:
     if hasattr(kernels, "aggcal_isotonic"):
         kernels.aggcal_isotonic.restype = ctypes.c_int64
         kernels.aggcal_isotonic.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
-    if hasattr(kernels, "aggcal_projected_rows"):
-        count, array = ctypes.c_int64, ctypes.c_void_p
-        kernels.aggcal_projected_rows.restype = ctypes.c_int
-        kernels.aggcal_projected_rows.argtypes = [
-            count, count, array, count, array, count, array, array
-        ]  # fmt: skip
     if hasattr(kernels, "aggcal_sort"):
         kernels.aggcal_sort.restype = ctypes.c_int
         kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
