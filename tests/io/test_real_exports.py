@@ -133,6 +133,10 @@ READ = {
         "the highest rating is taken for the best",
         3,
     ),
+    "out of five, with some absent": (
+        ratings("userId,movieId,rating", lambda p: f"{5 - p}/5") + "Dan,e1,abs\n", "highest", 3,
+    ),
+    "stars": (ratings("judge,team,stars", lambda p: f"{4 - p} stars"), "highest", 3),
     "the lower, the better": (
         ratings("judge,wine,score (lower is better)", lambda p: 1 + 4 * p), "lowest rating", 3,
     ),
@@ -188,7 +192,8 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ratings("judge,item,rank", lambda p: p), ["rank 0", "lowest"], {"order": "lowest"},
     ),
     "labels": (
-        ratings("Grader,Student,Grade", lambda p: "ABCD"[p]), ["order"], {"order": "A,B,C,D"},
+        ratings("Grader,Student,Grade", lambda p: "ABCD"[p]), ["A,B,C,D", "the best first"],
+        {"order": "A,B,C,D"},
     ),
     "a code for none": (
         ratings("rater,item,rating", lambda p: 4 - p)
