@@ -4,8 +4,13 @@
  * again, in the cache, until few are left. Columns that this does not spread (a few numbers far from
  * all others) are merged instead, so that no column takes much longer than any other. */
 #include "shared.h"
-#include "sorting.h"
 #include <stdlib.h>
+
+/* Entries that are sorted by a number, each with the place where it was. */
+typedef struct {
+    double value;
+    int64_t at;
+} Entry;
 
 #define BOXES 2048      /* of a column: the ends of more are not all in the cache */
 #define MOST_BOXES 4096 /* of what is dealt again, where all is in the cache */
@@ -142,30 +147,4 @@ int aggcal_sort(int64_t n, const double *value, double *sorted, int64_t *order)
     free(spare);
     free(box);
     return room;
-}
-
-int aggcal_desk(Desk *desk, int64_t most)
-{
-    desk->entry = malloc((size_t)(most + 1) * sizeof *desk->entry);
-    desk->spare = malloc((size_t)(most + 1) * sizeof *desk->spare);
-    desk->box = malloc(DEEPEST * MOST_BOXES * sizeof *desk->box);
-    if (desk->entry && desk->spare && desk->box) return 1;
-    aggcal_free_desk(desk);
-    return 0;
-}
-
-void aggcal_free_desk(Desk *desk)
-{
-    free(desk->entry);
-    free(desk->spare);
-    free(desk->box);
-}
-
-void aggcal_sort_desk(Desk *desk, int64_t n)
-{
-    for (int64_t k = 1; k < n; k++)
-        if (desk->entry[k].value < desk->entry[k - 1].value) {
-            deal(desk->entry, desk->spare, desk->box, n, 0);
-            return;
-        }
 }
