@@ -162,7 +162,7 @@ def test_no_probability_is_given_across_components() -> None:
     found = aggcal.assess(rows * 9, warn=False).decide(top=1, cut=0.0, grades=[0.0])
     assert np.isnan(found.columns["p_top_k"]).all()
     assert np.isnan(found.columns["p_above"]).all()
-    assert set(found.columns["uncertain"]) == {None}
+    assert set(found.columns["uncertain"]) == {True}, "nothing says that they are not"
     assert found.best_right is None
     assert set(found.unclaimed) == {"top", "cut", "grades"}
     assert "2 connected components" in found.says[-1]
@@ -191,6 +191,15 @@ def test_a_check_of_the_data_changes_no_decision() -> None:
     assert np.array_equal(checked.item_columns()["p_top_k"], result.item_columns()["p_top_k"])
     assert checked.decisions.to_dict() == result.decisions.to_dict()
     assert checked.guarantees.to_dict() == result.guarantees.to_dict()
+
+
+def test_grades_beside_a_model_that_runs_the_other_way_are_all_doubtful() -> None:
+    study = aggcal.simulate(items=20, annotators=6, judgments=600, seed=4)
+    turned = dict(zip(study.item_ids, (100.0 - study.model).tolist(), strict=True))
+    found = aggcal.assess(study.judgments, turned, warn=False).decide(grades=[50])
+    assert set(found.columns["uncertain"]) == {True}
+    assert any("the model's scores fall where the consensus rises" in one for one in found.says)
+    assert not any("0 of 20 marks" in one for one in found.says)
 
 
 def test_decisions_are_in_the_files_and_in_the_report(result: Any, tmp_path: Path) -> None:

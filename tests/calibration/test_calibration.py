@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import as_text
 from aggcal.calibration.project import project
+from aggcal.data.scores import Scores
 from aggcal.errors import OptionError, ScoreError, TooLittleDataError, UnmatchedItemsWarning
 
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 3))
@@ -138,3 +140,16 @@ def test_the_unit_of_the_model_changes_nothing(power: int) -> None:
 def test_scores_beyond_what_can_be_squared_are_refused() -> None:
     with pytest.raises(ScoreError, match="the score of 'a' is too large; give numbers of up to"):
         aggcal.calibrate({"a": 1e60, "b": 1.0, "c": 2.0}, {"a": 1.0, "b": 2.0, "c": 3.0})
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_what_is_no_number_is_refused(bad: float) -> None:
+    wrong = np.array([1.0, bad, 2.0])
+    for values, sd in ((wrong, np.ones(3)), (np.ones(3), wrong)):
+        with pytest.raises(ScoreError, match=r"'b' is not a .* number"):
+            Scores(as_text("abc"), values, sd)
+
+
+def test_ids_given_twice_are_refused() -> None:
+    with pytest.raises(ScoreError, match="more than one score for 'a'"):
+        Scores(as_text("aba"), np.ones(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.calibration.result import Neighbours, Scale
+from aggcal.calibration.result import Interpolated, Scale, interpolated
 from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.simulation import Simulation, simulate
 from conftest import Command, table
@@ -19,20 +20,20 @@ from conftest import Command, table
 NAN = np.nan
 
 
-def neighbours(calibrated: list[float], **more: object) -> Neighbours:
-    """Items in falling consensus order, their calibrated scores known or not."""
+def neighbours(calibrated: list[float], **more: Any) -> Interpolated:
+    """Interpolate items in falling consensus order, their calibrated scores known or not."""
     scores = np.array(calibrated)
     order = np.arange(len(scores), 0.0, -1.0)
-    facts: dict[str, object] = {
-        "consensus": order, "consensus_low": order, "consensus_high": order,
-        "calibrated": scores, "low": scores, "high": scores,
-        "component": np.zeros(len(scores), dtype=np.int64), "bounds": None,
-    }  # fmt: skip
-    return Neighbours(**(facts | more))  # type: ignore[arg-type]  # by name
+    return interpolated(
+        (order, more.get("consensus_low", order), more.get("consensus_high", order)),
+        (scores, more.get("low", scores), more.get("high", scores)),
+        more.get("component", np.zeros(len(scores), dtype=np.int64)),
+        more.get("bounds"),
+    )
 
 
 def test_an_item_lies_between_its_neighbours() -> None:
-    found = neighbours([9.0, NAN, NAN, 3.0]).interpolate()
+    found = neighbours([9.0, NAN, NAN, 3.0])
     np.testing.assert_allclose(found.values[1:3], [7.0, 5.0])
     np.testing.assert_allclose([found.low[1], found.high[1]], [3.0, 9.0])
     assert np.isnan(found.values[[0, 3]]).all()
@@ -40,16 +41,16 @@ def test_an_item_lies_between_its_neighbours() -> None:
 
 def test_the_first_and_the_last_have_no_interval_unless_the_scale_ends() -> None:
     known = [NAN, 9.0, 3.0, NAN]
-    found = neighbours(known).interpolate()
+    found = neighbours(known)
     np.testing.assert_allclose(found.values[[0, 3]], [9.0, 3.0])
     assert np.isnan([found.low[0], found.high[0], found.low[3], found.high[3]]).all()
-    ended = neighbours(known, bounds=(0.0, 10.0)).interpolate()
+    ended = neighbours(known, bounds=(0.0, 10.0))
     assert (ended.low[0], ended.high[0], ended.low[3], ended.high[3]) == (9.0, 10.0, 0.0, 3.0)
 
 
 def test_nothing_is_taken_from_another_component() -> None:
     component = np.array([0, 0, 0, 1, 1])
-    found = neighbours([9.0, NAN, 5.0, NAN, NAN], component=component).interpolate()
+    found = neighbours([9.0, NAN, 5.0, NAN, NAN], component=component)
     np.testing.assert_allclose(found.values[1], 7.0)
     assert np.isnan(found.values[3:]).all()
 
@@ -58,13 +59,13 @@ def test_neighbours_are_those_beyond_what_the_rank_may_be() -> None:
     order = np.arange(5.0, 0.0, -1.0)
     wide = neighbours(
         [9.0, 8.0, NAN, 4.0, 3.0], consensus_low=order - 1.5, consensus_high=order + 1.5
-    ).interpolate()
+    )
     assert (wide.low[2], wide.high[2]) == (3.0, 9.0)
 
 
 def test_an_interval_is_no_point_where_the_neighbours_share_a_block() -> None:
     known = np.array([6.0, NAN, 6.0])
-    found = neighbours([6.0, NAN, 6.0], low=known - 1.0, high=known + 2.0).interpolate()
+    found = neighbours([6.0, NAN, 6.0], low=known - 1.0, high=known + 2.0)
     assert (found.values[1], found.low[1], found.high[1]) == (6.0, 5.0, 8.0)
 
 

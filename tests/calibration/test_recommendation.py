@@ -70,6 +70,22 @@ def test_a_consensus_that_falls_with_the_model_is_not_followed(study: Simulation
     np.testing.assert_allclose(found.calibrated, found.model, atol=1e-6)
 
 
+def test_fused_is_offered_with_its_figure_where_anchors_show_it_to_be_better(
+    study: Simulation, consensus: aggcal.Consensus
+) -> None:
+    anchors = dict(zip(study.item_ids[:15], study.truth[:15].tolist(), strict=True))
+    best = aggcal.recommend_calibrator(study.scores, consensus, anchors=anchors).evidence
+    found = aggcal.calibrate(study.scores, consensus, anchors=anchors, warn=False)
+    said = [warning for warning in found.warnings if warning.code == "better-calibrator"]
+    assert found.gain is not None
+    assert found.gain.mean > 0.0
+    assert (best["fused"] <= 0.95 * best["atc"]) == (len(said) == 1)
+    for warning in said:
+        assert f"{1.0 - best['fused'] / best['atc']:.0%} smaller" in warning.what
+        assert "calibrator='fused'" in str(warning)
+    assert not any(w.code == "harmful" for w in found.warnings)
+
+
 def test_no_other_calibrator_may_be_called_auto(consensus: aggcal.Consensus) -> None:
     class Own:
         name = "auto"

@@ -12,13 +12,11 @@ from scipy.optimize import lsq_linear
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
-from aggcal.aggregation.covariance import Covariance, DenseCovariance, covariance_of_draws
+from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.groups import members, several
-from aggcal.calibration import intervals
 from aggcal.calibration.calibrators import find
-from aggcal.calibration.components import changing_place, levelled, located, means
+from aggcal.calibration.components import changing_place, located, means
 from aggcal.calibration.draws import agreement
-from aggcal.calibration.expected import expected
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.moments import moments
@@ -98,29 +96,6 @@ def test_the_projection_solves_the_partial_order(seed: int) -> None:
         assert len(np.unique(found[block == one])) == 1
     highest = [found[block == one][0] for one in range(1, int(block.max()) + 1)]
     assert (np.diff(highest) <= 0.0).all()
-
-
-def test_one_component_by_number_is_one_component() -> None:
-    random = np.random.default_rng(3)
-    x, y = random.standard_normal((2, 40))
-    one = np.zeros(40, dtype=np.int64)
-    for ours, plain in zip(project(x, y, None, one), project(x, y), strict=True):
-        np.testing.assert_array_equal(ours, plain)
-    base, plain_base = expected(x, x + y, 0, one), expected(x, x + y)
-    # The mean of a bagged curve is not quite that of y; here it is made so.
-    assert base.straight == pytest.approx(plain_base.straight, rel=0.05)
-    np.testing.assert_allclose(base.fitted(x), plain_base.fitted(x), atol=0.05)
-    covariance = DenseCovariance(0.1 * np.eye(40))
-    for shape, other in ((None, None), (plain_base, plain_base)):
-        mine = moments(x + y, x, covariance, base=shape, component=one)
-        theirs = moments(x + y, x, covariance, base=other)
-        # Squares count as those of single errors, which is 40/39 of what the ranking has.
-        np.testing.assert_allclose(mine.residual, theirs.residual, rtol=0.01)
-        np.testing.assert_allclose(mine.slope, theirs.slope)
-        np.testing.assert_allclose(mine.total, theirs.total)
-        assert mine.degrees_of_freedom == theirs.degrees_of_freedom
-    assert located(x, y, None) is x
-    assert levelled(x, y, None) is x
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -280,44 +255,6 @@ def test_intervals_cover_what_the_exact_consensus_gives(
         held += ((ends.low <= at + 1e-9) & (at - 1e-9 <= ends.high)).tolist()
     # Forty studies: 0.86 and 0.87 of fused, at the level 0.9; six have a standard error of 0.026.
     assert 0.8 <= np.mean(held) <= 0.99
-
-
-def test_large_components_have_curves_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs, *_ = made((300, 200, 4, 2), 9)
-    atc = find("atc")
-    found = atc.calibrate(inputs)
-    drawn = calibrated_intervals(atc, inputs, found)
-    monkeypatch.setattr(intervals, "FROM", 150)
-    curves = calibrated_intervals(atc, inputs, found)
-    assert drawn.low is not None
-    assert curves.low is not None
-    assert inputs.component is not None
-    assert curves.high is not None
-    assert drawn.high is not None
-    wide, other = drawn.high - drawn.low, curves.high - curves.low
-    large = np.bincount(inputs.component)[inputs.component] > 100
-    assert wide[large].mean() == pytest.approx(other[large].mean(), rel=0.25)
-    assert ((curves.low <= found.values) & (found.values <= curves.high)).all()
-
-
-def test_covariances_within_components() -> None:
-    random = np.random.default_rng(10)
-    part = np.array([0, 0, 0, 2, 2, 1])
-    root = random.standard_normal((6, 6))
-    matrix = root @ root.T
-    matrix[part[:, None] != part] = 0.0  # as judgments within components give it
-    about = np.eye(6) - (part[:, None] == part) / np.bincount(part)[part]
-    wanted = about @ matrix @ about
-    dense = DenseCovariance(matrix).within(part)
-    np.testing.assert_allclose(dense.matrix, wanted, atol=1e-12)
-    free = Covariance(np.diag(matrix), lambda v: matrix @ v).within(part)
-    np.testing.assert_allclose(free.variances, np.diag(wanted), atol=1e-12)
-    draws = random.standard_normal((40, 6)) @ root.T
-    drawn = covariance_of_draws(draws).within(part)
-    joint = about @ np.cov(draws.T) @ about
-    np.testing.assert_allclose(drawn.variances, np.diag(joint), atol=1e-9)
-    across = drawn.gap_variance(np.array([0]), np.array([3]))
-    np.testing.assert_allclose(across, joint[0, 0] + joint[3, 3], atol=1e-9)
 
 
 def test_only_places_within_components_change() -> None:

@@ -136,6 +136,9 @@ READ = {
     "the lower, the better": (
         ratings("judge,wine,score (lower is better)", lambda p: 1 + 4 * p), "lowest rating", 3,
     ),
+    "a title above marks": (
+        "Year 6 writing\n\n" + MARKS, "the header was found in line 3", 2,
+    ),
     "a sheet of marks with averages": (MARKS, "each of 2 columns is one annotator's", 2),
     "Google Forms, a grid of choices": (
         wide("Rank them [{}]", lambda p: ["1st", "2nd", "3rd", "4th"][p] + " choice"),
@@ -193,6 +196,24 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["99", "stand for no answer"],
         {},
     ),
+    "a key above marks": (
+        "Marks: 1 (best) to 6 (worst);;\n;;\n"
+        + ratings("Examiner,Script,Mark", lambda p: p + 1, parted=";"),
+        ["'Marks: 1 (best) to 6 (worst)'", "order='lowest'"],
+        {"order": "lowest"},
+    ),
+    "places for items": (
+        table("annotator,winner,loser", [["Ann", 0, 1], ["Bob", 1, 0]]), ["'0', '1'", "places"], {},
+    ),
+    "won and lost": (
+        pairs("judge,model_a,model_b,result", "W", "L"), ["'L': MEANING"],
+        {"outcomes": {"W": "left", "L": "right"}},
+    ),
+    "home and away": (
+        pairs("Referee,HomeTeam,AwayTeam,FTR", "H", "A") + "Ann,e1,e2,D\n",
+        ["'left': 'HomeTeam', 'right': 'AwayTeam'"],
+        {"columns": {"left": "HomeTeam", "right": "AwayTeam", "outcome": "FTR"}},
+    ),
     "the less convincing one": (
         pairs("Judge,Essay A,Essay B,Which is less convincing?", "B", "A"),
         ["may name the better or the worse"],
@@ -245,6 +266,7 @@ def test_records_and_workbooks(tmp_path: Path) -> None:
     (tmp_path / "ranks.json").write_text(json.dumps(ranks), encoding="utf-8")
     assert read(tmp_path / "ranks.json").n_annotators == 3
     marks: list[list[Any]] = [[e, 80 - p, 75 - p] for p, e in enumerate(ESSAYS)]
-    sheet = [["Pupil", "Marker 1", "Marker 2"], *marks, ["Mean", 66, 63]]
+    title: list[list[Any]] = [["Year 6 writing", "", ""], ["", "", ""]]
+    sheet = [*title, ["Pupil", "Marker 1", "Marker 2"], *marks, ["Mean", 66, 63]]
     write_xlsx(tmp_path / "marks.xlsx", {"Marks": sheet})
     assert read(tmp_path / "marks.xlsx").n_annotators == 2

@@ -101,7 +101,7 @@ def test_a_scale_of_three_steps_turns_sides_as_stated() -> None:
         (("1", "5"), "1:4", "outcome 5, which is not on the scale from 1 to 4"),
         (("1", "2.5"), "1:5", "outcome 2.5, which is not on the scale"),
         (("left", "right"), "1:5", "no outcome is a number from 1 to 5"),
-        (("1", "3", "5"), None, "scale=LEFT:RIGHT"),
+        (("1", "3", "5"), None, "strength_scale='1:5'"),
     ],
 )
 def test_numbers_that_are_not_clear_are_refused(

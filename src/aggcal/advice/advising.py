@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from aggcal._core.kernels.threads import beside
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.sample import MANY
@@ -23,16 +21,17 @@ from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 from aggcal.registry.literals import FittedName, PredictableName
 
+Part = TypeVar("Part")
+
 SUGGESTED = 10
 """Pairs that are suggested at most."""
 
 IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
-_ESTIMATED, _FEW_ITEMS, _CONFIRMED = 100_000, 200, 20_000
+_ESTIMATED, _FEW_ITEMS = 100_000, 200
 """Rows and items up to which it is estimated, unasked, what each annotator changes (of more items
-it takes longer than the fit), and rows up to which a few fits confirm who decides the first
-place."""
+it takes longer than the fit)."""
 _LONGEST_REASON = 200
 _LEFT_TO_THE_CHECK = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
@@ -110,15 +109,23 @@ def advise(
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = DEFAULT_METHOD if consensus is None else consensus.method
-    # Nothing that the check finds decides what to ask next.
-    known = method if method in PREDICTABLE else None
-    suggested: Callable[[], Suggestions] = partial(_asked_next, judgments, scores, fit, known, seed)
-    rows = len(whole.count)
-    if known is not None and _is_usable(fit) and (rows <= _CONFIRMED or rows > MANY):
-        suggested = beside(suggested)  # of many rows, the check keeps few cores busy
     # Whatever goes wrong from here on must not cost anybody the fit.
-    try:
-        looked = check(
+    failed: list[Finding] = []
+
+    def part(what: str, step: str, work: Callable[[], Part]) -> Part | None:
+        """Do a part of the work, or note that it failed."""
+        try:
+            if step and on_step is not None:
+                on_step(step)
+            return work()
+        except Exception as error:  # noqa: BLE001
+            failed.append(_failed(what, error))
+            return None
+
+    looked = part(
+        "The data check failed",
+        "",
+        lambda: check(
             whole,
             scores,
             method=cast("FittedName", method if method in FITTED else DEFAULT_METHOD),
@@ -127,67 +134,45 @@ def advise(
             seed=seed,
             on_step=on_step,
             on_iteration=on_iteration,
-        )
-    except Exception as error:  # noqa: BLE001
-        looked = Check({}, (_failed("The data check failed", error),))
-    if on_step is not None:
-        on_step("choosing pairs to ask next")
-    asked = None
-    try:
-        asked = suggested()
-    except Exception as error:  # noqa: BLE001
-        failed = _failed("No pairs could be suggested", error)
-        looked = looked.with_findings((*looked.findings, failed))
+        ),
+    )
+    suggestions = part(
+        "No pairs could be suggested",
+        "choosing pairs to ask next",
+        lambda: _asked_next(judgments, scores, fit, method, seed),
+    )
+    many = len(whole.count) > _ESTIMATED or whole.n_items > _FEW_ITEMS
     hangs = None
-    try:
-        hangs = _hanging(whole, consensus, asked=influence, on_step=on_step)
-    except Exception as error:  # noqa: BLE001
-        failed = _failed("What leaving out annotators would change is not known", error)
-        looked = looked.with_findings((*looked.findings, failed))
-    found = looked.with_findings(_with_warnings(looked.findings, warnings, whole))
-    return Advice(found, asked, hangs)
-
-
-def _hanging(
-    judgments: Judgments,
-    consensus: Consensus | None,
-    *,
-    asked: bool | None,
-    on_step: Callable[[str], None] | None,
-) -> Influence | None:
-    """Return what leaving out annotators and items would change, as far as it is wanted."""
-    rows = len(judgments.count)
-    many = rows > _ESTIMATED or judgments.n_items > _FEW_ITEMS
-    if consensus is None or asked is False or (asked is None and many):
-        return None
-    if on_step is not None:
-        on_step("leaving out annotators")
-    return influence_of(judgments, consensus, exact=EXACT if asked else 0)
+    if consensus is not None and influence is not False and (influence or not many):
+        hangs = part(
+            "What leaving out annotators would change is not known",
+            "leaving out annotators",
+            lambda: influence_of(whole, consensus, exact=EXACT if influence else 0),
+        )
+    looked = looked or Check({}, ())
+    findings = _with_warnings((*looked.findings, *failed), warnings, whole)
+    return Advice(looked.with_findings(findings), suggestions, hangs)
 
 
 def _asked_next(
     judgments: AnyJudgments,
     scores: Scores | None,
     fit: Consensus | None,
-    method: str | None,
+    method: str,
     seed: int,
 ) -> Suggestions:
-    """Suggest a few pairs, by the given fit if it can predict what a judgment adds."""
-    known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
-    usable = method is not None and _is_usable(fit)
+    """Suggest a few pairs, by the fit if it can predict what a judgment adds."""
+    ids = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
+    predicts = method in PREDICTABLE
+    usable = predicts and fit is not None and fit.quantifier is not None
     return suggest_pairs(
         judgments,
         scores,
-        n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
-        method=cast("PredictableName", method or DEFAULT_METHOD),
+        n=min(SUGGESTED, len(ids) * (len(ids) - 1) // 2),
+        method=cast("PredictableName", method if predicts else DEFAULT_METHOD),
         consensus=fit if usable else None,
         seed=seed,
     )
-
-
-def _is_usable(fit: Consensus | None) -> bool:
-    """Whether a fit can say what a judgment would add."""
-    return fit is not None and fit.quantifier is not None
 
 
 def _failed(what: str, error: Exception) -> Finding:

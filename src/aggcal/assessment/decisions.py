@@ -13,14 +13,14 @@ from scipy.special import stdtr
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
-from aggcal.advice.guarantees import order as order_said
+from aggcal.advice.guarantees import top_said
 from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
 from aggcal.aggregation.ranks import stated, top_probabilities
 from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.anchored import anchored_above
 from aggcal.calibration.result import chance_above
-from aggcal.errors import OptionError, count
+from aggcal.errors import DirectionWarning, OptionError, count
 from aggcal.registry import limits
 from aggcal.registry.limits import VERDICT_ERROR
 
@@ -111,7 +111,7 @@ class Decisions:
 
     @property
     def uncertain(self) -> list[str]:
-        """The items whose interval crosses a boundary of the grades."""
+        """The items whose interval crosses a boundary of the grades, or all if none is claimed."""
         column = self.columns.get("uncertain", np.zeros(0))
         return [str(i) for i, odd in zip(self.item_ids, column, strict=False) if odd]
 
@@ -241,7 +241,7 @@ def _top(
     chance, verdict = np.full(len(items), np.nan), np.full(len(items), None, dtype=object)
     claims, known = consensus.claims(1.0 - error), consensus.uncertainty
     if claims is not None:
-        more["surely"] = order_said.top(consensus, claims, k)
+        more["surely"] = top_said(consensus, claims, k)
         verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
     found = None if why or known is None else top_probabilities(known, k)
@@ -309,9 +309,11 @@ def unclaimed_scores(result: Assessment) -> str:
     if calibration is not None:
         if calibration.covers is None:
             return "there are no intervals"
-        if calibration.measured is not None or result.consensus is None:
+        if calibration.measured is not None:
             return ""
-        return unclaimed_order(result)
+        if any(isinstance(each, DirectionWarning) for each in calibration.warnings):
+            return "the model's scores fall where the consensus rises"
+        return "" if result.consensus is None else unclaimed_order(result)
     if anchored is not None:
         return "" if anchored.measured else "the anchors are too few"
     return unclaimed_order(result)
@@ -371,6 +373,7 @@ def _graded(
     odd = np.full(len(score), None, dtype=object)
     if why or low is None or high is None:
         unclaimed["grades"] = why
+        odd[place] = True
     else:
         sure = place & np.isfinite(low) & np.isfinite(high)
         crosses = grade(low) != grade(high)

@@ -121,68 +121,57 @@ class Interpolated:
     low: FloatArray
     high: FloatArray
 
-    @property
-    def any(self) -> bool:
-        """Whether there is any."""
-        return bool(np.isfinite(self.values).any())
 
+def interpolated(
+    consensus: tuple[FloatArray, FloatArray, FloatArray],
+    calibrated: tuple[FloatArray, FloatArray, FloatArray],
+    component: IntArray,
+    bounds: tuple[float, float] | None = None,
+) -> Interpolated:
+    """Give items without a calibrated score the value between those of their neighbours.
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Items in any order, some of them with a calibrated score."""
+    Parameters
+    ----------
+    consensus, calibrated
+        Scores and the ends of their intervals; NaN where an item was not judged, or not scored.
+        Neighbours are looked for beyond the interval: an item whose rank is uncertain may have
+        others.
+    component
+        Connected component of each item: what nothing compares is no neighbour.
+    bounds
+        The ends of the scale, which bound the first and the last.
 
-    consensus: FloatArray
-    """Consensus scores; NaN for items that nobody judged."""
-    consensus_low: FloatArray
-    consensus_high: FloatArray
-    """Ends of their intervals. Neighbours are looked for beyond these: an item whose rank is
-    uncertain may have others."""
-    calibrated: FloatArray
-    """Calibrated scores; NaN for the items in question."""
-    low: FloatArray
-    high: FloatArray
-    """Ends of their intervals."""
-    component: IntArray
-    """Connected component of each item: what nothing compares is no neighbour."""
-    bounds: tuple[float, float] | None
-    """The ends of the scale, which bound the first and the last."""
-
-    def interpolate(self) -> Interpolated:
-        """Give items without a calibrated score the value between those of their neighbours.
-
-        Examples
-        --------
-        >>> order, one = np.array([3.0, 2.0, 1.0]), np.zeros(3, dtype=np.int64)
-        >>> scores = np.array([9.0, np.nan, 5.0])
-        >>> known = Neighbours(order, order, order, scores, scores, scores, one, None)
-        >>> found = known.interpolate()
-        >>> found.values, found.low, found.high
-        (array([nan,  7., nan]), array([nan,  5., nan]), array([nan,  9., nan]))
-        """
-        found = Interpolated(*np.full((3, len(self.consensus)), np.nan))
-        judged, scored = np.isfinite(self.consensus), np.isfinite(self.calibrated)
-        for own in np.unique(self.component[judged & ~scored]).tolist():
-            here = judged & (self.component == own)
-            known = np.flatnonzero(here & scored)
-            if len(known):
-                known = known[np.argsort(self.consensus[known], kind="stable")]
-                self._fill(found, np.flatnonzero(here & ~scored), known)
-        return found
-
-    def _fill(self, found: Interpolated, items: IntArray, known: IntArray) -> None:
-        """Fill in items of one component, by the known ones in ascending order."""
-        at, here, last = self.consensus[known], self.consensus[items], len(known) - 1
-        values = np.interp(here, at, self.calibrated[known])
-        below = np.searchsorted(at, np.minimum(self.consensus_low[items], here), side="right") - 1
-        above = np.searchsorted(at, np.maximum(self.consensus_high[items], here), side="left")
-        least, most = (np.nan, np.nan) if self.bounds is None else self.bounds
-        low = np.where(below < 0, least, self.low[known[np.maximum(below, 0)]])
-        high = np.where(above > last, most, self.high[known[np.minimum(above, last)]])
-        found.values[items] = values
+    Examples
+    --------
+    >>> order, scores = np.array([3.0, 2.0, 1.0]), np.array([9.0, np.nan, 5.0])
+    >>> found = interpolated((order,) * 3, (scores,) * 3, np.zeros(3, dtype=np.int64))
+    >>> found.values, found.low, found.high
+    (array([nan,  7., nan]), array([nan,  5., nan]), array([nan,  9., nan]))
+    """
+    places, below, above = consensus
+    values, low, high = calibrated
+    found = Interpolated(*np.full((3, len(places)), np.nan))
+    judged, scored = np.isfinite(places), np.isfinite(values)
+    least, most = (np.nan, np.nan) if bounds is None else bounds
+    for own in np.unique(component[judged & ~scored]).tolist():
+        here = judged & (component == own)
+        known, items = np.flatnonzero(here & scored), np.flatnonzero(here & ~scored)
+        if not len(known):
+            continue
+        known = known[np.argsort(places[known], kind="stable")]
+        at, place = places[known], places[items]
+        under = np.searchsorted(at, np.minimum(below[items], place), side="right") - 1
+        over = np.searchsorted(at, np.maximum(above[items], place), side="left")
+        ends = (
+            np.where(under < 0, least, low[known[np.maximum(under, 0)]]),
+            np.where(over == len(at), most, high[known[np.minimum(over, len(at) - 1)]]),
+        )
+        between = found.values[items] = np.interp(place, at, values[known])
         # Scores that do not follow the order strictly may have the higher neighbour's end below.
         # What has one end only has no interval: NaN stays NaN.
-        found.low[items] = np.minimum(np.minimum(low, high), values)
-        found.high[items] = np.maximum(np.maximum(low, high), values)
+        found.low[items] = np.minimum(np.minimum(*ends), between)
+        found.high[items] = np.maximum(np.maximum(*ends), between)
+    return found
 
 
 # The calibration ----------------------------------------------------------------------------------
@@ -552,21 +541,20 @@ def _between(
     order: Order, scale: Scale, sort: Callable[..., Any], made: tuple[FloatArray, Any, Any]
 ) -> Interpolated | None:
     """Interpolate where the model scored nothing; None where it scored all."""
-    known, consensus, (values, low, high) = order.uncertainty, sort(order.heights), made
+    known, consensus = order.uncertainty, sort(order.heights)
     component = order.component
     if component is None:
         component = np.zeros(len(order.heights), dtype=np.int64)
-    found = Neighbours(
-        consensus,
-        consensus if known is None else sort(known.low),
-        consensus if known is None else sort(known.high),
-        values,
-        values if low is None else low,
-        values if high is None else high,
+    low, high = (consensus, consensus) if known is None else (sort(known.low), sort(known.high))
+    values, *ends = made
+    below, above = (values if end is None else end for end in ends)
+    found = interpolated(
+        (consensus, low, high),
+        (values, below, above),
         np.nan_to_num(sort(component), nan=-1.0).astype(np.int64),
         scale.bounds,
-    ).interpolate()
-    if not found.any:
+    )
+    if not np.isfinite(found.values).any():
         return None
     return Interpolated(
         scale.scores(found.values), scale.low_ends(found.low), scale.high_ends(found.high)

@@ -111,7 +111,7 @@ class Spelling:
         if near is not None:
             hint = (
                 f"; '{visible(near)}' is '{visible(alike[key(near)])}' but for its spelling: "
-                "--normalize-ids takes such ids for one"
+                f"{option('normalize-ids')} takes such ids for one"
             )
         verb = "is no id" if len(missing) == 1 else "are no ids"
         said = f"{count(len(missing), 'alias', 'aliases')} {verb} of the judgments"

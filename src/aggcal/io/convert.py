@@ -19,6 +19,7 @@ from aggcal.errors import (
     OutputError,
     TooLittleDataError,
     count,
+    option,
     printable,
     some,
 )
@@ -44,10 +45,6 @@ _PIECE = 1 << 20
 """Characters that are copied at a time: fewer take longer, more take more memory."""
 _COMPARED = ("annotator", "left", "right", "outcome", "criterion", "seconds", "reason")
 """By what judgments are compared. Names of rankings are made up, and weights may be."""
-_SIDES = (
-    "winners of judgments without sides are written on the left: read the files together, with "
-    "--judgments, where the side of the screen matters"
-)
 
 Table: TypeAlias = dict[str, Column]
 """Judgments under our own names; what none of them says is not there."""
@@ -136,7 +133,10 @@ def convert_judgments(
         if (long and any(part.short for part in read.parts)) or (
             there and "sided" in table and "sided" not in there
         ):
-            notes.append(_SIDES)
+            notes.append(
+                "winners of judgments without sides are written on the left: read the files "
+                f"together, with {option('judgments')}, where the side of the screen matters"
+            )
             table.pop("sided" if there else "", None)
         if to == CROWD_KIT.name:
             table = _crowd_kit(_long(table))
@@ -164,11 +164,13 @@ def _check(to: str, output: Path, *, append: bool, spreadsheet_safe: bool) -> No
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITTEN)}.")
     if spreadsheet_safe and to == PREFLIB.name:
         raise OptionError(
-            "--spreadsheet-safe only applies to tables, not to PrefLib; leave it out."
+            f"{option('spreadsheet-safe')} only applies to tables, not to PrefLib; leave it out."
         )
     if append and (to == PREFLIB.name or str(output) == "-"):
         what = "standard output" if str(output) == "-" else "a PrefLib file"
-        raise OptionError(f"rows can only be added to a table, not to {what}; leave --append out.")
+        raise OptionError(
+            f"rows can only be added to a table, not to {what}; leave {option('append')} out."
+        )
     orders = tuple(f".{kind}" for kind in KINDS)
     if str(output) != "-" and not (append and output.exists()):
         refuse_ending(output, (*orders, *TEXT) if to == PREFLIB.name else (*TEXT, *TABLES))
@@ -265,7 +267,7 @@ def _refuse_criteria(table: Table, who: str) -> None:
     if len(criteria) > 1:
         raise OptionError(
             f"{who} has no criteria ({some(sorted(criteria))}); write one of them with "
-            "--criterion NAME."
+            f"{option('criterion', 'NAME')}."
         )
 
 
@@ -276,12 +278,12 @@ def _crowd_kit(table: Table) -> Table:
     if unsaid.any():
         raise OptionError(
             f"crowd-kit has no ties or strengths ({count(int(unsaid.sum()), 'such judgment')}); "
-            "leave ties out with --outcome tie=skip."
+            f"leave ties out with {option('outcome', 'tie=skip')}."
         )
     if "weight" in table and table["weight"].has(lambda text: number(text) != 1.0).any():
         raise OptionError(
             "crowd-kit has no weights; for rankings give each pair full weight with "
-            "--ranking-weight pair."
+            f"{option('ranking-weight', 'pair')}."
         )
     _refuse_criteria(table, CROWD_KIT.name)
     won = table["outcome"].has("left".__eq__)

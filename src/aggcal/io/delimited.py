@@ -19,7 +19,7 @@ from aggcal.errors import FileError, TableError, count, some
 from aggcal.io.columns import Column
 from aggcal.io.files import HEAD, is_packed, text_start, unpacked
 from aggcal.io.tables import LOOKED_AT, Cells, Table
-from aggcal.io.words import MAY_BE_DATA, names_table
+from aggcal.io.words import names_table
 
 _SMALL, _PACKING = 4_000_000, 10
 """Bytes of a file that Python reads as rows of texts, and how many times fewer of a packed one."""
@@ -47,8 +47,10 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     csv.field_size_limit(_LONGEST)
     text = _with_header(path, name, head)
     skip, delimiter, header = _layout(text, names)
-    above = _split(text)[:skip]
-    if any(line.strip(' \t\r\n",;|') and not _SEP.fullmatch(line) for line in above):
+    above = " ".join(
+        line.strip(' \t\r\n",;|') for line in _split(text)[:skip] if not _SEP.fullmatch(line)
+    ).strip()
+    if above:
         notes = [*notes, f"the header was found in line {skip + 1}"]
     what: dict[str, Any] = {"name": name, "notes": notes, "path": path, "delimiter": delimiter}
 
@@ -56,7 +58,10 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
         return _small(skip, header, **what)
 
     large = path.stat().st_size > _SMALL // (_PACKING if is_packed(path) else 1)
-    return Lines(small, skip=skip, header=header, **what) if large and library() else small()
+    whole = large and library() is not None
+    table = Lines(small, skip=skip, header=header, **what) if whole else small()
+    table.above = above
+    return table
 
 
 def _with_header(path: Path, name: str, head: bytes) -> str:
@@ -89,23 +94,26 @@ def _layout(text: str, names: set[str]) -> tuple[int, str, tuple[str, ...]]:
     """Return how many lines stand above the header, the delimiter, and the header.
 
     It is the first line that names a wanted column, or one below titles that has more cells and
-    names two.
+    names two; below a title of one cell it is the widest line, if that holds no numbers.
     """
     every = _split(text)
     blank = (k for k, line in enumerate(every) if line.strip() and not _SEP.fullmatch(line))
     first = next(blank, 0)
     delimiter, header = _header("".join(every[first:]), names)
-    widest = 0
+    found, widest, titled = (first, delimiter, header), 0, False
     for k in range(first, min(first + _TITLES, len(every))):
         other, cells = _header(every[k], names)
         filled = [cell.lower() for cell in cells if cell]
         if not widest and names.intersection(filled):
             break
-        marks = widest == 1 and len({*filled}) > 2 and (names - MAY_BE_DATA) & {*filled}  # noqa: PLR2004
-        if widest and len(filled) > widest and (marks or names_table({*filled}, names)):
-            return k, other, cells
+        if widest and len(filled) > widest:
+            if names_table({*filled}, names):
+                return k, other, cells
+            headed = titled and not any(cell[0].isdigit() for cell in filled)
+            found = (k, other, cells) if headed else (first, delimiter, header)
+        titled = titled if widest else len(filled) == 1
         widest = max(widest, len(filled))
-    return first, delimiter, header
+    return found
 
 
 def _header(text: str, names: set[str]) -> tuple[str, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from aggcal.io.words import (
     BEATEN,
     DECIDED,
     ITEM,
+    KEY,
     LEFT_RIGHT,
     LIKELY,
     LOST,
@@ -41,6 +42,7 @@ _NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no", "accept", "reject"}
 """What holds no item, but says of one of the answers whether it was given."""
 _KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
 _VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
+_SHOWN = 200  # characters of a title that a message repeats
 _FORM = "annotator,left,right,outcome"
 
 
@@ -99,6 +101,8 @@ def said_by_names(left: str, right: str) -> dict[str, str]:
     apart = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
     first, second = apart[0] if len(one) == len(two) and len(apart) == 1 else ("", "")
     said = {left.lower(): "left", first: "left", right.lower(): "right", second: "right"}
+    if (first, second) == ("home", "away"):
+        said |= {"h": "left", "d": "tie", "a": "right"}
     return {text: side for text, side in said.items() if text}
 
 
@@ -274,6 +278,17 @@ def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
 
 
 # -------------------------------------------------------------------- what has no reading, or two
+
+
+def refuse_key(table: Table, ways: str) -> None:
+    """Refuse a table above which it may be said what its answers mean, if that was not stated."""
+    text = table.above
+    if KEY.search(text) or NEGATIVE.search(text.lower()):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise OptionError(
+            f"{table.name}: above its header stands '{shown}', which may say what the answers "
+            f"mean; say it with {ways}."
+        )
 
 
 def refuse_places_for_items(table: Table) -> None:

@@ -356,7 +356,7 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     if paired(columns):
         raise TableError(
             f"{table.name}: this looks like a table of judgments: check whether two files are "
-            "swapped; further judgments come after --judgments."
+            f"swapped; further judgments come after {option('judgments')}."
         )
     free = table.table.load([n for n in columns if n and n not in (table.item, "item")])
     numeric = [n for n, c in free.items() if c.texts and all(map(_NUMBER, c.texts))]
@@ -558,8 +558,8 @@ def read_control(data: Any, *, context: str | None = None) -> Control:
             if named is None:
                 raise OptionError(
                     f"{table.name}: has values by context (column 'context'), but it is not known "
-                    "which column of the judgments that is; name it with --context, or leave the "
-                    "column out."
+                    f"which column of the judgments that is; name it with {option('context')}, or "
+                    "leave the column out."
                 )
             column = "context"
         names = _number_names(table, (table.item, *([] if column is None else [column])))
@@ -568,13 +568,16 @@ def read_control(data: Any, *, context: str | None = None) -> Control:
         except FeatureError as error:
             if column is not None:
                 raise
-            hint = "if the values depend on a context, name the judgments' column with --context"
+            named_by = option("context")
+            hint = f"if the values depend on a context, name the judgments' column with {named_by}"
             if named is not None:
                 hint = f"if the values depend on the {named}, add the column '{named}'"
             raise FeatureError(f"{str(error).removesuffix('.')}; {hint}.") from None
         otherwise = "leave the column out"
         if named is None:
-            otherwise += " (if it is the context of the judgments, name it with --context)"
+            otherwise += (
+                f" (if it is the context of the judgments, name it with {option('context')})"
+            )
         matrix = _matrix(table, names, "covariate", otherwise)
         contexts = None if column is None else as_text(map(str, table.column(column).cells()))
         return Control(table.ids, matrix, names, contexts, table.name, tuple(table.notes))

@@ -24,6 +24,7 @@ from aggcal.io.guessing import (
     guessed,
     guessed_act,
     refuse_guesses,
+    refuse_key,
     refuse_places_for_items,
     refuse_without_pairs,
 )
@@ -107,6 +108,11 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.columns["annotator"])
+
+    def called(self, own: str) -> str:
+        """Return what the file calls a column of ours, as it is written there."""
+        name = self.names.get(own, own)
+        return name if self.table is None else self.table.columns.get(name.lower(), name).strip()
 
     def rows(self, at: np.ndarray) -> Part:
         """Return some rows, which can be sent to another process: they do without the file."""
@@ -196,6 +202,8 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
 def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> Part:
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
+    if form.info == RATINGS and not choices.order:
+        refuse_key(table, "--order lowest or --order highest, or --order and all labels")
     if isinstance(table, Cells):
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()

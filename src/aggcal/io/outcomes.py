@@ -13,7 +13,7 @@ from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataEr
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
-from aggcal.io.guessing import is_index, said_by_names, says_lost, says_side
+from aggcal.io.guessing import is_index, refuse_key, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
 from aggcal.io.tables import such
@@ -25,6 +25,8 @@ STRENGTHS = (
     "numbers that say who won are taken as the strength of the left: 1 means that the left item "
     "won, 0 the right"
 )
+_MOST_SAID = 7
+"""Outcomes that a message lists: more steps no scale has."""
 _TURNED = (
     "numbers between 0 and 1 are taken as the strength of the right, since 1 means that the right "
     "item won"
@@ -48,6 +50,7 @@ def meant(part: Part) -> None:
                 f"{part.name}: has winners and losers, so there is no outcome to map; "
                 "leave the outcomes out."
             )
+        _refuse_places(part)
         # One who names neither item gave no answer; what names nobody and nothing is a fault.
         none = columns["left"].blank & columns["right"].blank & ~columns["annotator"].blank
         columns["outcome"] = Column(["left", NOT_ANSWERED], none.astype(np.int32))
@@ -56,6 +59,10 @@ def meant(part: Part) -> None:
         if part.direct:
             columns["outcome"] = _plain(part)
         part.said = tuple(columns["outcome"].texts)
+        answers = [t for t in sorted(part.said) if words.is_label(t) or not np.isnan(number(t))]
+        if part.table is not None and answers and not asked:
+            each = " ".join(f"--outcome '{text}=MEANING'" for text in answers[:_MOST_SAID])
+            refuse_key(part.table, f"{each}, where MEANING is {', '.join(words.MEANINGS)}")
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
         lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
@@ -65,7 +72,7 @@ def meant(part: Part) -> None:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
-                f"the column '{part.names['outcome']}' names the item that lost: the other one won"
+                f"the column '{part.called('outcome')}' names the item that lost: the other one won"
             )
         final = dict.fromkeys(words.NOTHING, NOT_ANSWERED)
         final |= {means: means for means in words.MEANINGS} | asked
@@ -76,9 +83,23 @@ def meant(part: Part) -> None:
     part.notes[:0] = read_as(part)
 
 
+def _refuse_places(part: Part) -> None:
+    """Refuse winners and losers that are only places, unless the user names the columns."""
+    items = {text.lower() for side in ("left", "right") for text in part.columns[side].texts}
+    typed = part.choices.columns.keys() & {"winner", "loser"}
+    named = part.path is not None or part.backend is not None  # tuples have no names
+    if named and items in words.PLACES and not typed:
+        name, other = part.called("winner"), part.called("loser")
+        raise OptionError(
+            f"{part.name}: '{name}' and '{other}' hold only {some(sorted(items))}, which may be "
+            "places where items were shown; write the items into these columns, or, if they are "
+            f"called so, say --column 'winner={name}' --column 'loser={other}'."
+        )
+
+
 def _refuse_worse(part: Part) -> NoReturn:
     """Refuse a column that may say which was the better or which the worse, with both readings."""
-    name = part.names["outcome"]
+    name = part.called("outcome")
     meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
     sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
 
@@ -221,10 +242,12 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
 def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, str]]:
     """Give labels our own names; return also what each of them means."""
     outcome = part.columns["outcome"]
+    # Beside W, for won, an L has lost.
+    none = {"l"} if "w" in map(str.lower, outcome.texts) else set()
     labels = {
         text: _meaning(text, asked)
         for text in outcome.texts
-        if text.lower() not in asked and words.is_label(text)
+        if text.lower() not in {*asked, *none} and words.is_label(text)
     }
     part.steps = _graded(labels, asked, part.name)
     labels |= part.steps
@@ -236,7 +259,7 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     between = {text for text, value in values.items() if 0.0 <= value <= 1.0}
     if not (counted <= values.keys() and between <= counted):
         shown = {text: side for text, side in shown.items() if text not in counted}
-    labels |= {text: shown[text.lower()] for text in others if text.lower() in shown}
+    labels |= {text: shown[text.lower()] for text in (*labels, *others) if text.lower() in shown}
     items = {*part.columns["left"].texts, *part.columns["right"].texts}
     if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
         labels |= {text: "tie" for text in others if text in {"C", "c"} - items}
@@ -449,23 +472,23 @@ def _refuse_swapped(part: Part) -> None:
         if len({*table.first(name)}) > 1:
             raise OptionError(
                 f"{part.name}: '{name}' says that items were shown in the other order in some rows,"
-                f" and '{part.names['outcome']}' may name the side where an item is written or "
+                f" and '{part.called('outcome')}' may name the side where an item is written or "
                 "where it was shown; if the former, say --column "
-                f"'outcome={part.names['outcome']}'; if the latter, exchange the items of those "
+                f"'outcome={part.called('outcome')}'; if the latter, exchange the items of those "
                 "rows first."
             )
 
 
 def _refuse_direction(part: Part, ends: list[str]) -> None:
     """Refuse numbers of which nobody knows which side they are for, with both readings."""
-    left, right = part.names["left"], part.names["right"]
+    left, right = part.called("left"), part.called("right")
     labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
 
     def options(*sides: str) -> str:
         return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
 
     raise OutcomeError(
-        f"{part.name}: column '{part.names['outcome']}' says by numbers from 0 to 1 which item "
+        f"{part.name}: column '{part.called('outcome')}' says by numbers from 0 to 1 which item "
         f"won, and 1 may stand for '{left}' or for '{right}'; say {options('right', 'left')} if "
         f"it stands for '{left}', or {options('left', 'right')} if for '{right}'."
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.tables import Columns, as_text
-from aggcal.errors import FileError, TableError
+from aggcal.errors import FileError, TableError, option
 from aggcal.io.columns import numbers
 from aggcal.io.saving import Manifest, digests, fits, load, scratch_folder, settled
 from aggcal.io.tables import listed, opened
@@ -147,7 +147,8 @@ def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Column
         if not force and (folder / name).exists() and not fits(folder / name, wanted):
             raise FileError(
                 f"{folder / name} is not the file that summary.json lists: it was changed, or "
-                "comes from another run. Run aggcal again, or use --force to read it as it is."
+                f"comes from another run. Run aggcal again, or use {option('force')} to read it as "
+                "it is."
             )
     return (
         summary,

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from aggcal._core.interrupts import shielded
-from aggcal.errors import OutputError
+from aggcal.errors import OutputError, option
 from aggcal.io.cells import to_json
 from aggcal.io.files import no_room, split_sheet
 
@@ -415,13 +415,13 @@ def _refuse_foreign(
     for name in () if force else _foreign(folder, names, manifest):
         raise OutputError(
             f"{folder / name} already exists, and is not from an earlier run of this command, or "
-            "has changed since. Choose another folder, or use --force to replace it."
+            f"has changed since. Choose another folder, or use {option('force')} to replace it."
         )
     others = _foreign(folder, outdated, manifest)
     if others and not force:
         raise OutputError(
             f"{folder / others[0]} is not part of these results but has the name of a result "
-            "file. Choose another folder, or use --force to leave it there."
+            f"file. Choose another folder, or use {option('force')} to leave it there."
         )
     return others
 
@@ -668,4 +668,4 @@ def _is_stream(path: Path | str) -> bool:
 
 
 def _exists(path: Path | str) -> str:
-    return f"{path} already exists. Choose another name or use --force."
+    return f"{path} already exists. Choose another name or use {option('force')}."

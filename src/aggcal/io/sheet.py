@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from typing import Any
 
 MEMORY = 2 << 30
@@ -107,6 +108,9 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
         "header": at,
         "first": sheet.start[0],
         "left": sheet.start[1],
+        "above": " ".join(
+            str(cell) for row in islice(sheet.iter_rows(), at) for cell in row if cell != ""
+        ),
         "odd": odd,
         "unseen": _unseen(asked["path"], best),
     }
@@ -116,25 +120,29 @@ def _header(sheet: Any, names: set[str], may_be_data: set[str]) -> tuple[int, in
     """Return the row that names the columns, and how many of the wanted ones it names.
 
     It is the first row with something in it, unless that names none of them and one below, which
-    has more cells, does: people write titles above their tables.
+    has more cells, does: people write titles above their tables. Below a title of one cell it is
+    the widest row, if that holds no numbers.
     """
     first: int | None = None
-    widest = 0
+    found, fits, widest, titled = 0, 0, 0, False
     for row, line in zip(range(sheet.start[0] + _TITLES), sheet.iter_rows(), strict=False):
         cells = {str(cell).strip().lower() for cell in line} - {""}
         fit = cells & names
         if not cells:
             continue
         if first is None:
-            first = row
+            first = found = row
+            titled = len(cells) == 1
             if fit:
                 return row, len(fit)
-        elif len(cells) > widest and sum(len(name) > 1 for name in fit - may_be_data) > (
-            widest != 1 or len(cells) < 3  # noqa: PLR2004  # below a title one name is enough
-        ):
-            return row, len(fit)
+        elif len(cells) > widest:
+            if sum(len(name) > 1 for name in fit - may_be_data) > 1:
+                return row, len(fit)
+            headed = titled and not any(cell[0].isdigit() for cell in cells)
+            found = row if headed else first
+            fits = len(fit) if headed else 0
         widest = max(widest, len(cells))
-    return first or 0, 0
+    return found, fits
 
 
 def _write(sheet: Any, header: int, writer: Any) -> list[dict[str, Any]]:

@@ -89,6 +89,9 @@ class Table:
         The library whose frame it is.
     """
 
+    above: str = ""
+    """What stands above the header: a title, or what the numbers mean."""
+
     def __init__(
         self,
         name: str,

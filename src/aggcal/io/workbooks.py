@@ -77,7 +77,7 @@ def of_sheet(path: Path, name: str, wanted: str | None, names: set[str], scratch
         places=lambda row: f"row {kept[row][0]}",
         notes=[*_notes(name, answer), *below],
     )
-    table.answer = answer
+    table.answer, table.above = answer, answer["above"]
     return table
 
 

@@ -211,7 +211,8 @@ def _decisions(run: Run, table: Listing) -> list[Block]:
     more = list[Block]()
     if doubtful:
         lines.append(
-            "A question mark after a grade means that the interval of the score crosses a boundary."
+            "A question mark after a grade means that the interval of the score crosses a boundary "
+            "or that no interval is claimed."
         )
         score, grades = _score(run, table.columns), run.words("grade")
         rows = [
