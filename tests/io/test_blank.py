@@ -89,7 +89,11 @@ def test_blank_rows_of_winners_and_losers_and_of_ratings(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "text",
-    [LONG, "annotator,winner,loser\nann,a,b\nbob,,\n", "item,annotator,rating\na,x,1\nb,x,\n"],
+    [
+        LONG,
+        "annotator,winner,loser\nann,a,b\nbob,,\n",
+        "item,annotator,rating\na,x,1\nb,x,\nc,x,2\n",
+    ],
 )
 def test_blank_answers_are_refused_on_request(tmp_path: Path, text: str) -> None:
     path = _file(tmp_path, "votes.csv", text)

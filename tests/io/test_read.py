@@ -202,8 +202,8 @@ def test_criterion_is_chosen_or_pooled_with_a_warning() -> None:
 
 
 def test_outcome_labels_can_be_mapped() -> None:
-    rows = [("u", "a", "b", "Both Odd"), ("u", "b", "c", "A wins"), ("u", "c", "a", "LEFT")]
-    judgments = aggcal.read_judgments(rows, outcomes={"both odd": "tie", "A wins": 0.9})
+    rows = [("u", "a", "b", "Both Odd"), ("u", "b", "c", "mostly A"), ("u", "c", "a", "LEFT")]
+    judgments = aggcal.read_judgments(rows, outcomes={"both odd": "tie", "mostly A": 0.9})
     assert sorted(judgments.outcome.tolist()) == [0.5, 0.9, 1.0]
     with pytest.raises(OutcomeError, match=r"'Both Odd' \(2 of 3 rows"):
         aggcal.read_judgments(rows)

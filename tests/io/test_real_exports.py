@@ -202,6 +202,18 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["'Marks: 1 (best) to 6 (worst)'", "order='lowest'"],
         {"order": "lowest"},
     ),
+    "places for items": (
+        table("annotator,winner,loser", [["Ann", 0, 1], ["Bob", 1, 0]]), ["'0', '1'", "places"], {},
+    ),
+    "won and lost": (
+        pairs("judge,model_a,model_b,result", "W", "L"), ["'L': MEANING"],
+        {"outcomes": {"W": "left", "L": "right"}},
+    ),
+    "home and away": (
+        pairs("Referee,HomeTeam,AwayTeam,FTR", "H", "A") + "Ann,e1,e2,D\n",
+        ["'left': 'HomeTeam', 'right': 'AwayTeam'"],
+        {"columns": {"left": "HomeTeam", "right": "AwayTeam", "outcome": "FTR"}},
+    ),
     "the less convincing one": (
         pairs("Judge,Essay A,Essay B,Which is less convincing?", "B", "A"),
         ["may name the better or the worse"],

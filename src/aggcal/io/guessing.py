@@ -101,6 +101,8 @@ def said_by_names(left: str, right: str) -> dict[str, str]:
     apart = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
     first, second = apart[0] if len(one) == len(two) and len(apart) == 1 else ("", "")
     said = {left.lower(): "left", first: "left", right.lower(): "right", second: "right"}
+    if (first, second) == ("home", "away"):
+        said |= {"h": "left", "d": "tie", "a": "right"}
     return {text: side for text, side in said.items() if text}
 
 

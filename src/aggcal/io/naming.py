@@ -109,6 +109,11 @@ class Part:
     def __len__(self) -> int:
         return len(self.columns["annotator"])
 
+    def called(self, own: str) -> str:
+        """Return what the file calls a column of ours, as it is written there."""
+        name = self.names.get(own, own)
+        return name if self.table is None else self.table.columns.get(name.lower(), name).strip()
+
     def rows(self, at: np.ndarray) -> Part:
         """Return some rows, which can be sent to another process: they do without the file."""
         origin = self.origin

@@ -50,6 +50,7 @@ def meant(part: Part) -> None:
                 f"{part.name}: has winners and losers, so there is no outcome to map; "
                 "leave the outcomes out."
             )
+        _refuse_places(part)
         # One who names neither item gave no answer; what names nobody and nothing is a fault.
         none = columns["left"].blank & columns["right"].blank & ~columns["annotator"].blank
         columns["outcome"] = Column(["left", NOT_ANSWERED], none.astype(np.int32))
@@ -71,7 +72,7 @@ def meant(part: Part) -> None:
             columns["outcome"] = columns["outcome"].map(_turned)
             part.labels = {text: _turned(means) for text, means in part.labels.items()}
             part.notes.append(
-                f"the column '{part.names['outcome']}' names the item that lost: the other one won"
+                f"the column '{part.called('outcome')}' names the item that lost: the other one won"
             )
         final = dict.fromkeys(words.NOTHING, NOT_ANSWERED)
         final |= {means: means for means in words.MEANINGS} | asked
@@ -82,9 +83,23 @@ def meant(part: Part) -> None:
     part.notes[:0] = read_as(part)
 
 
+def _refuse_places(part: Part) -> None:
+    """Refuse winners and losers that are only places, unless the user names the columns."""
+    items = {text.lower() for side in ("left", "right") for text in part.columns[side].texts}
+    typed = part.choices.columns.keys() & {"winner", "loser"}
+    named = part.path is not None or part.backend is not None  # tuples have no names
+    if named and items in words.PLACES and not typed:
+        name, other = part.called("winner"), part.called("loser")
+        raise OptionError(
+            f"{part.name}: '{name}' and '{other}' hold only {some(sorted(items))}, which may be "
+            "places where items were shown; write the items into these columns, or, if they are "
+            f"called so, say --column 'winner={name}' --column 'loser={other}'."
+        )
+
+
 def _refuse_worse(part: Part) -> NoReturn:
     """Refuse a column that may say which was the better or which the worse, with both readings."""
-    name = part.names["outcome"]
+    name = part.called("outcome")
     meant = {text: part.labels.get(text, text.lower()) for text in sorted(part.said)}
     sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
 
@@ -227,10 +242,12 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
 def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, str]]:
     """Give labels our own names; return also what each of them means."""
     outcome = part.columns["outcome"]
+    # Beside W, for won, an L has lost.
+    none = {"l"} if "w" in map(str.lower, outcome.texts) else set()
     labels = {
         text: _meaning(text, asked)
         for text in outcome.texts
-        if text.lower() not in asked and words.is_label(text)
+        if text.lower() not in {*asked, *none} and words.is_label(text)
     }
     part.steps = _graded(labels, asked, part.name)
     labels |= part.steps
@@ -242,7 +259,7 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     between = {text for text, value in values.items() if 0.0 <= value <= 1.0}
     if not (counted <= values.keys() and between <= counted):
         shown = {text: side for text, side in shown.items() if text not in counted}
-    labels |= {text: shown[text.lower()] for text in others if text.lower() in shown}
+    labels |= {text: shown[text.lower()] for text in (*labels, *others) if text.lower() in shown}
     items = {*part.columns["left"].texts, *part.columns["right"].texts}
     if {"a", "b"} <= {text.lower() for text in labels}:  # as judges of language models say it
         labels |= {text: "tie" for text in others if text in {"C", "c"} - items}
@@ -455,23 +472,23 @@ def _refuse_swapped(part: Part) -> None:
         if len({*table.first(name)}) > 1:
             raise OptionError(
                 f"{part.name}: '{name}' says that items were shown in the other order in some rows,"
-                f" and '{part.names['outcome']}' may name the side where an item is written or "
+                f" and '{part.called('outcome')}' may name the side where an item is written or "
                 "where it was shown; if the former, say --column "
-                f"'outcome={part.names['outcome']}'; if the latter, exchange the items of those "
+                f"'outcome={part.called('outcome')}'; if the latter, exchange the items of those "
                 "rows first."
             )
 
 
 def _refuse_direction(part: Part, ends: list[str]) -> None:
     """Refuse numbers of which nobody knows which side they are for, with both readings."""
-    left, right = part.names["left"], part.names["right"]
+    left, right = part.called("left"), part.called("right")
     labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
 
     def options(*sides: str) -> str:
         return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
 
     raise OutcomeError(
-        f"{part.name}: column '{part.names['outcome']}' says by numbers from 0 to 1 which item "
+        f"{part.name}: column '{part.called('outcome')}' says by numbers from 0 to 1 which item "
         f"won, and 1 may stand for '{left}' or for '{right}'; say {options('right', 'left')} if "
         f"it stands for '{left}', or {options('left', 'right')} if for '{right}'."
     )

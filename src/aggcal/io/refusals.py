@@ -43,10 +43,14 @@ def refuse_rows(part: Part, not_answered: str) -> None:
         if lost.any():
             _, where, n = part.first(lost)
             rest = "" if n == 1 else f" ({such(n)})"
-            raise TableError(
-                f"{part.name}: {where} has no value in column '{shown.get(own, own)}'{rest}; "
-                "fill it in or remove the row."
-            )
+            way = "fill it in or remove the row"
+            if own == "annotator":
+                way = (
+                    "if the name above it holds for it too, write it again; if nobody knows who "
+                    "judged, write a word such as 'unknown'"
+                )
+            name = part.called(shown.get(own, own) if own not in part.names else own)
+            raise TableError(f"{part.name}: {where} has no value in column '{name}'{rest}; {way}.")
     for own in ("annotator", "left", "right"):
         refuse_damaged(part.name, columns[own], shown.get(own, own), part)
     _refuse_outcomes(part, not_answered)
@@ -130,11 +134,13 @@ def _refuse_labels(part: Part, bad: np.ndarray, odd: set[str]) -> None:
     listed = ", ".join(f"'{text}' ({-k:,}x)" for k, text in every[:_LISTED])
     more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
     # With an apostrophe in it, the hint would end in the middle of the label.
-    shown = "LABEL" if "'" in value else value
+    typed = [text for _, text in every[:_LISTED]]
+    typed = ["LABEL"] if any("'" in text for text in typed) else typed
+    shown = " ".join(f"--outcome '{text}=MEANING'" for text in typed)
     raise OutcomeError(
         f"{part.name}: {where} has the unknown outcome '{value}' ({n:,} of {len(part):,} rows: "
-        f"{listed}{more}); say what each label means, one by one, with --outcome "
-        f"'{shown}=MEANING', where MEANING is {', '.join(words.MEANINGS)} or a number from 0 "
+        f"{listed}{more}); say what each label means with {shown}, where MEANING is "
+        f"{', '.join(words.MEANINGS)} or a number from 0 "
         "(right) to 1 (left)."
     )
 

@@ -182,6 +182,8 @@ MAY_BE_DATA = frozenset((
     "left", "right", "text", "answer", "choice", "set", "list", "user", "label",
 ))
 
+PLACES = ({"0", "1"}, {"left", "right"})
+"""What two columns hold that name places and no items."""
 OUTCOMES = ("left", "right", "tie", "skip", "failed")
 GRADES = {
     "left": 1, "left+": 2, "left++": 3, "tie": 0, "right": -1, "right+": -2, "right++": -3,
@@ -244,6 +246,9 @@ TRUTH = {
 """What answers whether one side was preferred."""
 
 
+_ONE_SIGN = str.maketrans(" -\u2013", "___")
+
+
 def spelt(label: str) -> str:
     """Return a label without its capitals, and with one sign for all that parts words.
 
@@ -252,7 +257,7 @@ def spelt(label: str) -> str:
     >>> spelt(" Model A"), spelt("both-bad")
     ('model_a', 'both_bad')
     """
-    return label.strip().lower().replace(" ", "_").replace("-", "_")
+    return label.strip().lower().translate(_ONE_SIGN)
 
 
 LABELS: dict[str, str] = {
@@ -277,9 +282,12 @@ _SENTENCES = (
     r"(?P<side>[^<>=]+?)_?(?P<sign>>{1,3}|<{1,3})_?(?P<other>[^<>=]+)",
     (
         rf"(?:the_)?(?P<side>.+?)_(?:is_|was_)?(?:(?P<how>{_WORDS})_)?"
-        r"(?P<verdict>better|worse|preferred)(?:_than_(?:the_)?(?P<other>.+))?"
+        r"(?P<verdict>better|worse|preferred|wins|won|loses|lost)(?:_than_(?:the_)?(?P<other>.+))?"
     ),
-    rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+)",
+    (
+        rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+?)"
+        r"(?:_(?:over|to)_(?:the_)?(?P<other>.+))?"
+    ),
 )
 _NAMED = {k: v for k, v in LABELS.items() if v in ("left", "right")} | {"1": "left", "2": "right"}
 _LONGEST_LABEL = 80  # characters: what is longer is a text, not a step of a scale
@@ -307,7 +315,7 @@ def step(label: str) -> tuple[str, int] | None:
             return None
         if sign := part.get("sign"):
             return (side if sign[0] == ">" else OPPOSITE[side]), 1 + len(sign)
-        better = OPPOSITE[side] if part.get("verdict") == "worse" else side
+        better = OPPOSITE[side] if part.get("verdict") in ("worse", "loses", "lost") else side
         return better, _LEVELS[part["how"] or "moderately"]
     return None
 
