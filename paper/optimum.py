@@ -10,7 +10,7 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.links import link
-from aggcal.aggregation.priors import Prior, default_prior
+from aggcal.aggregation.spreads import Prior, default_prior
 from aggcal.data.judgments import Judgments
 from aggcal.io import read_judgments
 from aggcal.registry import METHODS

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Aggregator, Consensus
     from aggcal.aggregation.features import BARCW, GPPL, RankSVM
     from aggcal.aggregation.methods import BTL, HRA, TCV, CrowdBT, CrowdTCV
-    from aggcal.aggregation.priors import Prior
     from aggcal.aggregation.scales import ScoreScale
+    from aggcal.aggregation.spreads import Prior
     from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
@@ -93,7 +93,7 @@ _HOMES = {
     "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "aggregation.terms": ("Terms",),
-    "aggregation.priors": ("Prior",),
+    "aggregation.spreads": ("Prior",),
     "simulation": ("simulate",),
 }
 

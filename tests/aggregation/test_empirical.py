@@ -13,10 +13,10 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.empirical import Model, Problem
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
+from aggcal.aggregation.methods import not_converged
 from aggcal.aggregation.modes import mode_rows
 from aggcal.aggregation.newton import Convergence
 from aggcal.aggregation.spreads import centred, next_sd, score_count
-from aggcal.aggregation.start import not_converged
 from aggcal.simulation import simulate
 
 

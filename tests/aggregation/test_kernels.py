@@ -18,7 +18,7 @@ from aggcal.data.graph import ComparisonGraph
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
 
-WITH_KERNELS = ("aggregation.native", "data.graph", "_core.arrays")
+WITH_KERNELS = ("aggregation.native", "data.graph")
 
 
 @pytest.mark.parametrize("prior", ["auto", None])

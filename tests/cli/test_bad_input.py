@@ -23,7 +23,7 @@ BAD_JUDGMENTS = {
     "empty file": ("", "is empty"),
     "blank lines only": ("\n\n", "is empty"),
     "header only": ("annotator,winner,loser\n", "no row"),
-    "missing column": ("annotator,winner\nu,a\n", "'loser' missing"),
+    "missing column": ("annotator,winner\nu,a\n", "found: annotator, winner"),
     "no header": ("u,a,b\nu,b,c\n", "the first line holds data"),
     "long form without outcome": ("annotator,left,right\nu,a,b\n", "'outcome' missing"),
     "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "duplicate column 'winner'"),

@@ -1047,8 +1047,7 @@ def test_scores_in_the_place_of_judgments_are_known(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="looks like a table of judgments"):
         aggcal.read_scores(path)
     path.write_text("model,mmlu\na,1\nb,2\n")
-    with pytest.raises(TableError, match="say column='mmlu'"):
-        aggcal.read_scores(path)
+    assert aggcal.read_scores(path).notes == ("read as: item = 'model', score = 'mmlu'",)
     assert aggcal.read_scores(path, column="mmlu", item="model").values.tolist() == [1.0, 2.0]
 
 

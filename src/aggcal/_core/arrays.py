@@ -7,9 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, between_annotators, each_range, even, in_turn
-from aggcal._core.sorting import LONG, levels
+from aggcal._core.kernels.threads import each_range, even
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
@@ -35,9 +33,6 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_MOST_RANGES = 16  # that count codes apart
-_COUNTED = 200_000  # codes that one thread counts before another would be awake
-_LONG = 1 << 16  # entries from which a kernel, and threads, are worth calling
 _LARGEST_KEY = 2**62  # combinations of numbers that one integer tells apart
 _PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
@@ -157,38 +152,9 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     if len(index) and values.strides == (0,):
         _count(index, total)
         return total * float(values[0])
-    # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
-    begins = range(0, len(index), _PIECE)
-    readable = index.dtype == np.int32 and index.flags.c_contiguous
-    kernels = library() if len(index) > _LONG and readable else None
-    if kernels is None:
-        for k in begins:
-            total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
-        return total
-
-    def summed(begin: int, end: int, into: FloatArray) -> FloatArray:
-        given = np.ascontiguousarray(values[begin:end], dtype=np.float64)
-        kernels.aggcal_sums(end - begin, *at(index[begin:end], given, into))
-        return into
-
-    if len(begins) == 1:
-        # Where the index is sorted, each is summed by one thread, in its order.
-        ranges = between_annotators(index) if _sorted(index) else [0, len(index)]
-        each_range(lambda begin, end: summed(begin, end, total), ranges)
-        return total
-
-    def work(begin: int) -> FloatArray:
-        return summed(begin, min(begin + _PIECE, len(index)), np.zeros(length))
-
-    for part in in_turn(work, begins):  # in this order, whichever is done first
-        total += part
+    for k in range(0, len(index), _PIECE):  # NumPy copies what it sums
+        total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
     return total
-
-
-def _sorted(index: CodeArray | IntArray) -> bool:
-    """Tell whether an index is in order; of most that are not, a few entries tell."""
-    few = index[:: max(1, len(index) // _MOST_RANGES)]
-    return bool((few[1:] >= few[:-1]).all() and (index[1:] >= index[:-1]).all())
 
 
 def order_by(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
@@ -215,19 +181,6 @@ def order_by(columns: Sequence[npt.NDArray[np.integer]]) -> IntArray:
 
 def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
     """Add to ``total`` how often each index occurs."""
-    kernels = library()
-    if kernels is not None and index.dtype == np.int32 and index.flags.c_contiguous:
-
-        def work(begin: int, end: int) -> FloatArray:
-            counts = np.zeros(len(total))
-            kernels.aggcal_count(end - begin, *at(index[begin:end], counts))
-            return counts
-
-        if len(index) < 2 * _COUNTED:
-            kernels.aggcal_count(len(index), *at(index, total))
-        else:
-            total += added(each_range(work, even(len(index), _COUNTED)))
-        return
     for k in range(0, len(index), _PIECE):
         total += np.bincount(index[k : k + _PIECE], minlength=len(total))
 
@@ -240,10 +193,7 @@ def ranks(scores: FloatArray) -> IntArray:
     >>> ranks(np.array([0.5, 2.0, 0.5, 0.1]))
     array([2, 1, 2, 4])
     """
-    if len(scores) < LONG:
-        return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right")
-    level = levels(scores)
-    return (len(scores) + 1 - np.cumsum(np.bincount(level)))[level]
+    return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right")
 
 
 def dot(x: FloatArray, y: FloatArray) -> float:

@@ -5,8 +5,8 @@
   that of a tie); `annotators` integrates the annotators' parameters out, with reversed annotators
   as a mixture, or maximises over them; a `tape` is what is left of the rows: gradient, information.
   `native` has the same sums compiled, `shards` where rows lie elsewhere.
-- The fit: `empirical` (empirical Bayes under the scale constraint; `spreads` are its updates of
-  standard deviations) or `modes` (joint modes), both by `newton`; `start` has what both warn of.
+- The fit: `empirical` (empirical Bayes under the scale constraint; `spreads` are priors and the
+  updates of standard deviations) or `modes` (joint modes), both by `newton`.
 - Terms beside items and reliabilities: `terms` chooses them, `with_terms` fits them, `effects` says
   what came out; `camps` are a finite mixture of orders.
 - Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
@@ -31,10 +31,9 @@ from aggcal._core.frames import Frame, check_frame, framed
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.estimate import check_uncertainty as check_uncertainty
-from aggcal.aggregation.methods import LikelihoodMethod, PriorChoice
+from aggcal.aggregation.methods import LikelihoodMethod, PriorChoice, Start, start_scores
 from aggcal.aggregation.newton import Progress
-from aggcal.aggregation.priors import Prior
-from aggcal.aggregation.start import Start, start_scores
+from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features

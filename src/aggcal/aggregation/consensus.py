@@ -19,8 +19,8 @@ from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import Effects, Reading, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.priors import Prior
 from aggcal.aggregation.ranks import rank_intervals
+from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
     no_majority,

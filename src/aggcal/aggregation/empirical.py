@@ -57,7 +57,7 @@ from aggcal.aggregation.rows import (
 )
 from aggcal.aggregation.shards import annotators_of
 from aggcal.aggregation.spreads import (
-    FIRST_RELIABILITY_SD,
+    DEFAULT_RELIABILITY_SD,
     LARGEST_SD,
     LEAST_SD,
     PARAMETER_PRIOR,
@@ -80,7 +80,7 @@ FIRST_SDS = {
     CONTROL: 10.0,
     AXIS: 0.2,
     CONTEXT_READINESS: 0.5,
-    RELIABILITY: FIRST_RELIABILITY_SD,
+    RELIABILITY: DEFAULT_RELIABILITY_SD,
     POSITION: 0.5,
     READINESS: 1.0,
     STANCE: 1.0,

@@ -37,10 +37,10 @@ from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
-from aggcal.aggregation.priors import default_prior
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES, Rows
 from aggcal.aggregation.shards import rows_here
+from aggcal.aggregation.spreads import default_prior
 from aggcal.aggregation.terms import counts_of
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments

@@ -49,10 +49,10 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.links import link
+from aggcal.aggregation.methods import not_converged
 from aggcal.aggregation.newton import Convergence, Evaluation, Progress, minimise
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.rows import GAP, Plan, Rows, rows_by_plan
-from aggcal.aggregation.start import not_converged
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features, Kernel
 from aggcal.data.judgments import Judgments

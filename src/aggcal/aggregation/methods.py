@@ -19,6 +19,7 @@ from scipy.special import expit
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal._core.machine import one_thread
+from aggcal._core.tables import aligned
 from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
@@ -34,18 +35,9 @@ from aggcal.aggregation.modes import (
     mode_rows,
     score_penalty,
 )
-from aggcal.aggregation.newton import Progress
-from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
+from aggcal.aggregation.newton import Convergence, Progress
 from aggcal.aggregation.rows import SCORES, Rows
-from aggcal.aggregation.start import (
-    Start,
-    divided,
-    many_against,
-    no_prior_warnings,
-    not_converged,
-    start_scores,
-    typical_reliability,
-)
+from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.terms import (
     DEFAULT,
     PLAIN,
@@ -63,10 +55,22 @@ from aggcal.aggregation.with_terms import (
     penalised,
 )
 from aggcal.data.base import AnyJudgments
+from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning, OptionError, check_choice
+from aggcal.errors import (
+    AggcalWarning,
+    ConvergenceWarning,
+    DividedWarning,
+    FewJudgmentsWarning,
+    NoMaximumWarning,
+    OptionError,
+    check_choice,
+    count,
+    some,
+)
 from aggcal.registry.literals import Estimator, LinkName
 
+Start = Consensus | Scores | FloatArray | None
 PriorChoice = Prior | Literal["default", "auto"] | None
 
 # Relative gradient norm of a mode: smaller takes longer, larger leaves scores off the optimum.
@@ -75,6 +79,17 @@ _TOLERANCE = 1e-10
 _ALPHA, _BETA = 4.0, 1.0
 _RANDOM_HONESTY = 0.5  # η of one who tosses a coin
 _DIGITS = 11  # of a parameter at a mode: honesties stop 1e-12 short of 0 and 1
+
+_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
+
+_MANY_AGAINST, _CLEARLY, _SEVERAL = 0.3, 0.1, 2
+"""Share of annotators below minus so much of the typical reliability, and number of them, from
+which the mode is not trusted: with two fifths reversed, 2 to 8% of its orders were upside down in
+small studies and no other warning was given. People who guess, or fewer reversed, do not reach it.
+"""
+_ENOUGH_EACH = 30
+"""Judgments of a typical annotator from which standard errors without a prior are usable."""
+_CONTRADICT = "Use a prior (the default), or collect judgments that contradict these."
 
 
 class LikelihoodMethod:
@@ -573,3 +588,161 @@ class CrowdTCV(CrowdBT):
     link = registry.NORMAL.name
     width = sqrt(2.0)
     name = registry.CROWD_TCV.name
+
+
+def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
+    """Return the scores to start from, in the order of the judgments' items."""
+    if start is None:
+        return None
+    if isinstance(start, Consensus | Scores):
+        values = start.scores if isinstance(start, Consensus) else start.values
+        found = aligned(values, start.item_ids, judgments.item_ids)
+        if np.isnan(found).all():
+            raise OptionError(
+                f"start has none of the {judgments.n_items} items of the judgments (it has "
+                f"{some(start.item_ids)}); give one of the same study, or leave it out."
+            )
+        return np.nan_to_num(found)
+    try:
+        array = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"start is a {type(start).__name__}, not numbers; give an earlier consensus, Scores, "
+            f"or one number for each of the {judgments.n_items} items."
+        ) from None
+    shaped = array.shape == (judgments.n_items,)
+    if not shaped or not np.isfinite(array).all():
+        wrong = "holds a missing or infinite number" if shaped else f"has the shape {array.shape}"
+        raise OptionError(
+            f"start {wrong}; give one finite number for each of the "
+            f"{judgments.n_items} items, in the order of judgments.item_ids."
+        )
+    return array
+
+
+def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
+    """Warn of a fit that did not reach its optimum."""
+    if record.converged:
+        return []
+    if record.gradient_norm <= record.tolerance:
+        title = "The estimated prior did not converge"
+        why = (
+            f"The prior sds of scores and reliabilities that {name} estimates did not converge "
+            f"within {record.iterations} iterations."
+        )
+        to_do = "Set them with --score-sd and --reliability-sd, or look for items that always win"
+        return [ConvergenceWarning(why, f"{to_do} or lose.", title=title, why=why)]
+    title = "The fit did not converge"
+    why = (
+        f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
+        f"{record.tolerance:.0e} is required."
+    )
+    to_do = "Use a stronger prior, or look for items and annotators with few judgments."
+    return [ConvergenceWarning(f"{title}. {why}", to_do, title=title, why=why)]
+
+
+def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
+    """Warn where a very different order fits nearly as well."""
+    if rival is None or rival - objective >= _CLOSE_CALL:
+        return []
+    title = "Two very different orders fit the judgments about equally well"
+    why = (
+        f"Annotators contradict each other (objective {objective:.2f} against {rival:.2f}). Which "
+        "end of the consensus is the top is uncertain."
+    )
+    to_do = "Find out who misread the question, or add annotators whom you trust."
+    return [DividedWarning(f"{title}. {why}", to_do, title=title, why=why)]
+
+
+def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWarning]:
+    """Warn where the mode takes so many annotators for reversed that it may be upside down.
+
+    Examples
+    --------
+    >>> [found] = many_against(np.array([1.0, 0.8, -1.1, 1.2, -0.9]), np.full(5, 100.0))
+    >>> found.title
+    '2 of 5 annotators answer against the consensus'
+    >>> many_against(np.array([1.0, 0.8, 1.1, 1.2, -0.9]), np.full(5, 100.0))
+    []
+    """
+    level = -_CLEARLY * typical_reliability(reliabilities, given)
+    number, all_of_them = int((reliabilities < level).sum()), len(reliabilities)
+    if number < _SEVERAL or number <= _MANY_AGAINST * all_of_them:
+        return []
+    title = f"{number:,} of {all_of_them:,} annotators answer against the consensus"
+    why = "With so many, the joint mode cannot tell which end of the consensus is the top."
+    return [
+        DividedWarning(
+            f"{title}. {why}",
+            "Use the default estimator on the processor, which estimates how many annotators are "
+            "reversed, or find out who misread the question.",
+            title=title,
+            why=why,
+        )
+    ]
+
+
+def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
+    """Return the mean strength of the annotators, by how much they judged.
+
+    One who answers the other way round counts with their strength.
+
+    Examples
+    --------
+    >>> typical_reliability(np.array([2.0, -1.0]), np.array([30.0, 10.0]))
+    1.75
+    """
+    found = float(np.abs(reliabilities) @ given / given.sum())
+    return found if found > 0.0 else 1.0
+
+
+def no_prior_warnings(
+    judgments: AnyJudgments, rows: Rows, scores: FloatArray, *, heterogeneous: bool
+) -> list[AggcalWarning]:
+    """Say for whom there is no maximum of the likelihood of rows, which are wins.
+
+    And, of annotators who have reliabilities, where standard errors are far too small.
+    """
+    graph, said = judgments.graph, list[AggcalWarning]()
+    outside = list(graph.item_ids[graph.strong > 0])
+    if outside:
+        has = count(len(outside), "item has", "items have")
+        chain = "chain of wins and losses connects them to the other items in both directions"
+        said.append(
+            NoMaximumWarning(
+                f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+                _CONTRADICT,
+                title=f"{has} no maximum-likelihood score",
+                why=f"No {chain}: {some(outside)}.",
+                items=outside,
+            )
+        )
+    if not heterogeneous:
+        return said
+    gap, begins = scores[rows.left] - scores[rows.right], rows.starts[:-1]
+    one_sided = np.minimum.reduceat(gap, begins) > 0.0
+    one_sided |= np.maximum.reduceat(gap, begins) < 0.0
+    if one_sided.any():
+        who = list(judgments.annotator_ids[one_sided])
+        contradicts = "contradicts" if len(who) == 1 else "contradict"
+        does = f"{some(who)}, who never (or always) {contradicts} the consensus"
+        has = count(len(who), "annotator has", "annotators have")
+        said.append(
+            NoMaximumWarning(
+                f"The maximum-likelihood reliability is infinite for {does}.",
+                _CONTRADICT,
+                title=f"{has} an infinite maximum-likelihood reliability",
+                why=f"It is infinite for {does}.",
+                annotators=who,
+            )
+        )
+    typical = float(np.median(judgments.judgments_per_annotator))
+    if typical < _ENOUGH_EACH:
+        title = f"Half of the annotators gave {typical:g} judgments or fewer"
+        why = "No prior limits their reliabilities, so standard errors are several times too small."
+        said.append(
+            FewJudgmentsWarning(
+                f"{title}. {why}", "Use a prior (the default).", title=title, why=why
+            )
+        )
+    return said

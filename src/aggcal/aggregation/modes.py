@@ -22,10 +22,9 @@ from aggcal.aggregation.annotators import Beta, Normal, Prior
 from aggcal.aggregation.families import RELIABILITY, Advantage, Family, Mixture, Wins
 from aggcal.aggregation.links import Link
 from aggcal.aggregation.newton import Convergence, Evaluation, Progress, anderson, minimise
-from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.aggregation.rows import Plan, Rows
 from aggcal.aggregation.shards import annotators_of, lay_out, pooled_rows
-from aggcal.aggregation.spreads import centred, next_sd, score_count
+from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, centred, next_sd, score_count
 from aggcal.aggregation.tape import Tape
 from aggcal.data.base import AnyJudgments
 

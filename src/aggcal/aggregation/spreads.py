@@ -1,8 +1,8 @@
-r"""Standard deviations of what items, contexts and annotators differ in.
+r"""Priors: standard deviations of what items, contexts and annotators differ in.
 
-They are estimated as a fit goes on. `next_sd` takes a posterior under the standard deviation so
-far, and returns a better one: MacKay's, or the end of updates of expectation and maximisation (EM);
-both end where
+A `Prior` states those of scores and reliabilities; all others, and mostly these, are estimated as a
+fit goes on. `next_sd` takes a posterior under the standard deviation so far, and returns a better
+one: MacKay's, or the end of updates of expectation and maximisation (EM); both end where
 
     σ² = (Σ x² + prior) / (count − Σ Var x / σ²).
 """
@@ -10,18 +10,22 @@ both end where
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import copysign, exp, log, sqrt
+from dataclasses import dataclass
+from math import copysign, exp, log, pi, sqrt
 
 import numpy as np
 from scipy.optimize import brentq
 
 from aggcal._core.arrays import FloatArray, IntArray, dot, sums
+from aggcal.aggregation.links import Link
+from aggcal.errors import OptionError
 
 LOG_SD = 1.0
 """Prior sd of log σ of the scores, σ over its default: spreads of a third and of three times the
 default are within reach of five items; where answers never clash, it keeps σ from running away."""
-FIRST_RELIABILITY_SD = 0.5
-"""Sd of the reliabilities before anybody has judged: about what real studies show."""
+DEFAULT_RELIABILITY_SD = 0.5
+"""Sd of the reliabilities, about a mean of 1, before anybody has judged: about what real studies
+show. Where annotators say much, theirs is estimated."""
 RELIABILITY_PRIOR, PARAMETER_PRIOR = 10.0, 5.0
 """Annotators that the default sd of the reliabilities counts as, and of positions and the readiness
 to tie. Without it the estimate is 0 in half of the studies with five judgments each, and intervals
@@ -33,11 +37,67 @@ LEAST_SD, LARGEST_SD = 0.05, 3.0
 largest of a parameter."""
 _LONGEST = 3.0**0.5
 """Factor by which an sd moves at most in an update."""
+_SMALLEST, _LARGEST = 1e-6, 1e6
+"""Stated standard deviations: those outside lose the digits of a double."""
 _LITTLE = 0.1
 """Share of the values that the data must determine for MacKay's update, which is fast but wrong
 where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
 _UNUSED = 0.5
 """Answers that a strength which nobody used counts as."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """s_i ~ N(0, score_sd²) and γ_u ~ N(1, reliability_sd²).
+
+    The first fixes the location of the scores. At a joint mode the second fixes their scale, and, a
+    normal prior and not a log-normal one, it lets the reliability of a reversed annotator be
+    negative. Where reliabilities are integrated out, the scale constraint does the former
+    (``empirical``), and a mixture of both signs the latter (``annotators``).
+
+    Examples
+    --------
+    >>> Prior(score_sd=1.0, reliability_sd=0.5).reliability_precision
+    4.0
+    """
+
+    score_sd: float
+    reliability_sd: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("scores", self.score_sd), ("reliabilities", self.reliability_sd)):
+            if not _SMALLEST <= value <= _LARGEST:
+                raise OptionError(
+                    f"the prior sd of the {name} is {value}; give a number above 0 "
+                    f"(from {_SMALLEST:g} to {_LARGEST:g})."
+                )
+
+    @property
+    def score_precision(self) -> float:
+        """1 / score_sd²."""
+        return self.score_sd**-2
+
+    @property
+    def reliability_precision(self) -> float:
+        """1 / reliability_sd²."""
+        return self.reliability_sd**-2
+
+
+def default_prior(link: Link) -> Prior:
+    """Return the default prior of a link.
+
+    Scores have sd 1 on the logistic scale; on other links the sd that bears the same ratio to
+    the spread of F, so that the same chances are likely beforehand.
+
+    Examples
+    --------
+    >>> from aggcal.aggregation.links import link
+    >>> default_prior(link("logistic"))
+    Prior(score_sd=1.0, reliability_sd=0.5)
+    >>> round(default_prior(link("normal")).score_sd, 4)
+    0.5513
+    """
+    return Prior(round(link.sd * sqrt(3.0) / pi, 12), DEFAULT_RELIABILITY_SD)
 
 
 def next_sd(

@@ -87,7 +87,7 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     Prior(score_sd=0.55..., reliability_sd=0.25)
     """
     from aggcal.aggregation.links import link
-    from aggcal.aggregation.priors import default_prior
+    from aggcal.aggregation.spreads import default_prior
 
     sds = {row.dest: row.given(options) for row in PRIOR_SDS}
     given = {name: sd for name, sd in sds.items() if sd is not None}

@@ -11,7 +11,6 @@ import numpy as np
 
 from aggcal._core.kernels.threads import in_turn
 from aggcal._core.tables import Columns
-from aggcal._core.written import is_written, written
 
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that some spreadsheet takes for a formula (OWASP's list, wide forms too)."""
@@ -56,13 +55,8 @@ def table_rows(columns: Sequence[np.ndarray], cell: Callable[[object], str]) -> 
     >>> table_rows([np.array([0.1, np.nan]), np.array(["a,b", None], dtype=object)], csv_cell)
     '0.1,"a,b"\n,\n'
     """
-    texts = [None if is_written(each) else _texts(each, cell) for each in columns]
-    held = [column if text is None else text for column, text in zip(columns, texts, strict=True)]
-    rows = written(held)
-    if rows is None:  # no kernel
-        cells = (_texts(c, cell) if t is None else t for c, t in zip(columns, texts, strict=True))
-        rows = "".join(f"{','.join(row)}\n" for row in zip(*cells, strict=True))
-    return rows
+    cells = (_texts(column, cell) for column in columns)
+    return "".join(f"{','.join(row)}\n" for row in zip(*cells, strict=True))
 
 
 def _texts(column: np.ndarray, cell: Callable[[object], str]) -> list[str]:

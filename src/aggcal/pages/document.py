@@ -19,7 +19,6 @@ import numpy as np
 
 from aggcal._core.markup import Markup
 from aggcal._core.text import brief
-from aggcal._core.written import written
 
 # Within a line ------------------------------------------------------------------------------------
 
@@ -371,7 +370,4 @@ def _numbers(column: np.ndarray) -> str:
         values = [str(x) if inf else x for x, inf in zip(column.tolist(), infinite, strict=True)]
         return f"[{','.join(map(to_json, values))}]"
     whole = bool((np.abs(column) < _EXACT).all()) and bool((column == np.floor(column)).all())
-    text = written([column], end=",", missing="null", rounded=whole)
-    if text is not None:
-        return f"[{text[:-1]}]"
     return to_json([int(x) if whole else x for x in column.tolist()])

@@ -83,7 +83,7 @@ def test_each_refusal_leads_on(folder: Path, command: Command) -> None:
         ({"a.csv": "item,score\na,1\nb,2\n", "b.csv": "item,score\na,1\nb,2\n"}, "--scores FILE"),
         ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "item,score\nx,1\ny,2\n"},
          "no column holds judged items, such as 'a'"),
-        ({"a.csv": "paper,reviewer,grading\np,ann,1\nq,ann,2\n"}, "--column"),
+        ({"a.csv": "paper,reviewer,grading\np,ann,1\nq,ann,2\n"}, "--order"),
         ({"a.csv": "name\nx\ny\n"}, "If no judgments are in it, name what is, as in --scores FILE"),
         ({"a.csv": "item,score,mark\na,x,1\nb,y,2\n"}, "'x') is not a number"),
         ({"a.csv": "item,error\na,1\nb,2\n"}, "higher is better (found: error); name it with"),

@@ -37,11 +37,9 @@ def library() -> ctypes.CDLL | None:
     count, array = ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_components.restype = None
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
-    _declare_codes(kernels)
-    _declare_isotonic(kernels)
+    _declare_acts(kernels)
     _declare_columns(kernels)
     _declare_checks(kernels)
-    _declare_written(kernels)
     return kernels
 
 
@@ -63,34 +61,12 @@ def _loaded(path: Path) -> ctypes.CDLL:
     return found
 
 
-def _declare_codes(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that sum by code, and sort by it."""
+def _declare_acts(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that find acts."""
     count, array = ctypes.c_int64, ctypes.c_void_p
-    for name, arrays in (("count", 2), ("sums", 3)):
-        kernel = getattr(kernels, f"aggcal_{name}")
-        kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
     kernels.aggcal_acts.restype = None
     kernels.aggcal_acts.argtypes = [
         count, array, array, array, count, *([array] * 5)
-    ]  # fmt: skip
-
-
-def _declare_isotonic(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that sort and project, where the library has them."""
-    if hasattr(kernels, "aggcal_isotonic"):
-        kernels.aggcal_isotonic.restype = ctypes.c_int64
-        kernels.aggcal_isotonic.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
-    if hasattr(kernels, "aggcal_sort"):
-        kernels.aggcal_sort.restype = ctypes.c_int
-        kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
-
-
-def _declare_written(kernels: ctypes.CDLL) -> None:
-    """Say what the kernel takes that writes numbers as text."""
-    count, array = ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_written.restype = count
-    kernels.aggcal_written.argtypes = [
-        count, count, *([array] * 3), ctypes.c_char_p, ctypes.c_char, array
     ]  # fmt: skip
 
 

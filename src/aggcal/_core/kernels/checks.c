@@ -115,22 +115,3 @@ void aggcal_agreeing(int64_t first, int64_t last, const int64_t *who, const int6
         }
     }
 }
-
-/* Numbers of pairs of codes, by an order in which equal ones are side by side: found has the number
- * of the one at each position, and first where each occurs first. Returns how many there are. */
-int64_t aggcal_numbered(int64_t rows, const int64_t *order, const int32_t *one,
-                        const int32_t *other, int64_t *found, int64_t *first)
-{
-    int64_t number = -1;
-    int32_t a = 0, b = 0;
-    for (int64_t k = 0; k < rows; k++) {
-        const int64_t at = order[k];
-        if (k == 0 || one[at] != a || other[at] != b) {
-            a = one[at];
-            b = other[at];
-            first[++number] = at;
-        }
-        found[at] = number;
-    }
-    return number + 1;
-}

@@ -1,4 +1,4 @@
-/* Sums by code, the order of rows by their codes, and connected components. */
+/* The version, the processor, and connected components. */
 #include <stdint.h>
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
@@ -20,25 +20,6 @@ int aggcal_level(void)
 #else
     return 1;
 #endif
-}
-
-/* How often each index occurs. */
-void aggcal_count(int64_t n_rows, const int32_t *index, double *out)
-{
-    for (int64_t k = 0; k < n_rows; k++) out[index[k]] += 1.0;
-}
-
-/* The sum of the values of each index. */
-void aggcal_sums(int64_t n_rows, const int32_t *index, const double *values, double *out)
-{
-    for (int64_t k = 0; k < n_rows; k++) out[index[k]] += values[k];
-}
-
-/* Rows in the order of their codes, those of one code in their own; next[c] is where the first row
- * of code c goes, and is moved on. */
-void aggcal_by_code(int64_t first, int64_t last, const int32_t *code, int64_t *next, int64_t *order)
-{
-    for (int64_t k = first; k < last; k++) order[next[code[k]]++] = k;
 }
 
 static int32_t root_of(int32_t *parent, int32_t i)

@@ -12,8 +12,8 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.advice.suggest.beliefs import Beliefs, keys_of
 from aggcal.aggregation.families import Adjacent, RaoKupper
 from aggcal.aggregation.links import Link, link
-from aggcal.aggregation.priors import DEFAULT_RELIABILITY_SD
 from aggcal.aggregation.rows import Answers
+from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError, count, did_you_mean, option, some
 from aggcal.registry import PREDICTABLE, TIES

@@ -115,7 +115,8 @@ def _are_ratings(table: Table) -> bool:
     have = table.columns.keys()
     who = next((name for name in ANNOTATOR if name in have), None)
     if who is not None and not have & {*ITEM} and not paired(have):
-        people = table.first(who if who in table.head[0] else table.columns[who].strip().lower())
+        named = any(who in row for row in table.head)
+        people = table.first(who if named else table.columns[who].strip().lower())
         return len({*people}) == len(people) and bool(in_a_grid(rated_columns(table.head)))
     rated = have & {*RATING, *_SEVERAL}
     wide = not rated and sum(map(is_rater, have)) > 1
