@@ -112,6 +112,8 @@ KEY = re.compile(
     re.IGNORECASE,
 )
 """What a line above a table holds that may say what its numbers mean."""
+ASKED = re.compile(r"question$|criteri(?:on|um|a)$|aspect$|attribute$|dimension$")
+"""What columns are called that say what was asked, beside who won."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(
