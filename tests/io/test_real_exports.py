@@ -14,6 +14,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from workbooks import write_xlsx
 
@@ -275,3 +276,15 @@ def test_records_and_workbooks(tmp_path: Path) -> None:
     sheet = [*title, ["Pupil", "Marker 1", "Marker 2"], *marks, ["Mean", 66, 63]]
     write_xlsx(tmp_path / "marks.xlsx", {"Marks": sheet})
     assert read(tmp_path / "marks.xlsx").n_annotators == 2
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "values"])
+def test_frames_as_pandas_writes_them(tmp_path: Path, orient: Any) -> None:
+    names = ["annotator", "left", "right", "outcome"]
+    frame = pd.DataFrame([[*row, "left" if row[1] < row[2] else "right"] for row in PAIRS])
+    if orient == "values":
+        frame = pd.concat([pd.DataFrame([names]), frame])
+    else:
+        frame.columns = pd.Index(names)
+    frame.to_json(tmp_path / "frame.json", orient=orient)
+    assert read(tmp_path / "frame.json").n_annotators == 3
