@@ -41,7 +41,6 @@ _NEEDLESS = (
     "pandas",
     "polars",
     "pyarrow",
-    "scipy.optimize",
     "scipy.stats",
     "sklearn",
 )

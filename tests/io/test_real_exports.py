@@ -14,6 +14,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from workbooks import write_xlsx
 
@@ -133,6 +134,10 @@ READ = {
         "the highest rating is taken for the best",
         3,
     ),
+    "out of five, with some absent": (
+        ratings("userId,movieId,rating", lambda p: f"{5 - p}/5") + "Dan,e1,abs\n", "highest", 3,
+    ),
+    "stars": (ratings("judge,team,stars", lambda p: f"{4 - p} stars"), "highest", 3),
     "the lower, the better": (
         ratings("judge,wine,score (lower is better)", lambda p: 1 + 4 * p), "lowest rating", 3,
     ),
@@ -188,7 +193,8 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ratings("judge,item,rank", lambda p: p), ["rank 0", "lowest"], {"order": "lowest"},
     ),
     "labels": (
-        ratings("Grader,Student,Grade", lambda p: "ABCD"[p]), ["order"], {"order": "A,B,C,D"},
+        ratings("Grader,Student,Grade", lambda p: "ABCD"[p]), ["A,B,C,D", "the best first"],
+        {"order": "A,B,C,D"},
     ),
     "a code for none": (
         ratings("rater,item,rating", lambda p: 4 - p)
@@ -270,3 +276,15 @@ def test_records_and_workbooks(tmp_path: Path) -> None:
     sheet = [*title, ["Pupil", "Marker 1", "Marker 2"], *marks, ["Mean", 66, 63]]
     write_xlsx(tmp_path / "marks.xlsx", {"Marks": sheet})
     assert read(tmp_path / "marks.xlsx").n_annotators == 2
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "values"])
+def test_frames_as_pandas_writes_them(tmp_path: Path, orient: Any) -> None:
+    names = ["annotator", "left", "right", "outcome"]
+    frame = pd.DataFrame([[*row, "left" if row[1] < row[2] else "right"] for row in PAIRS])
+    if orient == "values":
+        frame = pd.concat([pd.DataFrame([names]), frame])
+    else:
+        frame.columns = pd.Index(names)
+    frame.to_json(tmp_path / "frame.json", orient=orient)
+    assert read(tmp_path / "frame.json").n_annotators == 3

@@ -218,7 +218,7 @@ def test_letters_need_an_order(tmp_path: Path) -> None:
     text = "teacher,essay,grade\n" + "".join(
         f"{w},{p},{letters[r]}\n" for (w, p), r in RATED.items()
     )
-    with pytest.raises(TableError, match=r"'A\+' is not a finite number; .*order="):
+    with pytest.raises(TableError, match=r"are no numbers .found: .*A\+.*; .*order="):
         _read(tmp_path, text)
     for order in ("A+,A,B,B-,C", ["A+", "B", "b-", "c"]):
         assert _pairs(_read(tmp_path, text, order=order)) == set(WHOLE)
@@ -259,7 +259,7 @@ def test_only_the_order_within_a_rater_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["3-4", "6:30", "2024-01-05", "3/5", "3,5,1"])
 def test_what_is_no_rating_is_not_cut_to_one(tmp_path: Path, cell: str) -> None:
-    with pytest.raises(TableError, match="is not a finite number"):
+    with pytest.raises(TableError, match=r"is not a finite number|on two scales|no numbers"):
         _read(tmp_path, f'annotator,item,rating\nu,a,"{cell}"\nu,b,2\n')
 
 

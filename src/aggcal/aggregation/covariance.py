@@ -8,7 +8,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
-from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.spreads import about_mean, centred
 
 MOST_DENSE = 3000
@@ -36,10 +35,6 @@ class Covariance:
 
     variances: FloatArray
     """Of each score, about the mean of all scores: their location is a convention."""
-
-    item_by_item: bool = True
-    """Whether draws and gains are made for each score by itself, so that one draw after the other
-    gives the same bits as all of them together."""
 
     product: Callable[[FloatArray], FloatArray]
     """Multiplies a vector by it; what adds up to 0 only, or up to a location."""
@@ -73,18 +68,6 @@ class Covariance:
         deviations = random.standard_normal((number, len(self.variances)))
         deviations *= np.sqrt(self.variances)
         return deviations
-
-    def gain(
-        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return K·residual and the diagonal of K = V(V + N)⁻¹.
-
-        V = slope²·C + crowd·I is what a signal varies by, N = diag(noise) what hides it. There may
-        be several residuals, a column each.
-        """
-        wide = slope**2 * self.variances + crowd
-        kept = wide / (wide + noise)
-        return (kept * residual.T).T, kept
 
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
@@ -127,8 +110,6 @@ class DenseCovariance(Covariance):
     (array([0.5, 0.5]), array([2.]))
     """
 
-    item_by_item = False
-
     def __init__(self, matrix: FloatArray) -> None:
         self.matrix: FloatArray = frozen(about_mean(matrix))
         self.variances = frozen(np.maximum(np.diag(self.matrix), 0.0))
@@ -156,16 +137,6 @@ class DenseCovariance(Covariance):
             root[:-1, :-1] = vectors * np.sqrt(np.maximum(values, 0.0))
         root[-1] = -root[:-1].sum(axis=0)
         return root
-
-    def gain(
-        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return K·residual and the diagonal of K = V(V + N)⁻¹."""
-        wide = slope**2 * self.matrix
-        wide[np.diag_indices(len(wide))] += crowd + noise
-        inverse = definite_inverse(wide, wide)
-        # K = I − N(V + N)⁻¹.
-        return residual - (noise * (inverse @ residual).T).T, 1.0 - noise * np.diag(inverse)
 
     def dense(self) -> DenseCovariance:
         """Return itself."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import copysign, exp, log, pi, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 
 from aggcal._core.arrays import FloatArray, IntArray, dot, sums
 from aggcal.aggregation.links import Link
@@ -149,6 +148,8 @@ def next_sd(
 
     end = copysign(log(_LONGEST), excess(0.0))
     if excess(end) * end < 0.0:
+        from scipy.optimize import brentq
+
         end = brentq(excess, 0.0, end, xtol=1e-13)
     return float(sd * exp(end))
 

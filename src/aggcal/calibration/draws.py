@@ -26,6 +26,7 @@ from aggcal._core.progress import report
 from aggcal._core.text import brief
 from aggcal.aggregation.covariance import MOST_DENSE, Covariance, DenseCovariance, independent
 from aggcal.aggregation.groups import several
+from aggcal.aggregation.newton import definite_inverse
 from aggcal.calibration.components import deviations, n_levels
 from aggcal.calibration.moments import moments
 
@@ -128,9 +129,10 @@ class Knowledge:
             total = slope**2 * self.covariance.variances + noise
             mean = self.consensus + slope * self.covariance.variances / total * apart
             return mean, independent(np.sqrt(self.covariance.variances * noise / total))
-        each = np.column_stack([apart, slope * dense.matrix])
-        moved = self.covariance.gain(slope, 0.0, np.full(n, noise), each)[0] / slope
-        return self.consensus + moved[:, 0], DenseCovariance(dense.matrix - moved[:, 1:])
+        total = slope**2 * dense.matrix + noise * np.eye(n)
+        gain = slope * dense.matrix @ definite_inverse(total, total)
+        left = dense.matrix - slope * gain @ dense.matrix
+        return self.consensus + gain @ apart, DenseCovariance(left)
 
     def only(self, positions: IntArray) -> Knowledge:
         """Return what is known of some components, which have the items at these positions."""

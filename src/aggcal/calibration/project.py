@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.sorting import in_order
-
-
-def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the nearest numbers that never fall, and where each of their blocks begins and ends.
-
-    Examples
-    --------
-    >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3))
-    (array([1. , 2.5, 2.5]), array([0, 1, 3]))
-    """
-    found = isotonic_regression(values, weights=weights)
-    return found.x, found.blocks
 
 
 def project(
@@ -61,9 +48,12 @@ def project(
     for one, next_one in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         here = slice(one, next_one)
         if (np.diff(means[here]) <= 0.0).any():
-            means[here], blocks = isotonic(means[here], total[here])
+            from scipy.optimize import isotonic_regression  # it loads slowly
+
+            found = isotonic_regression(means[here], weights=total[here])
+            means[here] = found.x
             begins[here] = False
-            begins[one + blocks[:-1]] = True
+            begins[one + found.blocks[:-1]] = True
     block = np.cumsum(begins) - 1
     highest = np.argsort(-means[begins], kind="stable")
     place = np.empty(len(highest), dtype=np.int64)

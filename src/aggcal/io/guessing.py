@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from aggcal.errors import OptionError, TableError, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
+from aggcal.io.formats.scale import LABELLED
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
@@ -365,6 +366,12 @@ def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
             f"pairs, but no column says in known words which was chosen; name it with {shown}, and "
             "its labels with --outcome LABEL=left --outcome LABEL=right, or numbers with "
             "--strength-scale LEFT:RIGHT."
+        )
+    found_labels = dict.fromkeys(cell for n in in_a_grid(have) for cell in table.first(n))
+    if found_labels and not any(map(str.isdigit, found_labels)):
+        raise TableError(
+            f"{table.name}: each column of a question holds labels (found: "
+            f"{','.join(found_labels)}); {LABELLED}, and --format ratings."
         )
     numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
     item = next((table.columns[name] for name in ITEM if name in have), "NAME")

@@ -11,7 +11,7 @@ from typing import Any
 from aggcal.errors import FileError
 from aggcal.io.files import in_words, unpacked
 from aggcal.io.tables import Table
-from aggcal.io.words import paired
+from aggcal.io.words import NAMES, names_table, paired
 
 _PIECE = 1 << 20
 """Characters at a time: fewer take longer, more take more memory."""
@@ -29,12 +29,24 @@ def of_json(path: Path, name: str, notes: list[str]) -> Table:
     if len(every) == 1 and isinstance(every[0][1], Mapping) and (inner := _records(every[0][1])):
         every = [(f"record {k + 1}", value) for k, value in enumerate(inner)]
     rows = [value for _, value in every]
+    if all(isinstance(row, list) for row in rows) and _is_header(rows[0]):
+        rows, every = _under(rows[0], rows[1:]), every[1:]
     header = dict.fromkeys(str(k) for row in rows if isinstance(row, Mapping) for k in row)
     return Table(name, [*header], rows, places=lambda row: every[row][0], notes=notes, path=path)
 
 
 def _records(whole: Mapping[str, Any]) -> list[Any]:
-    """Return the pairs that one object holds: its only list, or its lists as columns."""
+    """Return the pairs that one object holds: its only list, its lists as columns, or a frame."""
+    if {"columns", "data"} <= whole.keys() and _is_header(whole["columns"]):
+        return _under(whole["columns"], whole["data"])
+    if all(isinstance(each, Mapping) for each in whole.values()):
+        numbers = all(key.isdigit() for key in whole)
+        inside = {key for each in whole.values() for key in each}
+        if numbers and _is_header([*inside]):
+            return [*whole.values()]
+        if _is_header([*whole]) and all(key.isdigit() for key in inside):
+            keys = dict.fromkeys(key for each in whole.values() for key in each)
+            return [{name: each.get(key) for name, each in whole.items()} for key in keys]
     lists = [each for each in whole.values() if isinstance(each, list) and each]
     if len(lists) == 1 and all(isinstance(each, Mapping) for each in lists[0]):
         inner = lists[0]
@@ -47,6 +59,18 @@ def _records(whole: Mapping[str, Any]) -> list[Any]:
     else:
         return []
     return inner if paired({str(name).strip().lower() for name in inner[0]}) else []
+
+
+def _is_header(cells: Any) -> bool:
+    """Whether texts are names of known columns."""
+    names = {str(cell).strip().lower() for cell in cells} if isinstance(cells, list) else set()
+    return paired(names) or names_table(names, NAMES)
+
+
+def _under(header: list[Any], rows: list[Any]) -> list[Any]:
+    """Put lists under the names of their columns."""
+    same = all(isinstance(row, list) and len(row) == len(header) for row in rows)
+    return [dict(zip(map(str, header), row, strict=True)) for row in rows] if same else []
 
 
 def values(path: Path, name: str) -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, OutcomeError, TooLittleDataError, count, some
+from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.errors.voice import spoken
 from aggcal.io.choices import (
     Blank,
@@ -339,7 +339,6 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
 def _finished(read: Judgments, name: str) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
     _refuse_repeated_header(read, name)
-    _refuse_places(read, name)
     judgments = checked_sides(read)
     spelling = judgments.spelling
     said = [*map(spoken, _like_places(judgments.item_ids.tolist()))]
@@ -364,15 +363,6 @@ def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
                 who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
                 pair = (str(judgments.item_ids[k]) for k in (left, right))
                 raise repeated_header(name, "a row", [who, *pair])
-
-
-def _refuse_places(judgments: Judgments, name: str) -> None:
-    """Refuse winners and losers in a file that are called 0 and 1: they count what is not there."""
-    if Path(name).suffix and not judgments.sided and judgments.item_ids.tolist() == ["0", "1"]:
-        raise OutcomeError(
-            f"{name}: the winners and losers are '0' and '1', which may be the places where items "
-            "were shown; write the items themselves into these columns."
-        )
 
 
 def _like_places(items: Sequence[str]) -> Sequence[str]:

@@ -356,6 +356,8 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
             "who judged"
         )
     notes += [form.says[name] for name in names.values() if name in form.says]
+    if not choices.wished and "criterion" not in names:
+        notes += _questions(table, used)
     part = Part(
         table.name,
         form,
@@ -514,6 +516,20 @@ def plain_pair(have: Iterable[str]) -> dict[str, str]:
         decided = {} if outcome is None else {"outcome": outcome}
         return dict(zip(("left", "right"), sides, strict=True)) | decided
     return {} if beaten is None else dict(zip(("winner", "loser"), beaten, strict=True))
+
+
+def _questions(table: Table, used: set[str]) -> list[str]:
+    """Tell of columns with a few questions, whose answers are taken together."""
+    said = []
+    for name in filter(words.ASKED.search, table.columns.keys() - used):
+        cells = table.first(name)
+        if 1 < len({*cells}) <= len(cells) // 3:
+            spelt = table.columns[name]
+            said.append(
+                f"answers to all values of the column '{spelt}' are taken together; --column "
+                f"'criterion={spelt}' --criteria all tells them apart"
+            )
+    return sorted(said)
 
 
 def _say_unused(table: Table, notes: Notes) -> None:

@@ -28,7 +28,8 @@ ANNOTATOR = _spaced(
     "lehrer", "lehrerin", "lehrkraft", "gutachter", "gutachterin", "bewerter", "korrektor",
     "jurymitglied", "juge", "enseignant", "enseignante", "correcteur", "évaluateur", "juez",
     "evaluador", "giudice", "grader", "voter_id", "antwort id", "profesor", "profesora", "docente",
-    "jurado", "examinador", "_annotator_id", "_session_id", "session_id", "evaluation_session_id",
+    "jurado", "examinador", "userid", "_annotator_id", "_session_id", "session_id",
+    "evaluation_session_id",
 )
 """Who judged, the surest name first."""
 PEOPLE = re.compile(
@@ -111,13 +112,16 @@ KEY = re.compile(
     re.IGNORECASE,
 )
 """What a line above a table holds that may say what its numbers mean."""
+ASKED = re.compile(r"question$|criteri(?:on|um|a)$|aspect$|attribute$|dimension$")
+"""What columns are called that say what was asked, beside who won."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
 ITEM = _spaced(
     "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
     "candidate", "contestant", "schüler", "schülerin", "aufsatz", "arbeit", "beitrag", "élève",
-    "copie", "klausur", "antrag", "alumno", "alumna", "estudiante",
+    "copie", "klausur", "antrag", "team", "movie", "movie_id", "movieid", "entrant", "entrant_no",
+    "abstract", "abstract_id", "alumno", "alumna", "estudiante",
 )
 LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
 """What columns are called, beside their sides, that hold items."""
@@ -195,7 +199,8 @@ NOTHING = ("na", "n/a", "null")
 """Cells that R, databases and people leave blank with a word."""
 NUMBERLESS = (
     *NOTHING, "none", "nil", "n.a.", "k.a.", "keine angabe", "no answer", "not applicable",
-    "prefer not to say", "don't know", "-", "\u2013", "\u2014", "?", "(read only)",
+    "prefer not to say", "don't know", "abs", "abs.", "absent", "abwesend", "krank",
+    "-", "\u2013", "\u2014", "?", "(read only)",
 )
 """The same where a number belongs."""
 DAMAGE = (

@@ -31,7 +31,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
 from aggcal.io.formats.rankings import weight_of
-from aggcal.io.formats.scale import Scale, rating_of
+from aggcal.io.formats.scale import LABELLED, Scale, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
 from aggcal.io.words import (
     ANNOTATOR,
@@ -70,6 +70,8 @@ _ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
 """What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
+_MOST_LABELS = 20
+"""Labels of ratings that a message lists."""
 _ROUNDED = 0.051
 """How far a mean may be from what it says: people show one decimal."""
 _SUMMED = (np.mean, np.median, np.sum, np.max, np.min, np.std, np.ptp, len)
@@ -232,10 +234,7 @@ def _columns(
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
     if not named:
-        raise TableError(
-            "no column holds ratings; if they are labels, name all of them, the best first, as in "
-            "--order 'A,B,C'."
-        )
+        raise TableError(f"no column holds ratings; {LABELLED}{_found(rows)}.")
     if transposed and len(named) < 2:  # noqa: PLR2004
         raise TableError(
             f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
@@ -247,6 +246,14 @@ def _columns(
     what = "holds the ratings of one item" if transposed else "is one annotator's"
     notes.append(f"each of {len(names)} columns {what}: {some(names)}")
     return dict(zip(named, names, strict=True)), transposed
+
+
+def _found(rows: Sequence[Mapping[str, Any]]) -> str:
+    """List the labels of a table whose columns share them, or of the rows of a grid."""
+    every = [name for name in {**dict.fromkeys(n for row in rows for n in row)} if grid_row(name)]
+    cells = Counter(str(row.get(name, "")).strip() for row in rows for name in every)
+    found = [cell for cell, _ in cells.most_common(_MOST_LABELS) if cell]
+    return f" (found: {','.join(found)})" if found else ""
 
 
 def _respelt(
@@ -289,7 +296,9 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
     """Compare the ratings of each annotator, and say what became of them."""
     series: dict[tuple[str | None, ...], _Series] = {}
     scale, confident, named = Scale(choices.order), False, True
-    latest = _latest(_respelt(ratings, choices.spelling, notes), notes)
+    latest = [*_latest(_respelt(ratings, choices.spelling, notes), notes)]
+    if not choices.order:
+        _refuse_labels(latest)
     for location, cells, mark, header in latest:
         confident |= "confidence" in cells
         who = cell_text(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
@@ -323,6 +332,17 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
     notes += said
     if confident and "weight" not in choices.columns:
         notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+
+
+def _refuse_labels(ratings: Sequence[Rating]) -> None:
+    """Refuse ratings of which most are labels, and list those."""
+    every = [_value(each.cells, each.location) for each in ratings]
+    given = [v for v in every if isinstance(v, str) and v.strip().lower() not in {"", *NUMBERLESS}]
+    labels = Counter(value.strip() for value in given if rating_of(value) is None)
+    if 2 * labels.total() > len(given):
+        found = ",".join(label for label, _ in labels.most_common(_MOST_LABELS))
+        more = f" and {len(labels) - _MOST_LABELS:,} more" if len(labels) > _MOST_LABELS else ""
+        raise TableError(f"the ratings are no numbers (found: {found}{more}); {LABELLED}.")
 
 
 def _may_be_ranks(series: _Series) -> bool:

@@ -18,9 +18,14 @@ _LABELLED = re.compile(
 _ORDINAL = re.compile(
     r"\s*(\d+)(?:st|nd|rd|th|\.)?(?: (?:choice|place|preference|rank))?\s*", re.IGNORECASE
 )
+_OF = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de)\s*(\d+)\s*", re.IGNORECASE)
+"""A rating with the most that there is after it: '4/5', '8 out of 10'."""
+_STARS = re.compile(r"\s*(\u2605+)\u2606*\s*|\s*(\d+(?:\.\d+)?) stars?\s*", re.IGNORECASE)
 LOWEST, HIGHEST = "lowest", "highest"
 """Which number is the best, instead of an order of labels."""
 _SAY = f"say which is the best with --order {LOWEST} or --order {HIGHEST}"
+LABELLED = "if ratings are labels, name all of them, the best first, with --order 'LABEL,LABEL,...'"
+"""What to do about ratings that are no numbers."""
 _BEST, _WORST = 3, -3
 # fmt: off
 _WORTH = tuple((re.compile(rf"\b(?:{words})\b", re.IGNORECASE), worth) for worth, words in (
@@ -64,12 +69,16 @@ def rating_of(value: Any) -> float | None:
     --------
     >>> rating_of("6: marginally above"), rating_of("2nd choice"), rating_of(3.5), rating_of("good")
     (6.0, 2.0, 3.5, None)
+    >>> rating_of("4/5"), rating_of("\u2605\u2605\u2606"), rating_of("1 star")
+    (4.0, 2.0, 1.0)
     >>> rating_of("3-4"), rating_of("6:30"), rating_of("2024-01-05")
     (None, None, None)
     """
     if isinstance(value, str):
-        labelled = _LABELLED.match(value) or _ORDINAL.fullmatch(value)
-        value = value if labelled is None else labelled[1]
+        if (stars := _STARS.fullmatch(value)) is not None:
+            return float(len(stars[1]) if stars[1] else stars[2])
+        labelled = _LABELLED.match(value) or _ORDINAL.fullmatch(value) or _OF.fullmatch(value)
+        value = value if labelled is None else labelled[1].replace(",", ".")
     return number_of(value)
 
 
@@ -90,6 +99,7 @@ class Scale:
         self._seen: Counter[float] = Counter()
         self._said: dict[float, tuple[int, str]] = {}
         self._headers: set[str] = set()
+        self._most: dict[str, str] = {}
 
     def knows(self, value: Any) -> bool:
         """Whether a cell is a rating."""
@@ -105,11 +115,13 @@ class Scale:
             )
         if found is None:
             raise TableError(
-                f"{location}: the rating '{value}' is not a finite number; correct the row, or if "
-                "ratings are labels, name all of them with --order, the best first."
+                f"{location}: the rating '{value}' is not a finite number; correct the row, leave "
+                f"it blank if there was none, or {LABELLED}."
             )
         if found not in self._seen and isinstance(value, str):
             self._learn(found, value)
+        if not self._heights:
+            self._learn_most(str(value), location)
         self._seen[found] += 1
         return found
 
@@ -120,6 +132,18 @@ class Scale:
         self._headers.add(header)
         for found in _IN_A_HEADER.finditer(header):
             self._learn(float(found["n"] or found["of"]), found[0] + (found["says"] or ""))
+
+    def _learn_most(self, value: str, location: str) -> None:
+        """Take note of the most that there is; refuse ratings on two scales."""
+        of = _OF.fullmatch(value)
+        most = "\u2605" if _STARS.fullmatch(value) else "" if of is None else of[2]
+        self._most.setdefault(most, value)
+        if len(self._most) > 1:
+            one, two = self._most.values()
+            raise TableError(
+                f"{location}: the ratings '{one}' and '{two}' may be on two scales; write all of "
+                "them on one."
+            )
 
     def _learn(self, number: float, words: str) -> None:
         worth = next((worth for pattern, worth in _WORTH if pattern.search(words)), None)
@@ -149,6 +173,7 @@ class Scale:
             )
         falling += ranks or [name for name in sorted(names) if _LOWER.search(name)]
         rising += [name for name in sorted(names) if _OUT_OF.search(name)]
+        rising += [value for most, value in self._most.items() if most]
         if falling and not rising:
             return LOWEST
         if falling and len(falling) >= len(rising):
