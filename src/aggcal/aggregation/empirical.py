@@ -127,9 +127,9 @@ _SURELY = 1e-5
 _SCALE_STEPS, _SCALE_OFF = 5, 0.05
 """How often first scores are scaled, and how far the typical reliability may be from 1 to begin
 with: far from it the multiplier goes astray."""
-_MULTIPLIER_STEP = 0.5
+_REACH, _LONG_REACH = 0.5, 2.0
 """How far a step of the multiplier may move anybody's reliability, reckoned by the prior: further,
-their curvature has changed."""
+their curvature has changed. And the same in further tries, where that led nowhere."""
 _BACK = 0.5
 """A step back by more than this share of the last one was too long, as where ties are rare, or one
 annotator answers nearly all: steps are halved."""
@@ -386,15 +386,16 @@ class Curvature:
         on_constraint = share * (share * (dot(toward, carried) - self.variance) - 2.0 * along)
         return np.asarray(np.maximum(square + own + on_constraint, 1e-12))
 
-    def multiplier_step(self, step: FloatArray, sd: float) -> float:
+    def multiplier_step(self, step: FloatArray, sd: float, reach: float) -> float:
         """Return how the multiplier moves in a step of Newton's method.
 
-        It gives back what the unknowns move the constraint by. ``sd`` is that of the reliabilities.
+        It gives back what the unknowns move the constraint by. ``sd`` is that of the reliabilities,
+        and ``reach`` how far any of them may move.
         """
         if not self.model.constrained:
             return 0.0
         move = -self.excess / self.variance - dot(self.constraint, step) / sqrt(self.variance)
-        most = _MULTIPLIER_STEP / max(float(self.shares.max()) * sd**2, 1e-12)
+        most = reach / max(float(self.shares.max()) * sd**2, 1e-12)
         return float(np.clip(move, -most, most))
 
 
@@ -622,7 +623,8 @@ def best(
         if not any(each.convergence.converged for each in fits):
             scores = [state.unknowns[problem.model.rows.blocks[SCORES].where] for state in starts]
             factors = [size / max(float(np.abs(each).max()), 1e-300) for each in scores]
-            fits += map(attempt, map(problem.rescaled, starts, factors))
+            again = map(problem.rescaled, starts, factors)
+            fits += [_Run(problem, on_iteration, reach=_LONG_REACH).fit(each) for each in again]
     result, above = search(fits, attempt, others, lambda each: each.mirrored, _SAME)
     return replace(result, rival=None if above is None else result.objective + above)
 
@@ -638,6 +640,7 @@ class _Run:
     moves: list[float] = field(default_factory=list)
     path: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     """Standard deviations, and what an update made of them: see `_accelerated`."""
+    reach: float = _REACH
     upright: BoolArray | None = None
     last_step: FloatArray | None = None
     share: float = 1.0
@@ -734,7 +737,7 @@ class _Run:
             longest = float(np.abs(step[part]).max(initial=0.0)) / unit
             step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
             length = max(length, longest)
-        multiplier = here.multiplier_step(step, state.sds.get(RELIABILITY, 1.0))
+        multiplier = here.multiplier_step(step, state.sds.get(RELIABILITY, 1.0), self.reach)
         if self.last_step is not None:
             back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
             self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
