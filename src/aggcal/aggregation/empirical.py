@@ -127,10 +127,9 @@ _SURELY = 1e-5
 _SCALE_STEPS, _SCALE_OFF = 5, 0.05
 """How often first scores are scaled, and how far the typical reliability may be from 1 to begin
 with: far from it the multiplier goes astray."""
-_MULTIPLIER_STEP, _SURE_STEP = 0.5, 0.05
-"""How far a step of the multiplier may move anybody's reliability: further, their curvature has
-changed. Up to a step of the unknowns of so many sds of scores it is reckoned by their posterior;
-before, by the prior: first steps would take those who judge most far out."""
+_MULTIPLIER_STEP = 0.5
+"""How far a step of the multiplier may move anybody's reliability, reckoned by the prior: further,
+their curvature has changed."""
 _BACK = 0.5
 """A step back by more than this share of the last one was too long, as where ties are rare, or one
 annotator answers nearly all: steps are halved."""
@@ -387,25 +386,15 @@ class Curvature:
         on_constraint = share * (share * (dot(toward, carried) - self.variance) - 2.0 * along)
         return np.asarray(np.maximum(square + own + on_constraint, 1e-12))
 
-    def multiplier_step(self, step: FloatArray, length: float, sd: float) -> float:
+    def multiplier_step(self, step: FloatArray, sd: float) -> float:
         """Return how the multiplier moves in a step of Newton's method.
 
-        It gives back what the unknowns move the constraint by.
-
-        Parameters
-        ----------
-        step, length
-            Of the unknowns, and the largest of it, in sds of the scores.
-        sd
-            Of the reliabilities.
+        It gives back what the unknowns move the constraint by. ``sd`` is that of the reliabilities.
         """
         if not self.model.constrained:
             return 0.0
         move = -self.excess / self.variance - dot(self.constraint, step) / sqrt(self.variance)
-        variances: FloatArray | float = sd**2
-        if length < _SURE_STEP:
-            variances = self.posterior.variance(self.posterior.strengths)
-        most = _MULTIPLIER_STEP / max(float((self.shares * variances).max()), 1e-12)
+        most = _MULTIPLIER_STEP / max(float(self.shares.max()) * sd**2, 1e-12)
         return float(np.clip(move, -most, most))
 
 
@@ -658,15 +647,18 @@ class _Run:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.annotators.restart()
         state, settled = self._on_scale(start), False
+        calmest = state
         while len(self.moves) < _MOST_ITERATIONS and not settled:
             state, move = self._iterate(state)
             if not np.isfinite(move):
                 break
             settled = move < self.tolerance
             self.moves.append(move)
+            calmest = state if move == min(self.moves) else calmest
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
-        return self._polished(state, settled=settled)
+        # Where next to nothing is known, standard deviations may wander further and further.
+        return self._polished(state if settled else calmest, settled=settled)
 
     def _on_scale(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""
@@ -742,7 +734,7 @@ class _Run:
             longest = float(np.abs(step[part]).max(initial=0.0)) / unit
             step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
             length = max(length, longest)
-        multiplier = here.multiplier_step(step, length, state.sds.get(RELIABILITY, 1.0))
+        multiplier = here.multiplier_step(step, state.sds.get(RELIABILITY, 1.0))
         if self.last_step is not None:
             back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
             self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
