@@ -26,7 +26,7 @@ TOLD = {
     "left,right,left_votes,right_votes\nx1,x2,3,1\nx2,x3,0,2\n": "column 'outcome' missing",
     "ResponseId,Q1,Q2\nR_1,A,B\nR_2,B,B\n": "column 'outcome' missing",
     ",A,B,C\nA,0,3,2\nB,1,0,4\nC,2,0,0\n": "no row is known",
-    "Email Address,Rank [A],Rank [B]\na@x,Top,Low\nb@x,Low,Top\n": "'annotator': 'Email Address'",
+    "Email Address,Rank [A],Rank [B]\na@x,Top,Low\nb@x,Low,Top\n": "(found: Top,Low)",
     "Reviewer,Paper,Decision\nR1,p1,Accept\nR1,p2,Reject\n": "'item': 'Paper'",
     "Respondent ID,Rate the posters,,\n,Poster A,Poster B,Other\n118,5,3,\n119,4,4,\n": "two rows",
     "judge,x,y,z\na,1,2,3\nb,2,1,3\n": "format='ratings' columns={'annotator': 'judge'}",

@@ -199,7 +199,7 @@ def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | Non
 
     Examples
     --------
-    >>> is_summary([2.5, 6.0], [[2.0, 5.0], [3.0, 7.0]]), is_summary([2.0], [[2.0], [3.0]])
+    >>> is_summary([2.5, 6.0], [[2.0, 5.0], [3.0, 7.0]]), is_summary([9.0], [[2.0], [3.0]])
     (True, False)
     """
     columns = ([n for n in column if n is not None] for column in zip(*above, strict=True))
