@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from threading import Event, current_thread
 from time import sleep
 
-import numpy as np
 import pytest
 
-from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import threads
-from aggcal._core.kernels.threads import added, beside, each_range, in_turn
+from aggcal._core.kernels.threads import beside, each_range, in_turn
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -29,17 +27,6 @@ def test_no_more_is_taken_than_may_be_done_at_a_time(most: int | None) -> None:
         if most is not None:
             assert len(taken) <= len(done) + most
     assert done == [10 * k for k in range(1, 50)]
-
-
-@pytest.mark.parametrize("shape", [(), (3,), (50_001,), (2, 60_000), (60_001, 4)])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_large_sums_are_those_of_one_thread(shape: tuple[int, ...], kind: type) -> None:
-    random = np.random.default_rng(3)
-    parts: list[FloatArray] = [np.asarray(random.normal(size=shape), dtype=kind) for _ in range(9)]
-    expected = parts[0].copy()
-    for part in parts[1:]:
-        expected = np.asarray(expected + part)
-    assert np.array_equal(added(parts), expected)
 
 
 def test_work_beside_the_main_one_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

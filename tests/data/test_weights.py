@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal._core.kernels import threads
 from aggcal.aggregation.terms import PLAIN, ChosenTerms, position_evidence
 from aggcal.data.warnings import weight_warnings
 from aggcal.data.weights import Tally, heavy
@@ -104,13 +103,3 @@ def test_weights_below_one_and_rankings_are_left_alone() -> None:
     assert heavy(aggcal.read_judgments(columns | {"weight": weight / 9.0})) is None
     ranked = aggcal.read_judgments({"annotator": ["u"], "ranking": ["a > b > c"], "weight": [4]})
     assert heavy(ranked) is None
-
-
-def test_a_tally_of_ranges_of_annotators_is_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns, _ = asked(7, times=3)
-    judgments = aggcal.read_judgments(counted(columns))
-    whole = Tally.of(judgments)
-    monkeypatch.setattr(threads, "_ROWS_PER_RANGE", 50)
-    assert len(threads.between_annotators(judgments.annotator)) > 4
-    assert Tally.of(judgments) == whole
-    assert whole.repeated > whole.both_ways > 0

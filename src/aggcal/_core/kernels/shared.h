@@ -1,4 +1,4 @@
-/* What the kernels share: how they are compiled, exponentials, sums, points of a normal gap. */
+/* What the kernels in C share: how they are compiled, exponentials, sums. */
 #ifndef AGGCAL_SHARED_H
 #define AGGCAL_SHARED_H
 #include <math.h>
@@ -7,10 +7,6 @@
 
 /* Everything is inlined where it is used, so that loops over it become vectors. */
 #define PART static inline
-/* And here so that what is constant where it is called is constant inside. */
-#define ALWAYS static inline __attribute__((always_inline))
-/* And these stay by themselves: small functions compile faster. */
-#define APART static __attribute__((noinline))
 
 /* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it, the
  * polynomial in pairs so that no term waits for the one before. */
@@ -67,50 +63,4 @@ PART double dot(const double *x, const double *y, int n)
     for (; k < n; k++) a += x[k] * y[k];
     return (a + b) + (c + d);
 }
-
-PART double sum_of(const double *x, int n)
-{
-    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-    int k = 0;
-    for (; k + 4 <= n; k += 4) {
-        a += x[k];
-        b += x[k + 1];
-        c += x[k + 2];
-        d += x[k + 3];
-    }
-    for (; k < n; k++) a += x[k];
-    return (a + b) + (c + d);
-}
-
-/* The same of some hundred floats: eight at a time, so that compilers take vectors. */
-PART double sum_of_floats(const float *x, int n)
-{
-    float part[8] = {0.0f};
-    int k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (int lane = 0; lane < 8; lane++) part[lane] += x[k + lane];
-    for (; k < n; k++) part[0] += x[k];
-    double sum = 0.0;
-    for (int lane = 0; lane < 8; lane++) sum += part[lane];
-    return sum;
-}
-
-PART double dot_of_floats(const float *x, const float *y, int n)
-{
-    float part[8] = {0.0f};
-    int k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (int lane = 0; lane < 8; lane++) part[lane] += x[k + lane] * y[k + lane];
-    for (; k < n; k++) part[0] += x[k] * y[k];
-    double sum = 0.0;
-    for (int lane = 0; lane < 8; lane++) sum += part[lane];
-    return sum;
-}
-
-/* Where a row's gap is looked at: Gauss and Hermite's points. */
-#define GAPS 5
-static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
-                                 -2.8569700138728056};
-static const double GAP_WEIGHT[GAPS] = {8.0 / 15.0, 0.22207592200561266, 0.22207592200561266,
-                                        0.011257411327720689, 0.011257411327720689};
 #endif

@@ -22,12 +22,10 @@ _ROWS_OF_MANY, _MANY_RANGES = 1_000_000, 64  # more even out what each takes, wh
 _TAPER = 1.5
 """How much larger the first of many ranges is than the mean: the last ones are small, and threads
 end at about the same time."""
-_SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
 _WORKER = f"{OURS}-worker"
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
-Array = TypeVar("Array", npt.NDArray[np.float64], npt.NDArray[np.float32])
 
 
 @cache
@@ -99,19 +97,6 @@ def even(rows: int, fewest: int | None = None) -> list[int]:
     most = min(max(rows // _ROWS_OF_MANY, _MOST_RANGES), _MANY_RANGES)
     ranges = min(max(rows // (fewest or _ROWS_PER_RANGE), 1), most)
     return [rows * k // ranges for k in range(ranges + 1)]
-
-
-def between_annotators(annotator: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> list[int]:
-    """Cut rows that are sorted by annotator into ranges of about as many, whole annotators each.
-
-    Examples
-    --------
-    >>> between_annotators(np.array([0, 0, 1])), between_annotators(np.array([]))
-    ([0, 3], [0, 0])
-    """
-    cuts = even(len(annotator))
-    inner = np.searchsorted(annotator, annotator[cuts[1:-1]])
-    return [0, *sorted({*inner.tolist()} - {0}), len(annotator)]
 
 
 def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Result]:
@@ -202,30 +187,3 @@ def begun(work: Callable[[], Result]) -> Callable[[], Result]:
     future = own.submit(work)
     own.shutdown(wait=False)
     return future.result
-
-
-def added(parts: list[Array]) -> Array:
-    """Add arrays up into the first of them, in their order.
-
-    Large ones are added in threads, each a part of all of them: the same bits.
-
-    Examples
-    --------
-    >>> added([np.ones(2), np.ones(2)])
-    array([2., 2.])
-    """
-    total = parts[0]
-    rows = len(total) if total.ndim else 1
-
-    def work(begin: int, end: int) -> None:
-        for part in parts[1:]:
-            total[begin:end] += part[begin:end]
-
-    slices = min(total.size * (len(parts) - 1) // _SUMS_PER_SLICE, _MOST_RANGES, rows)
-    if slices < 2 or _is_worker():  # noqa: PLR2004
-        for part in parts[1:]:
-            total += part
-        return total
-    cuts = [rows * k // slices for k in range(slices + 1)]
-    list(_threads().map(work, cuts[:-1], cuts[1:]))
-    return total
