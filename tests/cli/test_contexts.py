@@ -48,7 +48,7 @@ def test_refusals_are_one_sentence(tmp_path: Path, command: Command) -> None:
         (("--context", "promt", "--strength-scale", "-2:2"), "did you mean 'Prompt'?"),
         (("--by", "topic", "--strength-scale", "-2:2"), "no column 'topic' to take as a category"),
         (("--strength-scale", "5"), "write 1:5 if 1 means that the left item is much better"),
-        ((), "state the ends of their scale with --strength-scale LEFT:RIGHT"),
+        ((), "its ends, such as --strength-scale '-2:2'"),
         (
             ("--criteria", "all", "--strength-scale", "-2:2"),
             "no column 'criterion' to take as a category",

@@ -19,7 +19,8 @@ SOURCE = Path(aggcal.__file__).parent
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
 VALUES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.ENGINES}
 VALUES |= {*registry.ESTIMATORS, *registry.SCALES, *registry.BRIDGES}
-VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all", "lowest"}
+VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all"}
+VALUES |= {"lowest", "highest"}
 OPTION = re.compile(r"(?<!\w)(?<!var\()--[a-z]")
 
 

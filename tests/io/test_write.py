@@ -16,7 +16,6 @@ from typing import IO
 import numpy as np
 import pytest
 
-from aggcal._core import written
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -166,12 +165,7 @@ def test_a_column_of_texts_is_written_as_cell_by_cell(odd: object) -> None:
         assert table_rows([column], cell) == expected
 
 
-@pytest.mark.parametrize("kernels", [True, False])
-def test_numbers_are_written_with_all_their_digits(
-    monkeypatch: pytest.MonkeyPatch, kernels: bool
-) -> None:
-    if not kernels:
-        monkeypatch.setattr(written, "library", lambda: None)
+def test_numbers_are_written_with_all_their_digits() -> None:
     numbers = [np.array([0.1, np.nan, -1e-9]), np.array([3, -4, 0]), np.arange(3, dtype=np.uint64)]
     words = np.array(["a", "b,", "½"], dtype=object)
     found = table_rows([*numbers, words, np.array([True, False, True])], csv_cell)

@@ -57,7 +57,7 @@ class MethodComparison(Comparison, Saved):
     >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> found = aggcal.compare_methods(study.judgments, ["hra-g", "tcv"])
     >>> found.chosen, found.options
-    ('hra-g', {'method': 'hra-g'})
+    ('btl', {'method': 'btl'})
     """
 
     FILES = ("comparison.csv", "comparison.svg")

@@ -54,11 +54,10 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     Examples
     --------
     >>> import aggcal
-    >>> rows = [("ann", "a", "b"), ("ann", "a", "b"), ("bob", "b", "b"), ("bob", "b", "a")]
+    >>> rows = [("ann", "a", "b"), ("bob", "b", "b"), ("bob", "b", "a")]
     >>> for warning in data_warnings(aggcal.read_judgments(rows)):
     ...     print(warning.what)
     1 comparison of an item with itself was not fitted ('bob' compared 'b' with itself).
-    1 duplicate row (every column equal) is counted separately.
     """
     if _UNSAID.get():
         return []
