@@ -13,7 +13,7 @@ import aggcal
 from aggcal import datasets, registry
 from aggcal.cli.commands import COMMANDS
 from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean, nearest, option
-from aggcal.errors.voice import speaking_options, spoken
+from aggcal.errors.voice import PYTHON_ONLY, speaking_options, spoken
 
 SOURCE = Path(aggcal.__file__).parent
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
@@ -103,6 +103,7 @@ def test_every_message_of_the_library_can_be_said_in_python() -> None:
         for row in command.options
         for each in row.names
     }
+    options |= PYTHON_ONLY
     for where, text in found:
         for name, value in re.findall(r"(?<!\w)(?<!var\()--([a-z-]*[a-z])(?: ([\w'=-]+))?", text):
             assert name in options, f"{where}: there is no --{name}"
@@ -133,6 +134,8 @@ def test_an_option_is_named_where_a_message_is_written() -> None:
     assert (option("per-item"), option("repeat")) == ("per_item=", "repeat=True")
     with speaking_options():
         assert option("column", "annotator=coder") == "--column annotator=coder"
+        assert option("repeat") == "repeat=True (in Python)"
+        assert spoken("raise --draws, or --level.") == "raise draws= (in Python), or --level."
 
 
 @pytest.mark.parametrize(

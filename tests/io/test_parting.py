@@ -46,7 +46,7 @@ def file(folder: Path, text: str, name: str = "judgments") -> Path:
 
 def test_columns_of_a_table(tmp_path: Path) -> None:
     path = file(tmp_path, TABLE)
-    found = aggcal.read_judgments(path, context="prompt", by="language", criteria="all")
+    found = aggcal.read_judgments(path, context="prompt", by=["language", "criterion"])
     assert contexts(found) == ["why?", "how, then", "", "why?"]
     assert categories(found, "language") == ["de", "en", "de", ""]
     assert categories(found, "criterion") == ["style", "facts", "facts", "style"]

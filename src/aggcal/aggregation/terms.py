@@ -322,7 +322,7 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
     if terms.context == "fit" and _one_annotator_each(judgments):
         raise OptionError(
             f"each {judgments.context_name} is of one annotator, so what items do in it cannot be "
-            "told from that annotator's taste; leave --context-effects out: the standard errors "
+            "told from that annotator's taste; leave that out: the standard errors "
             "allow for it."
         )
     if integrates is not False or terms in (DEFAULT, PLAIN):
@@ -429,7 +429,7 @@ def _criteria_weights(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...
     if criteria is None or not terms.categories:
         raise OptionError(
             "There are no judgments by several criteria to weigh with --criteria-weights; read all "
-            "criteria with --criteria all, or leave the weights out."
+            "criteria with --by criterion, or leave the weights out."
         )
     ids, weights = [str(one) for one in criteria], terms.criteria_weights
     unknown = [name for name in weights if name not in ids]

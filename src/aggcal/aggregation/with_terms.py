@@ -110,7 +110,7 @@ def fit_alike(
     if score_sd is None and chosen.cells:
         raise OptionError(
             "effects of contexts and scores by category need a prior; use one (the default), "
-            "or leave --context-effects and --by out."
+            "or leave these effects out."
         )
     fixes = fixed or score_sd is None
     model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixes else ()))

@@ -11,8 +11,7 @@ _ARGUMENTS = {
     "column": "columns", "outcome": "outcomes", "judged-by": "annotator", "alias": "aliases",
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
     "precision": "wanted_error", "score-column": "column", "truth-column": "column",
-    "text-column": "column", "consensus-column": "column", "item-column": "item",
-    "elo-anchor": "anchor", "reversed": "reversed_share", "number": "judgments",
+    "reversed": "reversed_share", "number": "judgments",
     "true-scores": "n",
 }
 """Options whose argument in Python is called otherwise."""
@@ -24,6 +23,12 @@ _FLAGS = {
     )},
 }
 """Flags: what they are in Python."""
+PYTHON_ONLY = frozenset((
+    *("blank", "drafts", "ranking-weight", "tie-within", "score-sd", "reliability-sd"),
+    *("estimator", "draws", "criteria-weights", "second-model", "unweighted", "error"),
+    *("influence", "repeat", "sample", "centred", "design", "studies", "link", "new-annotator"),
+))
+"""Arguments that the command line does not have; messages say so there."""
 _PRIOR = {"score-sd", "reliability-sd"}
 _NO_VALUE = {
     "alone", "and", "are", "as", "at", "does", "first", "for", "has", "here", "if", "in", "is",
@@ -61,7 +66,9 @@ def option(name: str, value: str = "") -> str:
     >>> option("column", "annotator=coder"), option("per-item"), option("repeat")
     ("columns={'annotator': 'coder'}", 'per_item=', 'repeat=True')
     """
-    return f"--{name} {value}".strip() if _voice["shell"] else _argument(name, value)
+    if _voice["shell"] and name not in PYTHON_ONLY:
+        return f"--{name} {value}".strip()
+    return _argument(name, value)
 
 
 def spoken(text: str) -> str:
@@ -78,7 +85,8 @@ def spoken(text: str) -> str:
     ...     spoken("raise --per-item or use --method btl")
     'raise --per-item or use --method btl'
     """
-    return text if _voice["shell"] else _SEVERAL.sub(_as_one, _OPTION.sub(_as_argument, text))
+    said = _OPTION.sub(_as_argument, text)
+    return said if _voice["shell"] else _SEVERAL.sub(_as_one, said)
 
 
 def argument_of(option: str) -> str:
@@ -98,8 +106,8 @@ def _as_one(several: re.Match[str]) -> str:
 
 def _as_argument(match: re.Match[str]) -> str:
     name, value = match[1], match[2]
-    if name is None:  # in quotation marks
-        return match[0]
+    if name is None or (_voice["shell"] and name not in PYTHON_ONLY):
+        return match[0]  # in quotation marks, or an option of the command line
     if value == "is":  # speaks of the argument, and does not say what to write
         return f"{argument_of(name)} is"
     if value is None or value in _NO_VALUE or name in _FLAGS:
@@ -108,6 +116,11 @@ def _as_argument(match: re.Match[str]) -> str:
 
 
 def _argument(name: str, value: str = "") -> str:
+    """Write an option as the argument of a function, and say that it is one to the shell."""
+    return _python(name, value) + (" (in Python)" if _voice["shell"] else "")
+
+
+def _python(name: str, value: str) -> str:
     """Write an option as the argument of a function; what is in capitals stands for a value."""
     if name in _FLAGS:
         return "=".join(_FLAGS[name])

@@ -402,8 +402,7 @@ def _remedy(
     if table.lacks(table.item):
         if not header[0].strip():
             return "if the first column names the items, write 'item' above it"
-        by_option = f"name the column of the ids with {option('item-column')}"
-        return by_option if flag == "score" else "call the column of the ids 'item'"
+        return "call the column of the ids 'item'"
     if lowest is not None:
         return (
             f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
@@ -688,7 +687,7 @@ def _text_column(table: Items, item: str, column: str) -> str:
         return rest[0]
     remedy = "call the column of the ids 'item'"
     if column in missing:
-        remedy = f"name the column of the texts with {option('text-column')}"
+        remedy = f"call the column of the texts '{column}'"
     raise TableError(
         f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
         f"{', '.join(map(repr, missing))} missing (found: {listed(header)}); {remedy}."
