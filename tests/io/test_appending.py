@@ -173,8 +173,7 @@ def test_the_command_says_what_it_did(command: Command, tmp_path: Path) -> None:
 def test_options_of_several_inputs(command: Command, tmp_path: Path) -> None:
     _place(tmp_path, a=LONG, b="annotator,winner,loser\nw,c,d\n")
     for option, said in (
-        (("--tie-within", "1"), "a.csv, b.csv: --tie-within does not apply"),
-        (("--drafts",), "--drafts does not apply"),
+        (("--order", "A,B"), "a.csv, b.csv: --order does not apply"),
         (("--column", "winner=best"), "no file has a column 'best'"),
     ):
         done = command("convert", "a.csv", "b.csv", "-o", "all.csv", *option)

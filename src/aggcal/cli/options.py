@@ -16,20 +16,25 @@ from aggcal.registry.literals import ContextUse, EngineName
 # How values of their own kinds are read ----------------------------------------------------------
 
 
-def numbers(text: str) -> tuple[float, ...]:
-    """Read numbers between commas.
+def grades(text: str) -> tuple[float, ...] | dict[str, float]:
+    """Read boundaries of grades, the lowest first, or names of grades and their lowest scores.
 
     Examples
     --------
-    >>> numbers("40, 50")
-    (40.0, 50.0)
+    >>> grades("40, 50"), grades("A=70,B=60")
+    ((40.0, 50.0), {'A': 70.0, 'B': 60.0})
     """
+    named = [part.rpartition("=") for part in text.split(",")]
     try:
-        return tuple(float(part) for part in text.split(","))
+        lowest = [float(number) for _, _, number in named]
     except ValueError:
+        lowest = []
+    names = [name.strip() for name, _, _ in named]
+    if not lowest or (any(names) and not all(names)) or (any(names) and len({*names}) < len(names)):
         raise argparse.ArgumentTypeError(
-            f"'{text}' are not numbers; write, for example, 40,50,60,70."
-        ) from None
+            f"'{text}' are no boundaries of grades; write, for example, A=70,B=60 or 60,70."
+        )
+    return dict(zip(names, lowest, strict=True)) if all(names) else tuple(lowest)
 
 
 def two_numbers(text: str) -> tuple[float, float]:
@@ -313,8 +318,8 @@ ANCHORED = Group("scores without a model", (
 
 # Decisions and the report ------------------------------------------------------------------------
 
-GRADES = Option("--grades X,Y,...", "boundaries of grades, such as 40,50,60,70: gives grades, "
-    "and which are uncertain", read=numbers)
+GRADES = Option("--grades NAME=X,...", "lowest score of each grade, such as A=70,B=60, or the "
+    "boundaries alone, such as 60,70: gives grades, and which are uncertain", read=grades)
 DECISIONS = Group("decisions", (
     Option("--top K", "which items are surely among the first K, and how probably each is"),
     Option("--cut X", "probability of a score above X: of the calibrated score; without one, of "

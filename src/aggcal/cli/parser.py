@@ -12,8 +12,7 @@ from aggcal._version import __version__
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.study import Setting, Study, study_path
 from aggcal.cli.table import FILES, HELP, HELP_ALL, Command, Option
-from aggcal.errors import did_you_mean, printable
-from aggcal.errors.voice import PYTHON_ONLY, argument_of
+from aggcal.errors import PYTHON_ONLY, did_you_mean, keyword, printable
 
 DESCRIPTION = (
     "Aggregate, then calibrate: turn many fallible judgments and one imperfect model into scores "
@@ -209,7 +208,7 @@ class Parser(argparse.ArgumentParser):
             name = rest[0].split("=")[0]
             hint = did_you_mean(name, known)
             if name.removeprefix("--") in PYTHON_ONLY:
-                hint = f" (it is for Python only: {argument_of(name.removeprefix('--'))}=)"
+                hint = f" (it is for Python only: {keyword(name.removeprefix('--'))}=)"
             if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
                 hint = f" (further judgments: --judgments {rest[0]})"
             elif not rest[0].startswith("-"):

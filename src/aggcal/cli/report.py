@@ -17,7 +17,7 @@ from aggcal.cli.parser import parse_as
 from aggcal.errors import AggcalError, FileError, OptionError, printable
 
 if TYPE_CHECKING:
-    from aggcal.assessment.titles import Titles
+    from aggcal.assessment.result import Titles
     from aggcal.data.base import AnyJudgments
     from aggcal.report.run import Run
 
@@ -43,7 +43,7 @@ def report(options: argparse.Namespace) -> int:
 def render(options: argparse.Namespace, form: str) -> int:
     """Read the folder and render it."""
     from aggcal.assessment import RESULT_FILES
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.io.saving import ChangedError, refuse_existing, refuse_overwriting, write_file
 
     titles = checked_titles(options.title, options.question)
@@ -208,7 +208,7 @@ def explain(options: argparse.Namespace) -> int:
 
 def _read_again(run: Run, folder: str) -> tuple[Run, str]:
     """Return the run with the judgments it was made from, or why they are not at hand."""
-    from aggcal.assessment.explaining import with_rows
+    from aggcal.assessment.result import with_rows
 
     try:
         rows = _stated(run.summary)

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     from aggcal.aggregation.scales import check_anchor
     from aggcal.assessment import assess
     from aggcal.assessment.decisions import check_top
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.cli.results import finish, refuse_output
 
     console, both = Console(quiet=options.quiet), getattr(options, "scores", None) is not None
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     reading.choices_from(options)
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)
-    options.output = options.output or free_folder()
+    options.output = free_folder() if options.output is None else options.output
     refuse_output(options, reading.input_files(options))
     how["features"] = reading.features_from(options, console)
     texts, control = reading.texts_from(options, console), control_from(options, console)

@@ -1,7 +1,8 @@
 """Everything that is chosen by name, as plain data: methods, calibrators, links, formats, kinds.
 
 Help texts, choices, the wording of the report, the tables of the documentation and ``aggcal list``
-come from here, and such names appear nowhere else. An entry says where its code is (``home``), which is imported when it is first used.
+come from here, and such names appear nowhere else. An entry says where its code is (``home``),
+which is imported when it is first used.
 
 To add one of aggcal's own, write the file and an entry here. Other packages register theirs by
 entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (each a `FormatInfo`).
