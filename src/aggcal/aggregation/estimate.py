@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal import registry
-from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
@@ -426,18 +426,30 @@ class Quantify:
         if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - sd**-2, sd)
         if self.integrated is not None:
-            # From where the fit is a few iterations lead there; what else it estimated stays.
-            sds = self.integrated.state.sds | {SCORES: sd}
-            model = replace(self.integrated.problem.model, fixed=frozenset(sds))
-            start = replace(self.integrated.state, sds=sds)
-            near = refit(Problem(model), start, tolerance=_NEAR)
-            effects = self._effects_of(near)
-            scores = near.scores if effects is None else effects.scores
-            return (scores, self._result(near, 0), sd) if near.convergence.converged else None
+            again = self._again(self.integrated, sd)
+            return None if again is None else (*again, sd)
         fit = own.refit(self.judgments, consensus, wide)
         reached = fit.convergence is not None and fit.convergence.converged
         known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
         return None if known is None else (fit.scores, known, sd)
+
+    def _again(
+        self, fit: Fit, score_sd: float, without: int | None = None
+    ) -> tuple[FloatArray, FitCovariance] | None:
+        """Fit again under another prior of the scores, perhaps without one annotator.
+
+        From where the fit is a few iterations lead there; what else it estimated stays. None where
+        they do not.
+        """
+        sds, rows = fit.state.sds | {SCORES: score_sd}, fit.problem.model.rows
+        if without is not None:
+            rows = rows.without(without)
+        model = replace(fit.problem.model, rows=rows, fixed=frozenset(sds))
+        near = refit(Problem(model), replace(fit.state, sds=sds), tolerance=_NEAR)
+        if not near.convergence.converged:
+            return None
+        effects = self._effects_of(near)
+        return near.scores if effects is None else effects.scores, self._result(near, 0)
 
     def _one_step(
         self, consensus: Consensus, pull: float, sd: float
@@ -473,19 +485,40 @@ class Quantify:
             return None
         wide, stands = self._widened(own, consensus), np.ones((n, n), dtype=bool)
         widening = 1.0 if consensus.stated is None else consensus.stated.robust.used
-        for u in large:
-            fit = own.refit(judgments.of_rows(judgments.annotator != u), None, wide)
-            known = None if fit.quantifier is None else fit.quantifier.covariance(fit)
-            dense = None if known is None else known.covariance.dense()
-            if dense is None:
+        for u in large.tolist():
+            left_out = self._left_out(own, judgments, consensus, wide, u)
+            if left_out is None:
                 return None
-            index = positions(consensus.item_ids, fit.item_ids)
+            index, scores, matrix = left_out
             here = np.flatnonzero(index >= 0)
             i, clear = index[here], np.zeros((n, n), dtype=bool)
-            se, scores = np.sqrt(widening * dense.gap_variance(i[:, None], i)), fit.scores[i]
-            clear[np.ix_(here, here)] = scores[:, None] - scores > _STILL_CLEAR * se
+            se = np.sqrt(widening * matrix.gap_variance(i[:, None], i))
+            clear[np.ix_(here, here)] = scores[i][:, None] - scores[i] > _STILL_CLEAR * se
             stands &= clear
         return stands
+
+    def _left_out(
+        self,
+        own: LikelihoodMethod,
+        judgments: Judgments,
+        consensus: Consensus,
+        wide: Consensus,
+        annotator: int,
+    ) -> tuple[IntArray, FloatArray, DenseCovariance] | None:
+        """Return where each item is in a fit without an annotator, its scores and covariance."""
+        index, fit = np.arange(len(consensus.scores)), self.integrated
+        again: tuple[FloatArray, FitCovariance] | None = None
+        if fit is not None and wide.prior is not None:
+            again = self._again(fit, wide.prior.score_sd, annotator)
+        if again is None:
+            part = own.refit(judgments.of_rows(judgments.annotator != annotator), None, wide)
+            known = None if part.quantifier is None else part.quantifier.covariance(part)
+            if known is None:
+                return None
+            index, again = positions(consensus.item_ids, part.item_ids), (part.scores, known)
+        scores, known = again
+        dense = known.covariance.dense()
+        return None if dense is None else (index, scores, dense)
 
     # Rows, new items, predictions -----------------------------------------------------------------
     def row_scores(self, consensus: Consensus) -> RowScores | None:
