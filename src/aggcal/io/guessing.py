@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from aggcal.errors import OptionError, TableError, some
+from aggcal.errors import OptionError, TableError, option, some
 from aggcal.io.choices import Choices, is_strength
 from aggcal.io.columns import number
 from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
@@ -39,6 +39,7 @@ from aggcal.io.words import (
     is_label,
     paired,
 )
+from aggcal.registry import RATINGS
 
 _THIRD = {"1": "3", "0": "2", "a": "c", "first": "third", "one": "three", "x": "z"}
 _NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no", "accept", "reject"}
@@ -137,8 +138,9 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
         who = [name for name in sorted(have - used) if _names_people(name)]
         if len(who) > 1:
             raise OptionError(
-                f"{table.name}: {some(who)} may name who judged; say which, as in --column "
-                f"{_quoted(f'annotator={who[0]}')}, or --judged-by NAME for none of them."
+                f"{table.name}: {some(who)} may name who judged; say which, as in "
+                f"{option('column', f'annotator={who[0]}')}, or {option('judged-by', 'NAME')} for "
+                "none of them."
             )
         found |= {"annotator": who[0]} if who else {}
     found = {own: name for own, name in found.items() if own not in choices.columns}
@@ -149,11 +151,12 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
 def refuse_guesses(table: Table, found: Mapping[str, str], choices: Choices) -> None:
     """Refuse names that are only guessed, where the user wants none of those."""
     if found and choices.strict:
-        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
-        named = table.columns.keys() & {*ANNOTATOR} or "annotator" in found
+        said = option("column", *(f"{own}={name}" for own, name in found.items()))
+        if not (table.columns.keys() & {*ANNOTATOR} or "annotator" in found):
+            said += f" {option('judged-by', 'NAME')}"
         raise OptionError(
             f"{table.name}: names its columns in other words (found: {listed(table.header)}); "
-            f"if this is right, read it with {said}{'' if named else ' --judged-by NAME'}."
+            f"if this is right, read it with {said}."
         )
 
 
@@ -231,11 +234,6 @@ def _names_people(name: str) -> bool:
 
 def _is_measured(name: str) -> bool:
     return bool(MEASURED.search(" ".join(_words(name))))
-
-
-def _quoted(text: str) -> str:
-    """Quote what a shell would take apart."""
-    return text if re.fullmatch(r"[\w=.-]*[\w=]", text) else f"'{text}'"
 
 
 def _words(name: str) -> list[str]:
@@ -348,16 +346,21 @@ def refuse_unread(table: Table) -> NoReturn:
     No column is proposed: whoever follows a wrong proposal gets nonsense.
     """
     labels = dict.fromkeys(cell for name in in_a_grid(table.columns) for cell in table.first(name))
-    ratings = "--format ratings"
+    ratings, pairs, who = (
+        option("format", RATINGS.name),
+        ("left", "right", "outcome"),
+        "annotator=NAME",
+    )
     if labels and not any(map(str.isdigit, labels)):
-        ratings += f" --order 'LABEL,LABEL,...', the best first (found: {','.join(labels)}),"
+        order = option("order", "LABEL,LABEL,...")
+        ratings += f" {order}, the best first (found: {','.join(labels)}),"
     raise TableError(
         f"{table.name}: cannot tell what its columns are (found: {listed(table.header)}); the "
         "first line must name them. Where a row compares two items, say which hold them, as in "
-        "--column annotator=NAME --column left=NAME --column right=NAME --column outcome=NAME "
-        "(or winner and loser); where it rates or ranks an item, --column annotator=NAME --column "
-        "item=NAME --column rating=NAME (or rank); where each column holds one annotator's "
-        f"ratings, {ratings} --column item=NAME; where each holds those of one item, {ratings} "
-        "--column annotator=NAME. Make a row of each comparison; for exports see 'aggcal "
+        f"{option('column', who, *(f'{own}=NAME' for own in pairs))} (or winner and loser); where "
+        f"it rates or ranks an item, {option('column', who, 'item=NAME', 'rating=NAME')} (or "
+        f"rank); where each column holds one annotator's ratings, {ratings} "
+        f"{option('column', 'item=NAME')}; where each holds those of one item, {ratings} "
+        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal "
         "formats'. Scores come second, after the judgments."
     )

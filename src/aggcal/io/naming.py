@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.errors import InputError, OptionError, TableError, some
+from aggcal.errors import InputError, OptionError, TableError, option, some
 from aggcal.io import words
 from aggcal.io.choices import Choices, column_of, no_such_column
 from aggcal.io.columns import Column, joined, number, numbers, plain_numbers
@@ -177,7 +177,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "
-            "leave --column out."
+            f"leave {option('column')} out."
         )
     missing = next((own for own in choices.columns if own not in here), None)
     if missing is not None:
@@ -200,7 +200,8 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
     if form.info == RATINGS and not choices.order:
-        refuse_key(table, "--order lowest or --order highest, or --order and all labels")
+        lowest, highest = option("order", "lowest"), option("order", "highest")
+        refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
@@ -426,25 +427,25 @@ def _by_side(part: Part, table: Table) -> Part:
         part.notes += said
         times[words.TALLIES[own]] = n = np.where(plain.blank, 0.0, numbers(plain))
         if not (n >= 0.0).all():
-            row, where, _ = part.first(~(n >= 0.0))
+            first, where, _ = part.first(~(n >= 0.0))
             raise TableError(
-                f"{part.name}: {where} has '{column.at(row)}' in column '{part.called(own)}', "
+                f"{part.name}: {where} has '{column.at(first)}' in column '{part.called(own)}', "
                 "which is not how often a side won; correct it."
             )
     counts = np.vstack([*times.values()])
     every = np.vstack([counts, ~counts.any(axis=0)])  # nobody answered there
-    row, outcome = np.nonzero(every.T)
+    row, side = np.nonzero(every.T)
     shown = some([part.called(own) for own in words.TALLIES if own in part.names], 3)
     part.notes.append(f"{shown} say how often each side won: as often it counts")
     weight = part.numbers.get("weight", np.ones(every.shape[1]))
     place, whole = part.place, part.whole
     columns = {own: column.rows(row) for own, column in part.columns.items()}
-    outcome = np.where(outcome == len(times), -1, outcome).astype(np.int32)
+    codes = np.where(side == len(times), -1, side).astype(np.int32)
     return replace(
         part,
-        columns=columns | {"outcome": Column([*times], outcome)},
+        columns=columns | {"outcome": Column([*times], codes)},
         numbers={own: n[row] for own, n in part.numbers.items()}
-        | {"weight": weight[row] * every[outcome, row]},
+        | {"weight": weight[row] * every[side, row]},
         place=lambda k: place(int(row[k])),
         whole=None if whole is None else lambda at: whole(row[at]),
     )
@@ -520,7 +521,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
         if own not in known and own not in (*words.EXTRA, *of_tables, "weight", "criterion"):
             raise OptionError(
                 f"{table.name}: {form.info.name} has no '{own}' (it has "
-                f"{', '.join(known)}); leave it out or read the file with --format table."
+                f"{', '.join(known)}); leave it out or read the file with "
+                f"{option('format', TABLE.name)}."
             )
         known[own] = own
     known |= _parting(table, form, choices, notes)
@@ -532,7 +534,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
             chosen[own] = _people(table, there) if own == "annotator" else there[0]
     times = None if "weight" in chosen else _counts(table, choices)
     if times is not None and "annotator" in chosen:
-        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+        by_it = option("column", f"weight={times}")
+        notes.append(f"the column '{times}' is not used; {by_it} weighs by it")
     elif times is not None:
         chosen["weight"] = times
     return chosen
@@ -590,8 +593,9 @@ def _questions(table: Table, used: set[str]) -> list[str]:
         if 1 < len({*cells}) <= len(cells) // 3:
             spelt = table.columns[name]
             said.append(
-                f"answers to all values of the column '{spelt}' are taken together; --column "
-                f"'criterion={spelt}' --criteria all tells them apart"
+                f"answers to all values of the column '{spelt}' are taken together; "
+                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                "apart"
             )
     return sorted(said)
 
