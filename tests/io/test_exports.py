@@ -20,8 +20,10 @@ def _read(folder: Path, text: str, **options: Any) -> Any:
 
 
 UNREAD = [
-    "WorkerId,Input.left,Input.right,Answer.choice.left,Answer.choice.right\n"
-    "w1,e1,e2,true,false\nw2,e2,e3,false,true\n",
+    (
+        "WorkerId,Input.left,Input.right,Answer.choice.left,Answer.choice.right\n"
+        "w1,e1,e2,true,false\nw2,e2,e3,false,true\n"
+    ),
     "left,right,Anna,Bob\ne1,e2,A,A\ne2,e3,B,tie\n",
     "ResponseId,Q1,Q2\nR_1,A,B\nR_2,B,B\n",
     ",A,B,C\nA,0,3,2\nB,1,0,4\nC,2,0,0\n",
