@@ -66,6 +66,7 @@ from aggcal.errors import (
     OptionError,
     check_choice,
     count,
+    option,
     some,
 )
 from aggcal.registry.literals import Estimator, LinkName
@@ -475,7 +476,7 @@ class BTL(AlikeMethod):
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
                 f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
-                "--bridge out."
+                f"{option('bridge')} out."
             )
 
 
@@ -546,7 +547,8 @@ class CrowdBT(LikelihoodMethod):
     def __post_init__(self) -> None:
         if self.prior is None:
             raise OptionError(
-                f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
+                f"{self.name} needs a prior on the scores; choose {option('prior', 'default')}, or "
+                f"{option('score-sd', 'X')}."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
         for name, least in (("alpha", 1.0), ("beta", 1.0), ("virtual", 0.0)):
@@ -628,15 +630,16 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"The prior sds of scores and reliabilities that {name} estimates did not converge "
             f"within {record.iterations} iterations."
         )
-        to_do = "Set them with --score-sd and --reliability-sd, or look for items that always win"
-        return [ConvergenceWarning(why, f"{to_do} or lose.", title=title, why=why)]
+        sds = f"{option('score-sd')} and {option('reliability-sd')}"
+        to_do = f"Set them with {sds}, or look for items that always win"
+        return [ConvergenceWarning(title, why, f"{to_do} or lose.")]
     title = "The fit did not converge"
     why = (
         f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
         f"{record.tolerance:.0e} is required."
     )
     to_do = "Use a stronger prior, or look for items and annotators with few judgments."
-    return [ConvergenceWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [ConvergenceWarning(title, why, to_do)]
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
@@ -649,7 +652,7 @@ def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
         "end of the consensus is the top is uncertain."
     )
     to_do = "Find out who misread the question, or add annotators whom you trust."
-    return [DividedWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [DividedWarning(title, why, to_do)]
 
 
 def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWarning]:
@@ -671,11 +674,10 @@ def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWar
     why = "With so many, the joint mode cannot tell which end of the consensus is the top."
     return [
         DividedWarning(
-            f"{title}. {why}",
+            title,
+            why,
             "Use the default estimator on the processor, which estimates how many annotators are "
             "reversed, or find out who misread the question.",
-            title=title,
-            why=why,
         )
     ]
 
@@ -708,10 +710,9 @@ def no_prior_warnings(
         chain = "chain of wins and losses connects them to the other items in both directions"
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+                f"{has} no maximum-likelihood score",
+                f"No {chain}: {some(outside)}.",
                 _CONTRADICT,
-                title=f"{has} no maximum-likelihood score",
-                why=f"No {chain}: {some(outside)}.",
                 items=outside,
             )
         )
@@ -727,10 +728,9 @@ def no_prior_warnings(
         has = count(len(who), "annotator has", "annotators have")
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood reliability is infinite for {does}.",
+                f"{has} an infinite maximum-likelihood reliability",
+                f"It is infinite for {does}.",
                 _CONTRADICT,
-                title=f"{has} an infinite maximum-likelihood reliability",
-                why=f"It is infinite for {does}.",
                 annotators=who,
             )
         )
@@ -738,9 +738,5 @@ def no_prior_warnings(
     if typical < _ENOUGH_EACH:
         title = f"Half of the annotators gave {typical:g} judgments or fewer"
         why = "No prior limits their reliabilities, so standard errors are several times too small."
-        said.append(
-            FewJudgmentsWarning(
-                f"{title}. {why}", "Use a prior (the default).", title=title, why=why
-            )
-        )
+        said.append(FewJudgmentsWarning(title, why, "Use a prior (the default)."))
     return said
