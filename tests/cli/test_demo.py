@@ -1,4 +1,4 @@
-"""``aggcal demo`` and ``aggcal datasets``: real data, and numbers that can be checked."""
+"""``aggcal demo`` and ``aggcal list datasets``: real data, and numbers that can be checked."""
 
 from __future__ import annotations
 
