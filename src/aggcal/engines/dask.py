@@ -274,9 +274,7 @@ def _call(shard: Shard, function: Callable[..., Any], packed: _Packed) -> Any:
     return shard.call(function, *packed.arguments)
 
 
-def _connected(
-    scheduler: str | Client | None, workers: int | None, stack: ExitStack
-) -> Client:
+def _connected(scheduler: str | Client | None, workers: int | None, stack: ExitStack) -> Client:
     """Return the client of a cluster, left with ``stack``; refuse one that cannot be used.
 
     Without an address it is one of threads in this process.
