@@ -273,8 +273,8 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     without = [options_without_effect(part) for part in parts]
     for given in without[0]:
         if all(given in each for each in without):
-            formats = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
-            raise OptionError(f"{name}: {given} does not apply to {formats} judgments; leave it out.")
+            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
         if all(own not in _named(part) for part in parts):
             raise OptionError(

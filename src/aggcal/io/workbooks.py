@@ -122,11 +122,11 @@ def _notes(name: str, answer: Mapping[str, Any]) -> Iterator[str]:
     unseen = answer["unseen"]
     if hidden := unseen.get("hidden"):
         what = count(hidden, "hidden row or column", "hidden rows or columns")
-        yield f"{what} of sheet '{sheet}' read like the others"
+        yield f"{what} of the workbook read like the others"
     for kind, said in (("error", "an error"), ("formula", "a formula without a stored result")):
         if number := unseen.get(kind):
             verb = "is" if number == 1 else "are"
-            yield f"{count(number, 'cell')} of sheet '{sheet}' with {said} {verb} read as blank"
+            yield f"{count(number, 'cell')} of the workbook with {said} {verb} read as blank"
 
 
 def _refuse_others(path: Path, name: str) -> None:
