@@ -17,12 +17,12 @@ import numpy as np
 from aggcal._core.kernels import at, library
 from aggcal.errors import FileError, TableError, count, some
 from aggcal.io.columns import Column
-from aggcal.io.files import HEAD, is_packed, text_start, unpacked
+from aggcal.io.files import HEAD, text_start, unpacked, unpacked_size
 from aggcal.io.tables import LOOKED_AT, Cells, Table
 from aggcal.io.words import header_row
 
-_SMALL, _PACKING = 4_000_000, 10
-"""Bytes of a file that Python reads as rows of texts, and how many times fewer of a packed one."""
+_SMALL = 4_000_000
+"""Bytes of a file that Python reads as rows of texts."""
 _PIECE = 1 << 22
 """Bytes of a large file at a time."""
 _LONGEST = 10_000_000
@@ -57,8 +57,7 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     def small() -> Cells:
         return _small(skip, header, **what)
 
-    large = path.stat().st_size > _SMALL // (_PACKING if is_packed(path) else 1)
-    whole = large and library() is not None
+    whole = unpacked_size(path) > _SMALL and library() is not None
     table = Lines(small, skip=skip, header=header, **what) if whole else small()
     table.above = above
     return table

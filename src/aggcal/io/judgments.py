@@ -193,19 +193,16 @@ def parts_of(
     choices: Choices,
     format_name: str | None = None,
     *,
-    beside: bool = False,
-    lenient: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Parts]:
     """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
 
-    Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
-    called after it: the same made-up name elsewhere means something else. Files without a row are
-    refused, unless ``lenient``.
+    Of several files, what a file does not name (annotators, rankings) is called after it: the same
+    made-up name elsewhere means something else. Files without a row are refused.
     """
     given = files_of(data) or Given((data,))
     several = len(given.files) > 1
-    labels = labels_of(given.files) if several or beside else [""]
+    labels = labels_of(given.files) if several else [""]
     shown = ", ".join(labels[:_NAMED]) + (f" and {len(labels) - _NAMED:,} more"
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
@@ -221,9 +218,9 @@ def parts_of(
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)
-            if len(part) or not (several or lenient):
+            if len(part) or not several:
                 meant(part)
-            if len(part) or lenient:
+            if len(part):
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
             if on_progress is not None:
