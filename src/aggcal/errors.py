@@ -201,7 +201,7 @@ _ARGUMENTS = {
 _FLAGS = {
     "no-check": "check=False", "unweighted": "weights=None",
     **{flag: flag.replace("-", "_") + "=True" for flag in (
-        "append", "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
+        "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
         "spreadsheet-safe", "independent",
     )},
 }

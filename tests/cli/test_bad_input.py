@@ -310,7 +310,7 @@ def test_bad_usage(arguments: tuple[str, ...], said: str, tmp_path: Path, comman
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
-@pytest.mark.parametrize("megabytes", [100, 345])  # what is refused before anything is loaded
+@pytest.mark.parametrize("megabytes", [100, 690])  # what is refused before anything is loaded
 def test_too_little_memory_is_said(megabytes: int, tmp_path: Path) -> None:
     rows = "".join(f"u{k % 40},i{k % 97},i{k % 89 + 100},left\n" for k in range(4_000))
     (tmp_path / "j.csv").write_text("annotator,left,right,outcome\n" + rows)
