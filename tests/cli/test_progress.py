@@ -100,7 +100,7 @@ def test_nothing_when_quiet_or_fast(study_folder: Path) -> None:
     assert all(line.startswith("warning: ") for line in quiet.splitlines() if line)
     fast = on_terminal(study_folder.parent, *words, "two", patience=3600.0)
     assert "\x1b" not in fast
-    assert "wrote two/items.csv" in fast
+    assert "wrote two/report.html" in fast
 
 
 def test_a_narrow_terminal_is_not_filled(study_folder: Path) -> None:

@@ -27,7 +27,11 @@ def test_run_writes_the_files_of_the_contract(
         "0",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert done.stdout.startswith("\nRanked 25 items from 1,500 judgments by 20 annotators.\n")
+    assert "rank" in done.stdout.splitlines()[3]
+    assert len(done.stdout.splitlines()) > 14
+    assert "\nwrote out/report.html and 5 other files\n" in done.stderr
+    assert "gradient" not in done.stderr
     out = tmp_path / "out"
     assert sorted(p.name for p in out.iterdir()) == [
         "annotators.csv",
