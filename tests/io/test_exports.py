@@ -133,7 +133,7 @@ def test_a_first_column_without_a_name(tmp_path: Path) -> None:
     ("ids", "said"),
     [
         (("001", "002"), "they differ in leading zeros, which spreadsheets drop"),
-        (("1.0", "2.0"), r"'2.0'\); merge them with normalize_ids=True, or .* aliases=FILE\.$"),
+        (("1.0", "2.0"), r"'2.0'; merge them with normalize_ids=True, or .* aliases=FILE\.$"),
     ],
 )
 def test_ids_as_a_spreadsheet_writes_them(ids: tuple[str, str], said: str) -> None:

@@ -23,14 +23,13 @@ from aggcal.io.choices import (
 )
 from aggcal.io.files import no_room
 from aggcal.io.folders import Given, files_of, labels_of
-from aggcal.io.naming import Part, part_of, repeated_header
+from aggcal.io.naming import Part, part_of
 from aggcal.io.numbering import numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
 from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import checked_sides
-from aggcal.io.words import ANNOTATOR, WINNER_LOSER
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
@@ -176,7 +175,7 @@ def read_judgments(
             criterion=criterion,
             acts=ranking_weight,
         )
-    return _finished(judgments, read.name)
+    return _finished(judgments)
 
 
 @dataclass
@@ -220,25 +219,17 @@ def parts_of(
             part.label = label
             everything.append(part)
             if len(part) or not several:
-                without = options_without_effect(part)
-                if without and not label:
-                    raise OptionError(
-                        f"{part.name}: {without[0]} does not apply to {part.form.info.name} "
-                        "judgments; leave it out."
-                    )
                 meant(part)
             if len(part):
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
             if on_progress is not None:
                 on_progress(100.0 * (number + 1) / len(given.files))
-        if several:
-            _refuse_copies(everything)
-            _refuse_other_steps(everything)
-            read.notes += _of_all(everything, choices, shown)
-        else:
+        if not several:
             read.name = everything[0].name
-            read.notes += unused_labels(everything[0])
+        _refuse_copies(everything)
+        _refuse_other_steps(everything)
+        read.notes += _of_all(everything, choices, read.name)
         if not read.parts:
             raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
         read.notes = [*dict.fromkeys(read.notes)]
@@ -279,9 +270,8 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     without = [options_without_effect(part) for part in parts]
     for given in without[0]:
         if all(given in each for each in without):
-            raise OptionError(
-                f"{name}: {given} does not apply to judgments of these formats; leave it out."
-            )
+            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
         if all(own not in _named(part) for part in parts):
             raise OptionError(
@@ -329,9 +319,8 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
                 )
 
 
-def _finished(read: Judgments, name: str) -> Judgments:
+def _finished(read: Judgments) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
-    _refuse_repeated_header(read, name)
     judgments = checked_sides(read)
     spelling = judgments.spelling
     said = [*_like_places(judgments.item_ids.tolist())]
@@ -339,23 +328,6 @@ def _finished(read: Judgments, name: str) -> Judgments:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
         said += [*spelling.notes, *spelling.unseen(ids)]
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
-
-
-def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
-    """Refuse winners that are called winner and losers called loser, by a judge called judge."""
-    heads = [k for k, label in enumerate(judgments.annotator_ids) if label.lower() in ANNOTATOR]
-    if not heads:
-        return
-    items = [label.lower() for label in judgments.item_ids]
-    for one, two in WINNER_LOSER:
-        if one in items and two in items:
-            left, right = items.index(one), items.index(two)
-            same = (judgments.left == left) & (judgments.right == right)
-            rows = np.flatnonzero(same & np.isin(judgments.annotator, heads))
-            if len(rows):
-                who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
-                pair = (str(judgments.item_ids[k]) for k in (left, right))
-                raise repeated_header(name, "a row", [who, *pair])
 
 
 def _like_places(items: Sequence[str]) -> Sequence[str]:

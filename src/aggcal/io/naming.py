@@ -203,15 +203,13 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lowest, highest = option("order", "lowest"), option("order", "highest")
         refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
+        _refuse_repeated_header(table, table.load(name for name in table.columns if name))
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
 
     def seen() -> Iterable[tuple[str, Any]]:
-        names = [name.strip().lower() for name in table.header]
         for location, record in table.records():
             whole[location] = hash(repr(record))
-            if isinstance(table, Cells) and _repeats(record.values(), names):
-                raise repeated_header(table.name, location, [*record.values()])
             yield location, record
 
     try:
@@ -310,18 +308,17 @@ def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -
                     row[k] = cell or ""
 
 
-def _repeats(cells: Iterable[Any], names: list[str]) -> bool:
-    """Whether all cells of a row are the names of their columns."""
-    return [str(cell).strip().lower() for cell in cells] == [name for name in names if name]
-
-
-def repeated_header(name: str, location: str, cells: Iterable[Any]) -> TableError:
-    """Return the error for a row that repeats the header."""
-    shown = ",".join(map(str, [*cells][:4]))
-    return TableError(
-        f"{name}: {location} repeats the header ({shown}); remove such rows, or give the files "
-        "that were put together one by one."
-    )
+def _refuse_repeated_header(table: Table, columns: Mapping[str, Column]) -> None:
+    """Refuse a row that repeats the header."""
+    again = [column.has(lambda t: t.lower() == name) for name, column in columns.items()]  # noqa: B023
+    rows = np.logical_and.reduce(again)
+    if rows.any():
+        row = int(np.argmax(rows))
+        shown = ",".join(str(column.at(row)) for column in columns.values())
+        raise TableError(
+            f"{table.name}: {table.place(row)} repeats the header ({shown}); remove such rows, or "
+            "give the files that were put together one by one."
+        )
 
 
 # -------------------------------------------------------------------- tables
@@ -334,6 +331,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     table.refuse_twice(used)
     loaded = table.load(sorted(used))
     rows = len(next(iter(loaded.values())))
+    _refuse_repeated_header(table, loaded)
     _refuse_halves(table, loaded.values())
     blank = Column.fill(None, rows)
 
