@@ -420,17 +420,16 @@ def _remedy(
     if table.lacks(table.item):
         if not header[0].strip():
             return "if the first column names the items, write 'item' above it"
-        by_option = f"name the column of the ids with {option('item-column')}"
-        return by_option if flag == "score" else "call the column of the ids 'item'"
+        return "call the column of the ids 'item'"
     if lowest is not None:
         return (
             f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
             f"turn it round (write its negative), and call the column '{column}'"
         )
-    if flag is None:
-        return f"rename the column of the numbers to '{column}'"
     either = f": {some(likely, 9)}" if likely else ""
-    return f"name the column of the {_held(flag)} with {option(f'{flag}-column')}{either}"
+    if flag == "score":
+        return f"name the column of the numbers with {option('score-column')}{either}"
+    return f"call the column of the {_held(flag)} '{column}'{either}"
 
 
 def _held(flag: str | None) -> str:
