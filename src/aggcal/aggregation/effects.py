@@ -520,7 +520,7 @@ class Effects:
 
         Ties that were not fitted are as frequent for every question.
         """
-        chances = self.expected(judgments, self.family.probabilities)
+        chances: FloatArray = self.expected(judgments, self.family.probabilities)
         if self.ties != "halves":
             return chances
         # Never 0: there may be one yet.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -257,13 +256,13 @@ class Quantify:
             own.family,
             np.zeros(len(consensus.scores), dtype=np.int64),
             fixed=frozenset({SCORES}),
-            penalty=partial(own.penalty, consensus=consensus),
             located=True,
         )
         assert consensus.convergence is not None  # noqa: S101  # of a likelihood it is recorded
         prior = own.annotators_prior(consensus, len(theta))
         problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
-        return problem.fit(consensus.scores, consensus.convergence)
+        sd = inf if consensus.prior is None else consensus.prior.score_sd
+        return problem.fit(consensus.scores, sd, consensus.convergence)
 
     def _groups(self, consensus: Consensus, fit: FitCovariance | None) -> Groups:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
@@ -502,9 +501,9 @@ class Quantify:
             return self.effects
         own, fit, prior = self._needed(consensus, otherwise), self.fit(consensus), consensus.prior
         assert fit is not None  # noqa: S101  # of a likelihood
-        if self.integrated is None:  # the prior of a mode is its penalty
-            sd = VANISHING[-1] ** -0.5 if prior is None else prior.score_sd
+        if self.integrated is None:
             posterior = replace(fit.posterior, nodes=np.clip(fit.posterior.nodes, *own.bounds))
+            sd = VANISHING[-1] ** -0.5 if prior is None else prior.score_sd
             state = replace(fit.state, sds={SCORES: sd})
             fit = replace(fit, state=state, posterior=posterior)
         return Effects(self.judgments, ChosenTerms("halves"), fit)

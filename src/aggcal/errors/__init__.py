@@ -263,7 +263,8 @@ class AggcalWarning(UserWarning):
     Parameters
     ----------
     what
-        What was found, with counts and the first few ids: one or two sentences.
+        What was found, with counts and the first few ids: one or two sentences; with ``why`` and
+        without ``title``, the title alone, and the two are read one after the other.
     remedy
         What to do about it, in the imperative.
     title
@@ -299,6 +300,8 @@ class AggcalWarning(UserWarning):
         annotators: Iterable[object] = (),
         judgments: int | None = None,
     ) -> None:
+        if why and not title:
+            title, what = what, f"{what}. {why}"
         super().__init__(what, remedy)
         self.what = what
         self.remedy = remedy
