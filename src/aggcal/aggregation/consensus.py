@@ -19,7 +19,6 @@ from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import Effects, Reading, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
@@ -568,8 +567,8 @@ def category_columns(consensus: Consensus) -> Columns:
             part["n_judgments"] = np.full(len(order), number, dtype=object)
             if spread is not None and column.covariances and spread.component is None:
                 matrix = DenseCovariance(column.covariances[k][np.ix_(order, order)])
-                ends = rank_intervals(part["score"], matrix, spread.level, seed=k)
-                part |= {"rank_low": ends.low, "rank_high": ends.high}
+                own = Uncertainty.of(spread.kind, spread.level, part["score"], matrix, seed=k)
+                part |= {"rank_low": own.rank_low, "rank_high": own.rank_high}
             parts.append(part)
     return _stacked(parts)
 

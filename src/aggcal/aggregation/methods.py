@@ -26,7 +26,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.empirical import fit as fit_model
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import CLOSE_CALL, Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import VANISHING, Mode, Modes, doubtful, mode_rows
@@ -57,6 +57,7 @@ from aggcal.errors import (
     OptionError,
     check_choice,
     count,
+    option,
     some,
 )
 from aggcal.registry.literals import Estimator, LinkName
@@ -70,8 +71,6 @@ _TOLERANCE = 1e-10
 _ALPHA, _BETA = 4.0, 1.0
 _RANDOM_HONESTY = 0.5  # η of one who tosses a coin
 _DIGITS = 11  # of a parameter at a mode: honesties stop 1e-12 short of 0 and 1
-
-_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 _MANY_AGAINST, _CLEARLY, _SEVERAL = 0.3, 0.1, 2
 """Share of annotators below minus so much of the typical reliability, and number of them, from
@@ -191,7 +190,8 @@ class LikelihoodMethod:
                 if prior is None and chosen.cells:
                     raise OptionError(
                         "effects of contexts and scores by category need a prior; use one (the "
-                        "default), or leave --context-effects and --by out."
+                        "default), or leave "
+                        f"{option('context-effects')} and {option('by')} out."
                     )
                 first = mode.scores, {} if prior is None else {SCORES: prior.score_sd}
                 estimated = prior is not None and not isinstance(self.prior, Prior)
@@ -467,7 +467,7 @@ class BTL(AlikeMethod):
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
                 f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
-                "--bridge out."
+                f"{option('bridge')} out."
             )
 
 
@@ -534,7 +534,8 @@ class CrowdBT(LikelihoodMethod):
     def __post_init__(self) -> None:
         if self.prior is None:
             raise OptionError(
-                f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
+                f"{self.name} needs a prior on the scores; choose {option('prior', 'default')}, or "
+                f"{option('score-sd', 'X')}."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
         for name in ("alpha", "beta"):
@@ -677,8 +678,8 @@ def _ran_away(result: Fit) -> bool:
 
 _NO_MAXIMUM = NoMaximumWarning(
     "There is no maximum-likelihood estimate",
+    "Scores or effects grow without bound, because the judgments never contradict them.",
     _CONTRADICT,
-    why="Scores or effects grow without bound, because the judgments never contradict them.",
 )
 
 
@@ -691,20 +692,20 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"The prior sds of scores and reliabilities that {name} estimates did not converge "
             f"within {record.iterations} iterations."
         )
-        to_do = "Set them with --score-sd and --reliability-sd, or look for items that always win"
-        title = "The estimated prior did not converge"
-        return [ConvergenceWarning(title, f"{to_do} or lose.", why=why)]
+        sds = f"{option('score-sd')} and {option('reliability-sd')}"
+        to_do = f"Set them with {sds}, or look for items that always win or lose."
+        return [ConvergenceWarning("The estimated prior did not converge", why, to_do)]
     why = (
         f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
         f"{record.tolerance:.0e} is required."
     )
     to_do = "Use a stronger prior, or look for items and annotators with few judgments."
-    return [ConvergenceWarning("The fit did not converge", to_do, why=why)]
+    return [ConvergenceWarning("The fit did not converge", why, to_do)]
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
     """Warn where a very different order fits nearly as well."""
-    if rival is None or rival - objective >= _CLOSE_CALL:
+    if rival is None or rival - objective >= CLOSE_CALL:
         return []
     why = (
         f"Annotators contradict each other (objective {objective:.2f} against {rival:.2f}). Which "
@@ -712,7 +713,7 @@ def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
     )
     to_do = "Find out who misread the question, or add annotators whom you trust."
     title = "Two very different orders fit the judgments about equally well"
-    return [DividedWarning(title, to_do, why=why)]
+    return [DividedWarning(title, why, to_do)]
 
 
 def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWarning]:
@@ -733,9 +734,9 @@ def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWar
     return [
         DividedWarning(
             f"{number:,} of {all_of_them:,} annotators answer against the consensus",
+            "With so many, the joint mode cannot tell which end of the consensus is the top.",
             "Use the default estimator on the processor, which estimates how many annotators are "
             "reversed, or find out who misread the question.",
-            why="With so many, the joint mode cannot tell which end of the consensus is the top.",
         )
     ]
 
@@ -768,7 +769,7 @@ def no_prior_warnings(
         chain = "chain of wins and losses connects them to the other items in both directions"
         why = f"No {chain}: {some(outside)}."
         title = f"{has} no maximum-likelihood score"
-        said.append(NoMaximumWarning(title, _CONTRADICT, why=why, items=outside))
+        said.append(NoMaximumWarning(title, why, _CONTRADICT, items=outside))
     if not heterogeneous:
         return said
     gap, begins = scores[rows.left] - scores[rows.right], rows.starts[:-1]
@@ -780,10 +781,10 @@ def no_prior_warnings(
         title = f"{has} an infinite maximum-likelihood reliability"
         contradicts = "contradicts" if len(who) == 1 else "contradict"
         why = f"It is infinite for {some(who)}, who never (or always) {contradicts} the consensus."
-        said.append(NoMaximumWarning(title, _CONTRADICT, why=why, annotators=who))
+        said.append(NoMaximumWarning(title, why, _CONTRADICT, annotators=who))
     typical = float(np.median(judgments.judgments_per_annotator))
     if typical < _ENOUGH_EACH:
         title = f"Half of the annotators gave {typical:g} judgments or fewer"
         why = "No prior limits their reliabilities, so standard errors are several times too small."
-        said.append(FewJudgmentsWarning(title, "Use a prior (the default).", why=why))
+        said.append(FewJudgmentsWarning(title, why, "Use a prior (the default)."))
     return said

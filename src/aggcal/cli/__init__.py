@@ -21,15 +21,15 @@ from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, Terminal, failing, prepare
 from aggcal.cli.parser import parse
 from aggcal.cli.progress import LINE
-from aggcal.errors import InputError, OutputError, printable
-from aggcal.errors.voice import speaking_options
+from aggcal.errors import InputError, OutputError, command_line, printable
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
-_LEAST_MEMORY = 350 << 20
-"""Bytes of addresses that loading takes: with fewer, OpenBLAS fails, or tries for ever."""
+_LEAST_MEMORY = 700 << 20
+"""Bytes of addresses that a small study takes: the C library reserves 64 MB or 128 for each thread,
+so that with fewer it is luck whether a library fails, tries for ever, or works."""
 _UNMAPPED = re.compile("failed to map|cannot allocate memory", re.IGNORECASE)
 _LITTLE_MEMORY = (
     "there is too little memory; close other programs, raise the limit (ulimit -v), or use a "
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     try:
-        with handled(), speaking_options():
+        with handled(), command_line():
             code = _call(arguments)
     except KeyboardInterrupt:
         _say("aggcal: interrupted.")

@@ -216,9 +216,6 @@ _ROWS = (
         Option("inputs IN", o.WHAT_JUDGMENTS_ARE, several=True),
         o.output("file to write; - for standard output", "OUT", required=True),
         o.force("OUT if it already exists"),
-        Option("--append", "add the judgments to the table OUT, whose columns must match (it is "
-            "created if it does not exist); OUT is replaced in one step, so a failure loses "
-            "nothing"),
         Option("--to", "output format; aggcal, a lossless table, unless OUT ends in .soc, .soi, "
             ".toc or .toi", choices=("aggcal", registry.CROWD_KIT.name, registry.PREFLIB.name)),
         o.SPREADSHEET_SAFE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal.cli import reading
 from aggcal.cli.commands import SIMULATED, SIMULATED_TERMS
 from aggcal.cli.console import Console, print_json, refuse_two_documents
-from aggcal.errors import OptionError, count
+from aggcal.errors import count
 
 if TYPE_CHECKING:
     from aggcal.registry.datasets import DatasetInfo
@@ -23,8 +23,6 @@ def convert(options: argparse.Namespace) -> int:
     from aggcal.io.convert import convert_judgments
 
     console = Console(quiet=options.quiet)
-    if options.append and options.force:
-        raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
     refuse_two_documents(options)
     choices = reading.choices_from(options, converting=True)
     done = convert_judgments(
@@ -35,7 +33,6 @@ def convert(options: argparse.Namespace) -> int:
         choices=choices,
         criterion=options.criterion,
         overwrite=options.force,
-        append=options.append,
         spreadsheet_safe=options.spreadsheet_safe,
     )
     console.done()
@@ -45,11 +42,10 @@ def convert(options: argparse.Namespace) -> int:
             f"{count(done.n_left_out, 'judgment')} without an answer left out: "
             f"{done.format} has no place for them."
         )
-    did = "added to" if done.appended else "wrote"
-    console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    console.say(f"wrote {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
     if options.json:
         about = {"format": done.format, "n_judgments": done.n_rows, "n_left_out": done.n_left_out}
-        print_json({**about, "appended": done.appended, "notes": done.notes}, [done.path])
+        print_json({**about, "notes": done.notes}, [done.path])
     return 0
 
 

@@ -27,7 +27,15 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
 from aggcal.engines.base import Shard
 from aggcal.engines.remote import about_rows, cuts, nameless
-from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
+from aggcal.errors import (
+    FileError,
+    InputError,
+    OptionError,
+    TooLittleDataError,
+    count,
+    option,
+    printable,
+)
 from aggcal.io import read_judgments
 from aggcal.io.choices import Choices, categories_of, stated_scale
 from aggcal.io.columns import Column
@@ -40,7 +48,9 @@ from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.words import NAMES
 
 if TYPE_CHECKING:
-    from aggcal.engines.dask import Dask, Task
+    from distributed import Future
+
+    from aggcal.engines.dask import Dask
 
 _OF_FILES = ("outcomes", "columns", "annotator", "blank", "context", "strict")
 """Options of `read_judgments` that are as good for one file of many, as they are."""
@@ -72,17 +82,19 @@ class ShardsOfFiles:
         self.about: dict[str, Any]
         self._cut: IntArray | None = None
 
-    def __call__(self) -> list[Task]:
+    def __call__(self) -> list[Future]:
         """Read the files on the workers, and cut their rows between annotators."""
+        from distributed import as_completed
+
         engine, submit, how = self._engine, self._engine.submit, self._how
         parts = [submit(read_file, file, how) for file in self._files]
         counted = [submit(census_of, part) for part in parts]
-        for done, file in enumerate(engine.completed(counted), 1):
-            engine.result(file)  # what cannot be read is told at once
+        for done, file in enumerate(as_completed(counted), 1):
+            file.result()  # what cannot be read is told at once
             if self._on_progress is not None:
                 self._on_progress(100.0 * done / len(counted))
         whose = submit(added_up, counted, how)
-        rows = np.array([*engine.result(whose).rows.values()], dtype=np.int64)
+        rows = np.array([*whose.result().rows.values()], dtype=np.int64)
         if self._cut is None:
             # Made once: shards that are made again must be those that were lost.
             self._cut = cuts(rows, engine.number_of_shards(int(rows.sum())))
@@ -93,7 +105,7 @@ class ShardsOfFiles:
         said = submit(acts_said, [submit(acts_of, each) for each in judgments], whose)
         judgments = [submit(weighed, each, said) for each in judgments]
         numbers = submit(united, [submit(head_of, each) for each in judgments], whose, said, how)
-        self.about, _, firsts, _ = engine.result(numbers)
+        self.about, _, firsts, _ = numbers.result()
         return [
             submit(shard_of, each, numbers, k, home=home)
             for k, (each, home) in enumerate(zip(judgments, homes, strict=True))
@@ -109,7 +121,7 @@ def _reading(path: str, options: Mapping[str, Any]) -> Reading:
         why, instead = "is for formats that are read on one machine; leave it out", ""
         if name in ("aliases", "normalize_ids"):
             why = "merges ids on one machine; write the judgments with 'aggcal convert' and "
-            instead = "--normalize-ids or --alias first"
+            instead = f"{option('normalize-ids')} or {option('alias')} first"
         raise OptionError(f"{name} {why}{instead}, or choose the engine 'local'.")
     criterion = asked.get("criterion")
     choices = Choices(
@@ -214,7 +226,7 @@ def added_up(parts: Sequence[Census | None], how: Reading) -> Census:
     if len(formats) > 1:
         raise OptionError(
             f"{how.path}: its files look like different formats ({', '.join(sorted(formats))}); "
-            "name the one to read with --format."
+            f"name the one to read with {option('format')}."
         )
     total: Counter[str] = Counter()
     for part in every:

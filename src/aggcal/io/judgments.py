@@ -13,8 +13,7 @@ import numpy as np
 
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.errors.voice import spoken
+from aggcal.errors import OptionError, TooLittleDataError, argument, count, option, some
 from aggcal.io.choices import (
     Blank,
     Choices,
@@ -24,14 +23,13 @@ from aggcal.io.choices import (
 )
 from aggcal.io.files import no_room
 from aggcal.io.folders import Given, files_of, labels_of
-from aggcal.io.naming import Part, part_of, repeated_header
+from aggcal.io.naming import Part, part_of
 from aggcal.io.numbering import numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
 from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import checked_sides
-from aggcal.io.words import ANNOTATOR, WINNER_LOSER
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
@@ -177,7 +175,7 @@ def read_judgments(
             criterion=criterion,
             acts=ranking_weight,
         )
-    return _finished(judgments, read.name)
+    return _finished(judgments)
 
 
 @dataclass
@@ -195,19 +193,16 @@ def parts_of(
     choices: Choices,
     format_name: str | None = None,
     *,
-    beside: bool = False,
-    lenient: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Parts]:
     """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
 
-    Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
-    called after it: the same made-up name elsewhere means something else. Files without a row are
-    refused, unless ``lenient``.
+    Of several files, what a file does not name (annotators, rankings) is called after it: the same
+    made-up name elsewhere means something else. Files without a row are refused.
     """
     given = files_of(data) or Given((data,))
     several = len(given.files) > 1
-    labels = labels_of(given.files) if several or beside else [""]
+    labels = labels_of(given.files) if several else [""]
     shown = ", ".join(labels[:_NAMED]) + (f" and {len(labels) - _NAMED:,} more"
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
@@ -223,29 +218,21 @@ def parts_of(
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)
-            if len(part) or not (several or lenient):
-                without = options_without_effect(part)
-                if without and not label:
-                    raise OptionError(
-                        f"{part.name}: {without[0]} does not apply to {part.form.info.name} "
-                        "judgments; leave it out."
-                    )
+            if len(part) or not several:
                 meant(part)
-            if len(part) or lenient:
+            if len(part):
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
             if on_progress is not None:
                 on_progress(100.0 * (number + 1) / len(given.files))
-        if several:
-            _refuse_copies(everything)
-            _refuse_other_steps(everything)
-            read.notes += _of_all(everything, choices, shown)
-        else:
+        if not several:
             read.name = everything[0].name
-            read.notes += unused_labels(everything[0])
+        _refuse_copies(everything)
+        _refuse_other_steps(everything)
+        read.notes += _of_all(everything, choices, read.name)
         if not read.parts:
             raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
-        read.notes = [*dict.fromkeys(map(spoken, read.notes))]
+        read.notes = [*dict.fromkeys(read.notes)]
         yield read
 
 
@@ -253,10 +240,9 @@ def options_without_effect(part: Part) -> list[str]:
     """Return the options that would have no effect on a file of this format."""
     usual = Choices()
     return [
-        f"--{option.replace('_', '-')}"
-        for option in _OF_SOME
-        if option not in part.form.options
-        and getattr(part.choices, option) != getattr(usual, option)
+        argument(name.replace("_", "-"))
+        for name in _OF_SOME
+        if name not in part.form.options and getattr(part.choices, name) != getattr(usual, name)
     ]
 
 
@@ -264,9 +250,7 @@ def _told(part: Part, choices: Choices) -> list[str]:
     """Return what is to be said of one of several files."""
     name = part.form.info.name
     told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
-    told += [
-        f"{option} has no effect on {name} judgments" for option in options_without_effect(part)
-    ]
+    told += [f"{given} has no effect on {name} judgments" for given in options_without_effect(part)]
     told += [
         f"there is no column '{other}' to take as '{own}'"
         for own, other in {**choices.columns, **choices.wished}.items()
@@ -284,11 +268,10 @@ def _named(part: Part) -> set[str]:
 def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     """Refuse options that had an effect on no file; tell of labels that no file has."""
     without = [options_without_effect(part) for part in parts]
-    for option in without[0]:
-        if all(option in each for each in without):
-            raise OptionError(
-                f"{name}: {option} does not apply to judgments of these formats; leave it out."
-            )
+    for given in without[0]:
+        if all(given in each for each in without):
+            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
         if all(own not in _named(part) for part in parts):
             raise OptionError(
@@ -332,37 +315,19 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
                 raise OptionError(
                     f"'{said}' would mean {before} in {where} and {means} in {part.label}, which "
                     "have different labels beside it; say what it means with "
-                    f"--outcome '{said}=MEANING'."
+                    f"{option('outcome', f'{said}=MEANING')}."
                 )
 
 
-def _finished(read: Judgments, name: str) -> Judgments:
+def _finished(read: Judgments) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
-    _refuse_repeated_header(read, name)
     judgments = checked_sides(read)
     spelling = judgments.spelling
-    said = [*map(spoken, _like_places(judgments.item_ids.tolist()))]
+    said = [*_like_places(judgments.item_ids.tolist())]
     if spelling is not None:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
-        said += [*spelling.notes, *map(spoken, spelling.unseen(ids))]
+        said += [*spelling.notes, *spelling.unseen(ids)]
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
-
-
-def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
-    """Refuse winners that are called winner and losers called loser, by a judge called judge."""
-    heads = [k for k, label in enumerate(judgments.annotator_ids) if label.lower() in ANNOTATOR]
-    if not heads:
-        return
-    items = [label.lower() for label in judgments.item_ids]
-    for one, two in WINNER_LOSER:
-        if one in items and two in items:
-            left, right = items.index(one), items.index(two)
-            same = (judgments.left == left) & (judgments.right == right)
-            rows = np.flatnonzero(same & np.isin(judgments.annotator, heads))
-            if len(rows):
-                who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
-                pair = (str(judgments.item_ids[k]) for k in (left, right))
-                raise repeated_header(name, "a row", [who, *pair])
 
 
 def _like_places(items: Sequence[str]) -> Sequence[str]:
