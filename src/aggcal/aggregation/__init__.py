@@ -86,9 +86,9 @@ def aggregate(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     method
-        A name of ``aggcal methods``; ``"auto"`` for the simplest that predicts held-out judgments
-        well (see `compare_methods`); or any object with a ``fit(judgments)`` that returns a
-        `Consensus`.
+        A name of ``aggcal list methods``; ``"auto"`` for the simplest that predicts held-out
+        judgments well (see `compare_methods`); or any object with a ``fit(judgments)`` that
+        returns a `Consensus`.
     prior
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator

@@ -190,8 +190,7 @@ class LikelihoodMethod:
                 if prior is None and chosen.cells:
                     raise OptionError(
                         "effects of contexts and scores by category need a prior; use one (the "
-                        "default), or leave "
-                        f"{option('context-effects')} and {option('by')} out."
+                        "default), or leave these effects out."
                     )
                 first = mode.scores, {} if prior is None else {SCORES: prior.score_sd}
                 estimated = prior is not None and not isinstance(self.prior, Prior)
