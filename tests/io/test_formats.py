@@ -112,9 +112,9 @@ def test_label_studio_asks_which_data_are_the_items(tmp_path: Path) -> None:
     task["data"] |= {"img1": "p", "img2": "q"}
     path = tmp_path / "x.json"
     path.write_text(json.dumps([task]))
-    with pytest.raises(OptionError, match=r"x\.json: record 1.*left_key="):
+    with pytest.raises(OptionError, match=r"x\.json: record 1.*columns="):
         aggcal.read_judgments(path)
-    assert judged(aggcal.read_judgments(path, left_key="img1", right_key="img2")) == [
+    assert judged(aggcal.read_judgments(path, columns={"left": "img1", "right": "img2"})) == [
         ("10", "p", "q", 0.0)
     ]
 

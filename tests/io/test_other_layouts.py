@@ -95,7 +95,7 @@ def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
 def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
     assert _scores(tmp_path, "id,paper,score\n7,x,1\n8,y,2\n").item_ids.tolist() == ["x", "y"]
     assert len(aggcal.read_scores({"model": ["a", "b"], "score": [1.0, 2.0]})) == 2
-    with pytest.raises(TableError, match="name the column of the ids with item="):
+    with pytest.raises(TableError, match="call the column of the ids"):
         _scores(tmp_path, "id,model,score\n7,x,1\n8,y,2\n")
     assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
     with pytest.raises(TableError, match="column 'item' missing"):
