@@ -309,6 +309,7 @@ def read_scores(
             table.name,
             table.table.backend,
             tuple(table.notes),
+            column=column,
         )
 
 
