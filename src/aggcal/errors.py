@@ -194,25 +194,32 @@ def check_choice(what: str, name: Any, choices: Collection[str]) -> None:
 _ARGUMENTS = {
     "column": "columns", "outcome": "outcomes", "judged-by": "annotator", "alias": "aliases",
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
-    "precision": "wanted_error", "score-column": "column", "truth-column": "column",
-    "text-column": "column", "consensus-column": "column", "item-column": "item",
-    "elo-anchor": "anchor", "reversed": "reversed_share", "number": "judgments",
-    "true-scores": "n",
+    "precision": "wanted_error", "score-column": "column",
+    "reversed": "reversed_share", "number": "judgments", "true-scores": "n",
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {
     "no-check": "check=False", "unweighted": "weights=None",
     **{flag: flag.replace("-", "_") + "=True" for flag in (
-        "append", "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
+        "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
         "spreadsheet-safe", "independent",
     )},
 }
 """Options without a value: what they are in Python."""
 # fmt: on
+PYTHON_ONLY = frozenset(
+    (
+        *("blank", "drafts", "ranking-weight", "tie-within", "score-sd", "reliability-sd"),
+        *("estimator", "draws", "criteria-weights", "second-model", "unweighted", "error"),
+        *("influence", "repeat", "sample", "centred", "design", "studies", "link", "new-annotator"),
+        *("categories", "category-shares"),
+    )
+)  # fmt: skip
+"""Arguments that the command line does not have; its messages say so."""
 _PRIOR = {"score-sd", "reliability-sd"}
 _PLAIN = re.compile(r"[\w=.-]*[\w=]").fullmatch
 """A value that a shell does not take apart."""
-_PLACEHOLDERS = {"FILE", "LABEL", "MEANING", "NAME", "X"}
+_PLACEHOLDERS = {"FILE", "KEY", "LABEL", "MEANING", "NAME", "X"}
 """Words that stand for what is to be written."""
 _reader = {"shell": False}
 
@@ -238,22 +245,29 @@ def option(name: str, *values: str) -> str:
     "columns={'left': 'One', 'right': 'Two'}"
     >>> with command_line():
     ...     option("repeat"), option("column", "left=One", "right=The other")
-    ('--repeat', "--column left=One --column 'right=The other'")
+    ('repeat=True in Python', "--column left=One --column 'right=The other'")
     """
+    if _reader["shell"] and name in PYTHON_ONLY:
+        return f"{_argued(name, *values)} in Python"
     if _reader["shell"]:
         each = [f"--{name} {v if _PLAIN(v) else repr(v)}" for v in values]
         return " ".join(each) or f"--{name}"
+    return _argued(name, *values)
+
+
+def _argued(name: str, *values: str) -> str:
+    """Write an option as the argument of a function."""
     if name in _FLAGS:
         return _FLAGS[name]
     if name in ("column", "outcome") and values:
         # A label may hold "=", and so may the name of a column.
         pairs = [v.rsplit("=", 1) if name == "outcome" else v.split("=", 1) for v in values]
         written = ", ".join(f"{own!r}: {_literal(other)}" for own, other in pairs)
-        return f"{argument(name)}={{{written}}}"
+        return f"{keyword(name)}={{{written}}}"
     value = ", ".join("None" if v == "none" else _literal(v) for v in values)
     if name in _PRIOR:
-        return f"prior=Prior({argument(name)}={value or '...'})"
-    return f"{argument(name)}={value}"
+        return f"prior=Prior({keyword(name)}={value or '...'})"
+    return f"{keyword(name)}={value}"
 
 
 def argument(name: str) -> str:
@@ -264,7 +278,7 @@ def argument(name: str) -> str:
     >>> argument("judged-by"), argument("model-sd")
     ('annotator', 'model_sd')
     """
-    return f"--{name}" if _reader["shell"] else keyword(name)
+    return f"--{name}" if _reader["shell"] and name not in PYTHON_ONLY else keyword(name)
 
 
 def keyword(name: str) -> str:
@@ -354,15 +368,13 @@ class AggcalWarning(UserWarning):
 
     Parameters
     ----------
-    what
-        What was found, with counts and the first few ids: one or two sentences.
+    title
+        What was found, in a few words and numbers: also a heading.
+    why
+        The evidence with the first few ids, and what follows from it; what to read below that
+        heading.
     remedy
         What to do about it, in the imperative.
-    title
-        The finding in a few words and numbers, for a heading; by default, ``what``.
-    why
-        What to read below that heading: the evidence, and what follows from it, without what the
-        heading says; by default, ``what``.
     items, annotators
         Ids of all items or annotators that it concerns.
     judgments
@@ -370,8 +382,8 @@ class AggcalWarning(UserWarning):
 
     Examples
     --------
-    >>> str(SelfPairWarning("2 self-comparisons were not fitted", "remove them"))
-    '2 self-comparisons were not fitted. Remove them.'
+    >>> str(DuplicateRowsWarning("2 duplicate rows", "Each counts", "remove copies"))
+    '2 duplicate rows. Each counts. Remove copies.'
     """
 
     code = "notice"
@@ -382,26 +394,27 @@ class AggcalWarning(UserWarning):
 
     def __init__(
         self,
-        what: str,
+        title: str,
+        why: str,
         remedy: str,
         *,
-        title: str = "",
-        why: str = "",
         items: Iterable[object] = (),
         annotators: Iterable[object] = (),
         judgments: int | None = None,
     ) -> None:
-        super().__init__(what, remedy)
-        self.what = what
-        self.remedy = remedy
-        self.title = title or what.rstrip(".")
-        self.why = why or what
+        super().__init__(title, why, remedy)
+        self.title, self.why, self.remedy = title.rstrip("."), why, remedy
         self.items = tuple(map(str, items))
         self.annotators = tuple(map(str, annotators))
         self.judgments = judgments
 
+    @property
+    def what(self) -> str:
+        """What was found, and the evidence."""
+        return f"{ended(self.title)} {sentence(self.why)}" if self.why else ended(self.title)
+
     def __str__(self) -> str:
-        return printable(f"{ended(self.what)} {sentence(self.remedy)}")
+        return printable(f"{self.what} {sentence(self.remedy)}")
 
 
 class AlikeIdsWarning(AggcalWarning, code="alike-ids"):

@@ -225,12 +225,12 @@ def test_what_has_no_reading_or_two_is_refused(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
-        ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
+        ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line must name them"),
+        ("annotator left right outcome\nann e1 e2 left\n", "found: annotator left right outcome"),
         ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
-        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "make a row each"),
-        ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
-        ("judge,item,position\nann,A,1\nann,B,2\n", "'rank': 'position'}"),
+        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "Make a row of each comparison"),
+        ("annotator,pair,winner\nann,e1 vs e2,e1\n", "found: annotator, pair, winner"),
+        ("judge,item,position\nann,A,1\nann,B,2\n", "or rank"),
     ],
 )
 def test_what_is_laid_out_otherwise_is_told_how(tmp_path: Path, text: str, said: str) -> None:
@@ -317,7 +317,7 @@ def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
 def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
     assert _scores(tmp_path, "id,paper,score\n7,x,1\n8,y,2\n").item_ids.tolist() == ["x", "y"]
     assert len(aggcal.read_scores({"model": ["a", "b"], "score": [1.0, 2.0]})) == 2
-    with pytest.raises(TableError, match="name the column of the ids with item="):
+    with pytest.raises(TableError, match="call the column of the ids"):
         _scores(tmp_path, "id,model,score\n7,x,1\n8,y,2\n")
     assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
     with pytest.raises(TableError, match="column 'item' missing"):

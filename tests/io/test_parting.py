@@ -46,7 +46,7 @@ def file(folder: Path, text: str, name: str = "judgments") -> Path:
 
 def test_columns_of_a_table(tmp_path: Path) -> None:
     path = file(tmp_path, TABLE)
-    found = aggcal.read_judgments(path, context="prompt", by="language", criteria="all")
+    found = aggcal.read_judgments(path, context="prompt", by=["language", "criterion"])
     assert contexts(found) == ["why?", "how, then", "", "why?"]
     assert categories(found, "language") == ["de", "en", "de", ""]
     assert categories(found, "criterion") == ["style", "facts", "facts", "style"]
@@ -65,8 +65,7 @@ def test_columns_of_a_table(tmp_path: Path) -> None:
         ({"by": "topic"}, "no column 'topic' to take as a category .*found: annotator, left"),
         ({"by": "language,language"}, "name a column twice"),
         ({"by": ["language", ""]}, "twice or none"),
-        ({"criteria": "some"}, "criteria cannot be 'some'"),
-        ({"criteria": "all", "criterion": "style"}, "leave one of the two out"),
+        ({"by": "criterion", "criterion": "style"}, "leave one of the two out"),
     ],
 )
 def test_wishes_that_cannot_be_met(tmp_path: Path, options: dict[str, Any], about: str) -> None:
