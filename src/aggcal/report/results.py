@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.claims import IN, OPEN, OUT
-from aggcal.aggregation.robust import Factor, dependence, widest
+from aggcal.aggregation.robust import Factor, Robust
 from aggcal.errors import count
 from aggcal.pages import figures
 from aggcal.pages.document import (
@@ -259,7 +259,7 @@ def _chart(run: Run, score: Column, model: FloatArray | None) -> Column:
         legend.append(["cut", " and ".join(said), ""])
         marks["lines"] = lines
     if _blocks(run) is not None:
-        legend.append(["join", _SAME, _SAME])
+        legend.append(["join", _SAME, ""])
     return Column("chart", "", "chart", marks=marks, style="c-chart")
 
 
@@ -490,9 +490,10 @@ def _facts(run: Run) -> Iterator[tuple[Line, Line]]:
 def _notes(run: Run, table: Listing) -> Iterator[Line]:
     """Say what the scores are and are not, and by how much their errors are widened."""
     s, (level, covers) = run.summary, run.score_interval
-    factors = [Factor(**each) for each in (s.get("uncertainty") or {}).get("factors") or ()]
-    if widest(factors) is not None:
-        yield dependence(factors)
+    factors = (s.get("uncertainty") or {}).get("factors") or ()
+    robust = Robust(tuple(Factor(**each) for each in factors))
+    if robust.widest is not None:
+        yield str(robust)
     agreed = "what these annotators agree on, not the truth"
     if run.score == "calibrated" and covers:
         rest = "" if "truth" in covers else " only; they do not cover the truth"
