@@ -301,8 +301,7 @@ def test_an_engine_that_is_not_there(
     (tmp_path / "j.csv").write_text("annotator,winner,loser\nann,a,b\n")
     command = ["aggregate", str(tmp_path / "j.csv"), "-o", str(tmp_path / "out")]
     for more, said in (
-        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler answers"),
-        (["--workers", "2"], "--workers is for --engine dask"),
+        (["--engine", "dask=tcp://127.0.0.1:9"], "no Dask scheduler answers"),
         (
             ["--engine", "dask", "--method", "rank-svm", "--features", "identity"],
             "one machine only",
@@ -332,7 +331,7 @@ def test_the_command_line(tmp_path: Path, command: Command) -> None:
     study = simulate(items=60, annotators=6, judgments=600, seed=8)
     folder = write_parts(tmp_path / "judgments", study.judgments, 2)
     words = ["aggregate", str(folder), "--uncertainty", "none", "-o"]
-    far_away = [sys.executable, "-m", "aggcal", *words, "far", "--engine", "dask", "--workers", "1"]
+    far_away = [sys.executable, "-m", "aggcal", *words, "far", "--engine", "dask"]
     done = subprocess.run(far_away, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "distributed" not in done.stderr

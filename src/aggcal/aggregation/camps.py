@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.effects import Effects, Reading
+from aggcal.aggregation.effects import Effects, OfRows, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
@@ -43,8 +43,6 @@ from aggcal.errors import count
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
-Of = Callable[[FloatArray, FloatArray], FloatArray]
-"""A function of advantages and readinesses, row by row."""
 LETTERS = "ABCDEFGH"
 """What camps are called, the largest first."""
 ONE, LINE, TWO, THREE = "one order", "an axis", "two camps", "three camps"
@@ -515,8 +513,8 @@ class ByCamp:
 
     __repr__ = brief
 
-    def expected(self, judgments: Judgments, function: Of) -> FloatArray:
-        """Return the mean of a function of advantages and readinesses, row by row.
+    def expected(self, judgments: Judgments, function: OfRows) -> FloatArray:
+        """Return the mean of a function of what moves rows and of annotators' parameters.
 
         Those of each camp are averaged by how probable it is that the annotator belongs to it; a
         new annotator belongs to one as often as others do.

@@ -31,7 +31,7 @@ from aggcal.data.features import Kernel
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.registry import ROBUST, limits
+from aggcal.registry import DEFAULT_METHOD, ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
+_NO_PROBABILITIES = f"gives no probabilities of judgments; choose {DEFAULT_METHOD}"
 _TIE = 1e-9
 """Share of the range of the scores within which neighbours are tied: more ties what differs, less
 leaves to rounding which of two equal items is above."""
@@ -228,7 +229,8 @@ class Consensus:
         >>> consensus.place(later)["new"] > 0
         True
         """
-        return self._known_fit("cannot place single items").place(self, judgments)
+        otherwise = "cannot place single items; aggregate all judgments again"
+        return self._predictor(otherwise).place(judgments.on_one_machine("placing items"))
 
     def judgment_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
@@ -250,7 +252,8 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
-        return self._known_fit("gives no probabilities of judgments").probabilities(self, judgments)
+        here = judgments.on_one_machine("the probability of each judgment")
+        return self._predictor(_NO_PROBABILITIES).preferences(here)
 
     def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probabilities of left, right and tie.
@@ -273,7 +276,11 @@ class Consensus:
         >>> consensus.outcome_probabilities(asked).round(1)
         array([[0.5, 0.2, 0.3]])
         """
-        return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
+        here = judgments.on_one_machine("the probability of each outcome")
+        return self._predictor(_NO_PROBABILITIES).outcomes(here)
+
+    def _predictor(self, otherwise: str) -> Effects:
+        return self._known_fit(otherwise).predictor(self, otherwise)
 
     def _known_fit(self, otherwise: str) -> Quantify:
         if self.quantifier is None:

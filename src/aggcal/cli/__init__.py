@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["methods", "--quiet"])
+    >>> main(["list", "methods", "--quiet"])
     hra-g ...
     0
     """

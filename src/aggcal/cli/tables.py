@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
-from aggcal.cli.commands import SIMULATED, SIMULATED_TERMS
+from aggcal.cli.commands import SIMULATED
 from aggcal.cli.console import Console, print_json, refuse_two_documents
 from aggcal.errors import count
 
@@ -24,7 +24,7 @@ def convert(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     refuse_two_documents(options)
-    choices = reading.choices_from(options, converting=True)
+    choices = reading.choices_from(options)
     done = convert_judgments(
         options.inputs,
         options.output,
@@ -51,24 +51,18 @@ def convert(options: argparse.Namespace) -> int:
 
 def simulate(options: argparse.Namespace) -> int:
     """Write a study whose truth is known."""
-    from dataclasses import asdict
-
     from aggcal._core.progress import report
     from aggcal._version import __version__
     from aggcal.io.cells import csv_writer
     from aggcal.io.saving import Manifest, check_output, write_files
-    from aggcal.simulation import SimulatedTerms
     from aggcal.simulation import simulate as make
 
     study = SIMULATED.given(options)
-    terms = SimulatedTerms(**SIMULATED_TERMS.given(options))
-    if not terms.plain:
-        study["terms"] = asdict(terms)
     manifest = Manifest("simulation.json", {"version": __version__, "study": study}, "simulate")
-    names = (*TABLES, *terms.tables, manifest.name)
+    names = (*TABLES, manifest.name)
     check_output(options.output, names, manifest, force=options.force)
     report("simulating")
-    made = make(**study | {"terms": terms})
+    made = make(**study)
     report("writing the tables")
     tables = {name: csv_writer(table) for name, table in made.tables.items()}
     paths = write_files(options.output, tables, manifest=manifest, force=options.force)
@@ -78,11 +72,13 @@ def simulate(options: argparse.Namespace) -> int:
     return 0
 
 
-def names(options: argparse.Namespace) -> int:
-    """Print a line for each format that judgments are read from, or each method of Stage 1."""
+def listed(options: argparse.Namespace) -> int:
+    """Print the formats that judgments are read from, the methods of Stage 1, or the datasets."""
     from aggcal.registry import FORMATS, METHODS
 
-    known: Names[Any] = FORMATS if options.command == "formats" else METHODS
+    if options.what == "datasets":
+        return _datasets(options)
+    known: Names[Any] = FORMATS if options.what == "formats" else METHODS
     summaries = {name: each.summary for name, each in known.items()}
     if options.json:
         print_json(summaries)
@@ -93,7 +89,7 @@ def names(options: argparse.Namespace) -> int:
     return 0
 
 
-def datasets(options: argparse.Namespace) -> int:
+def _datasets(options: argparse.Namespace) -> int:
     """Print what each dataset is, how large, under which licence, and where it is found."""
     from aggcal.registry.datasets import DATASETS
 

@@ -128,7 +128,7 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
-            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
+            ``criterion``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
         """
         if self._one_machine and Path(path).exists():
             return self.distribute(read_judgments(path, on_progress=on_progress, **options))

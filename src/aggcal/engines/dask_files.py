@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _OF_FILES = ("outcomes", "columns", "annotator", "blank", "context", "strict")
 """Options of `read_judgments` that are as good for one file of many, as they are."""
-_TOGETHER = {"format", "criterion", "criteria", "by", "strength_scale"}
+_TOGETHER = {"format", "criterion", "by", "strength_scale"}
 """Further ones."""
 
 
@@ -126,7 +126,7 @@ def _reading(path: str, options: Mapping[str, Any]) -> Reading:
     criterion = asked.get("criterion")
     choices = Choices(
         **{name: asked[name] for name in _OF_FILES if name in asked},
-        by=categories_of(asked.get("by", ()), criterion, asked.get("criteria")),
+        by=categories_of(asked.get("by", ()), criterion),
         strength_scale=stated_scale(asked.get("strength_scale")),
     )
     if choices.by_ranking:

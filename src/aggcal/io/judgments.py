@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,7 @@ _MOST_SHOWN = 8
 """Items that people are shown at once: more are no places."""
 _NAMED = 10
 """Files that a message names; the notes name all of them."""
-_OF_SOME = ("tie_within", "order", "left_key", "right_key", "drafts", "strength_scale")
+_OF_SOME = ("tie_within", "order", "drafts", "strength_scale")
 """Options that only some formats have."""
 
 
@@ -47,7 +47,6 @@ def read_judgments(
     columns: Mapping[str, str] | None = None,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
-    criteria: Literal["all"] | None = None,
     context: str | None = None,
     by: Sequence[str] | str = (),
     annotator: str | None = None,
@@ -55,8 +54,6 @@ def read_judgments(
     strength_scale: str | None = None,
     tie_within: float = 0.0,
     order: Sequence[str] | str = (),
-    left_key: str | None = None,
-    right_key: str | None = None,
     drafts: bool = False,
     blank: Blank = "skip",
     normalize_ids: bool = False,
@@ -80,22 +77,22 @@ def read_judgments(
         ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
         tools are known by their content.
     format
-        The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
+        The format, if it is not to be recognised: a name that ``aggcal list formats`` lists.
     columns
-        What our own columns are called in this table: ``{"annotator": "coder"}``.
+        What our own columns are called in this table: ``{"annotator": "coder"}``; of a task of
+        Label Studio, the fields that hold the items: ``{"left": "text1", "right": "text2"}``.
     outcomes
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion
         Read only the judgments of this criterion.
-    criteria
-        ``"all"`` keeps the criterion of each judgment, as one of its ``categories``.
     context
         The column that is the context of a judgment: its prompt, its session, the screen that it
         was given on. Judgments of one context are not independent. ``"ranking"`` is the ranking or
         the ratings that pairs are taken from.
     by
         The column, or columns, by which judgments are of categories: ``"language"``,
-        ``["language", "topic"]`` or ``"language,topic"``.
+        ``["language", "topic"]`` or ``"language,topic"``. ``"criterion"`` keeps that of each
+        judgment, so that all criteria are used at once.
     annotator
         The annotator of all judgments, where the table names none.
     ranking_weight
@@ -112,8 +109,6 @@ def read_judgments(
     order
         Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
         best: ``"lowest"`` or ``"highest"`` (as usual).
-    left_key, right_key
-        The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
         Whether to take responses of Argilla and Label Studio that were not submitted.
     blank
@@ -153,16 +148,14 @@ def read_judgments(
         outcomes or {},
         columns or {},
         annotator,
-        left_key,
-        right_key,
-        drafts,
-        tie_within,
-        ranking_weight,
-        blank,
-        read_spelling(aliases, normalize=normalize_ids),
-        stated_order(order),
+        drafts=drafts,
+        tie_within=tie_within,
+        ranking_weight=ranking_weight,
+        blank=blank,
+        spelling=read_spelling(aliases, normalize=normalize_ids),
+        order=stated_order(order),
         context=context,
-        by=categories_of(by, criterion, criteria),
+        by=categories_of(by, criterion),
         strength_scale=stated_scale(strength_scale),
         strict=strict,
     )
@@ -273,7 +266,7 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
             kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
             raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
-        if all(own not in _named(part) for part in parts):
+        if len(parts) > 1 and all(own not in _named(part) for part in parts):
             raise OptionError(
                 f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
             )

@@ -30,7 +30,7 @@ from aggcal.io.guessing import (
 from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, opened, such
 from aggcal.io.workbooks import Sheet
-from aggcal.registry import RANKINGS, RATINGS, TABLE
+from aggcal.registry import LABEL_STUDIO, RANKINGS, RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -138,10 +138,18 @@ class Part:
         return row, self.place(row), int(bad.sum())
 
 
+def _within_tasks(choices: Choices, stated: Mapping[str, str]) -> Choices:
+    """Take the columns of the items for the fields of a task, which are none of the table's."""
+    rest = {own: name for own, name in stated.items() if own not in ("left", "right")}
+    left, right = stated.get("left"), stated.get("right")
+    return replace(choices, left_key=left, right_key=right, columns=rest)
+
+
 def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path) -> Part:
     """Open one file, frame or list, know its format, and name its columns as ours."""
     texts = [form.is_text for form in formats() if form.is_text is not None]
     named = {own: other.strip().lower() for own, other in choices.columns.items()}
+    stated = choices.columns
     table = opened(
         data,
         scratch,
@@ -157,6 +165,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         choices = replace(choices, columns=kept)
     table.columns |= {own: table.columns[other] for own, other in here.items()}
     form = recognised(table, format_name)
+    choices = _within_tasks(choices, stated) if form.info == LABEL_STUDIO else choices
     if form.info == TABLE and any(
         isinstance(v, Mapping) for row in table.head for v in row.values()
     ):
@@ -592,7 +601,7 @@ def _questions(table: Table, used: set[str]) -> list[str]:
             spelt = table.columns[name]
             said.append(
                 f"answers to all values of the column '{spelt}' are taken together; "
-                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                f"{option('column', f'criterion={spelt}')} {option('by', 'criterion')} tells them "
                 "apart"
             )
     return sorted(said)
