@@ -110,7 +110,7 @@ def finish(
 
 def tell(result: Assessment, console: Console) -> None:
     """Print the main results and the warnings."""
-    from aggcal.report.terms import disagreement
+    from aggcal.report.ground import disagreement
 
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
@@ -124,7 +124,7 @@ def tell(result: Assessment, console: Console) -> None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
-        said = disagreement(summary, summary["terms"] or {}), result.dependence
+        said = disagreement(summary["terms"] or {}), result.dependence
         console.say(*filter(None, said))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
