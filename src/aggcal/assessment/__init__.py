@@ -196,6 +196,7 @@ def _provenance(
     return {
         "judgments": judgments.source,
         "scores": Path(scores.source).name if scores is not None else None,
+        "score_column": scores.column or None if scores is not None else None,
         "features": Path(features.source).name if isinstance(features, Features) else features,
         "format": judgments.format,
         "reading": list(judgments.notes),

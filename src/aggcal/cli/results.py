@@ -117,7 +117,7 @@ def _others(paths: Sequence[PurePath]) -> str:
 
 def tell(result: Assessment, console: Console) -> None:
     """Print the warnings, and what else was chosen and decided."""
-    from aggcal.report.terms import disagreement
+    from aggcal.report.ground import disagreement
 
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
@@ -126,7 +126,7 @@ def tell(result: Assessment, console: Console) -> None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
-        said = disagreement(summary, summary["terms"] or {}), result.dependence
+        said = disagreement(summary["terms"] or {}), result.dependence
         console.say(*filter(None, said))
     if result.calibration is not None:
         console.say(result.calibration.says)
