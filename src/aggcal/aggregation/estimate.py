@@ -614,6 +614,16 @@ class Quantify:
             nodes = fit.posterior.nodes[:, :, 0]
         if fit.problem.model.beta is not None:
             nodes = expit(nodes)
+        return self._filled(consensus, judgments, nodes, weights)
+
+    def _filled(
+        self,
+        consensus: Consensus,
+        judgments: AnyJudgments,
+        nodes: FloatArray,
+        weights: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return those of the judgments' annotators; who was not fitted may be anyone who was."""
         anyone = np.quantile(consensus.reliabilities, _ANYONE)
         shares = np.full(len(anyone), 1.0 / len(anyone))
         width = max(nodes.shape[1], len(anyone))

@@ -36,6 +36,8 @@ from aggcal.aggregation.modes import (
     score_penalty,
 )
 from aggcal.aggregation.newton import Convergence, Progress
+from aggcal.aggregation.raters import rated_record
+from aggcal.aggregation.ratings import NEAR, RatingsFit, Scale, fit_ratings
 from aggcal.aggregation.rows import SCORES, Rows
 from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.terms import (
@@ -55,6 +57,8 @@ from aggcal.aggregation.with_terms import (
     penalised,
 )
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.data.ratings import Ratings
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import (
@@ -126,6 +130,11 @@ class LikelihoodMethod:
         return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
 
     @property
+    def _rates(self) -> bool:
+        """Whether ratings are fitted as such: by the default method, unless pairs have terms."""
+        return self._integrates and self.name == registry.HRA_G.name and self.terms == DEFAULT
+
+    @property
     def _stated(self) -> Prior:
         """The prior that was stated, else the default one."""
         if isinstance(self.prior, Prior):
@@ -150,6 +159,10 @@ class LikelihoodMethod:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
+        fitted = getattr(consensus.quantifier, "rated", None)
+        ratings = getattr(judgments, "ratings", None)
+        if fitted is not None and ratings is not None:
+            return same._of_ratings(judgments, ratings, start, fitted)  # noqa: SLF001
         # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects
         chosen = ChosenTerms("halves") if effects is None else effects.chosen
@@ -164,6 +177,8 @@ class LikelihoodMethod:
         chosen: ChosenTerms | None = None,
     ) -> Consensus:
         """Fit with terms that another fit has chosen, or choose them; that one has warned, too."""
+        if self._rates and isinstance(judgments, Judgments) and judgments.ratings is not None:
+            return self._of_ratings(judgments, judgments.ratings, start)
         began, trusted = time.perf_counter(), chosen is not None
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
@@ -212,6 +227,40 @@ class LikelihoodMethod:
             position_evidence=chosen.evidence if effects is None else None,
             seconds=time.perf_counter() - began,
             **record,
+        )
+
+    def _of_ratings(
+        self,
+        judgments: Judgments,
+        ratings: Ratings,
+        start: Start,
+        like: RatingsFit | None = None,
+    ) -> Consensus:
+        """Fit ratings as such; ``like`` is another fit of the study, whose spreads are taken."""
+        began, unit = time.perf_counter(), Scale.of(ratings.value).unit
+        begin = start_scores(start, judgments)
+        sd = self.prior.score_sd / unit if isinstance(self.prior, Prior) else None
+        fitted = fit_ratings(
+            ratings,
+            judgments.n_items,
+            start=None if begin is None else begin / unit,
+            like=like,
+            sd=sd,
+        )
+        fit, said = fitted.fit, [] if like is not None else data_warnings(judgments)
+        record = Convergence(fit.converged, fit.rounds, fit.change, NEAR, fit.objective)
+        consensus = Consensus.of(
+            judgments,
+            method=self.name,
+            warnings=(*said, *not_converged(self.name, record)),
+            convergence=record,
+            seconds=time.perf_counter() - began,
+            **rated_record(fitted, self, judgments),
+        )
+        return replace(
+            consensus,
+            judgments_per_item=ratings.per_item(judgments.n_items),
+            judgments_per_annotator=ratings.per_annotator(judgments.n_annotators),
         )
 
     def _integrated(
