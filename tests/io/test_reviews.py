@@ -224,7 +224,7 @@ def test_letters_need_an_order(tmp_path: Path) -> None:
         assert _pairs(_read(tmp_path, text, order=order)) == set(WHOLE)
     with pytest.raises(TableError, match="the rating 'C' is not in the order"):
         _read(tmp_path, text, order="A+,B,B-")
-    with pytest.raises(OptionError, match="order= does not apply to table"):
+    with pytest.raises(OptionError, match="order does not apply to table"):
         _read(tmp_path, "annotator,winner,loser\nu,a,b\n", order="A,B")
 
 

@@ -38,6 +38,7 @@ from aggcal.errors import (
     PairedByLevelWarning,
     WeaklyJoinedWarning,
     count,
+    option,
     some,
 )
 
@@ -443,8 +444,9 @@ def _by_level() -> tuple[AggcalWarning, ...]:
     return (
         PairedByLevelWarning(
             f"{title}. {why}",
-            "If marks or a model's scores chose them, fit with --method btl --prior none, and have "
-            "items of different levels compared; if earlier answers did, do not.",
+            f"If marks or a model's scores chose them, fit with {option('method', 'btl')} "
+            f"{option('prior', 'none')}, and have items of different levels compared; if earlier "
+            "answers did, do not.",
             title=title,
             why=why,
         ),

@@ -70,6 +70,7 @@ from aggcal.errors import (
     OptionError,
     check_choice,
     count,
+    option,
     some,
 )
 from aggcal.registry.literals import Estimator, LinkName
@@ -526,7 +527,7 @@ class BTL(AlikeMethod):
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
                 f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
-                "--bridge out."
+                f"{option('bridge')} out."
             )
 
 
@@ -597,7 +598,8 @@ class CrowdBT(LikelihoodMethod):
     def __post_init__(self) -> None:
         if self.prior is None:
             raise OptionError(
-                f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
+                f"{self.name} needs a prior on the scores; choose {option('prior', 'default')}, or "
+                f"{option('score-sd', 'X')}."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
         for name, least in (("alpha", 1.0), ("beta", 1.0), ("virtual", 0.0)):
@@ -679,7 +681,8 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"The prior sds of scores and reliabilities that {name} estimates did not converge "
             f"within {record.iterations} iterations."
         )
-        to_do = "Set them with --score-sd and --reliability-sd, or look for items that always win"
+        sds = f"{option('score-sd')} and {option('reliability-sd')}"
+        to_do = f"Set them with {sds}, or look for items that always win"
         return [ConvergenceWarning(why, f"{to_do} or lose.", title=title, why=why)]
     title = "The fit did not converge"
     why = (

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.row_columns import CRITERION
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, did_you_mean, option
 from aggcal.io import words
 from aggcal.io.tables import listed
 
@@ -163,7 +163,8 @@ def categories_of(
     names = [name.strip() for name in (by.split(",") if isinstance(by, str) and by else by)]
     if criteria not in (None, "all"):
         raise OptionError(
-            f"criteria cannot be '{criteria}'; say all, or name one criterion with --criterion."
+            f"criteria cannot be '{criteria}'; say all, or name one criterion with "
+            f"{option('criterion')}."
         )
     if criteria is not None and criterion is not None:
         raise OptionError("one criterion is chosen and all are kept; leave one of the two out.")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from aggcal.errors import OptionError, TableError, some
+from aggcal.errors import OptionError, TableError, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
-from aggcal.io.formats.scale import LABELLED
+from aggcal.io.formats.scale import labelled
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
@@ -135,8 +135,9 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
         who = [name for name in sorted(have - used) if _names_people(name)]
         if len(who) > 1:
             raise OptionError(
-                f"{table.name}: {some(who)} may name who judged; say which, as in --column "
-                f"{_quoted(f'annotator={who[0]}')}, or --judged-by NAME for none of them."
+                f"{table.name}: {some(who)} may name who judged; say which, as in "
+                f"{option('column', f'annotator={who[0]}')}, or {option('judged-by', 'NAME')} for "
+                "none of them."
             )
         found |= {"annotator": who[0]} if who else {}
     found = {own: name for own, name in found.items() if own not in choices.columns}
@@ -147,11 +148,12 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
 def refuse_guesses(table: Table, found: Mapping[str, str], choices: Choices) -> None:
     """Refuse names that are only guessed, where the user wants none of those."""
     if found and choices.strict:
-        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
-        named = table.columns.keys() & {*ANNOTATOR} or "annotator" in found
+        said = option("column", *(f"{own}={name}" for own, name in found.items()))
+        if not (table.columns.keys() & {*ANNOTATOR} or "annotator" in found):
+            said += f" {option('judged-by', 'NAME')}"
         raise OptionError(
             f"{table.name}: names its columns in other words (found: {listed(table.header)}); "
-            f"if this is right, read it with {said}{'' if named else ' --judged-by NAME'}."
+            f"if this is right, read it with {said}."
         )
 
 
@@ -219,11 +221,6 @@ def _names_people(name: str) -> bool:
 
 def _is_measured(name: str) -> bool:
     return bool(MEASURED.search(" ".join(_words(name))))
-
-
-def _quoted(text: str) -> str:
-    """Quote what a shell would take apart."""
-    return text if re.fullmatch(r"[\w=.-]*[\w=]", text) else f"'{text}'"
 
 
 def _words(name: str) -> list[str]:
@@ -302,11 +299,11 @@ def refuse_places_for_items(table: Table) -> None:
     named = sorted({value for name in beaten for value in table.first(name)})
     places = all(is_label(value) or value in ("0", "1", "2") for value in named)
     if named and places and not {*named} & {v for name in sides for v in table.first(name)}:
+        shown = option("column", f"left={sides[0]}", f"right={sides[1]}", f"outcome={beaten[0]}")
         raise OptionError(
             f"{table.name}: '{beaten[0]}' and '{beaten[1]}' say where an item was shown "
             f"({some(named)}), and the items are in '{sides[0]}' and '{sides[1]}'; read it with "
-            f"--format table --column 'left={sides[0]}' --column 'right={sides[1]}' "
-            f"--column 'outcome={beaten[0]}'."
+            f"{option('format', 'table')} {shown}."
         )
 
 
@@ -357,21 +354,18 @@ def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
         others = have - {*sides, *ANNOTATOR}
         decided = [table.columns[n] for n in others if DECIDED.search(n) and not PEOPLE.search(n)]
         outcome = decided[0] if len(decided) == 1 else "NAME"
-        shown = " ".join(
-            f"--column {_quoted(each)}"
-            for each in (f"left={one}", f"right={two}", f"outcome={outcome}")
-        )
+        shown = option("column", f"left={one}", f"right={two}", f"outcome={outcome}")
         raise TableError(
             f"{table.name}: column 'outcome' missing ({found}): '{one}' and '{two}' look like "
             f"pairs, but no column says in known words which was chosen; name it with {shown}, and "
-            "its labels with --outcome LABEL=left --outcome LABEL=right, or numbers with "
-            "--strength-scale LEFT:RIGHT."
+            f"its labels with {option('outcome', 'LABEL=left', 'LABEL=right')}, or numbers with "
+            f"{option('strength-scale', 'LEFT:RIGHT')}."
         )
     found_labels = dict.fromkeys(cell for n in in_a_grid(have) for cell in table.first(n))
     if found_labels and not any(map(str.isdigit, found_labels)):
         raise TableError(
             f"{table.name}: each column of a question holds labels (found: "
-            f"{','.join(found_labels)}); {LABELLED}, and --format ratings."
+            f"{','.join(found_labels)}); {labelled()}, and {option('format', 'ratings')}."
         )
     numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
     item = next((table.columns[name] for name in ITEM if name in have), "NAME")
@@ -379,18 +373,17 @@ def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
     rated = [table.columns[name] for name in (*RATING, *numbers) if name in have]
     rating = f"rating={rated[0] if len({*rated}) == 1 else 'NAME'}"
     rank = next((f"rank={table.columns[name]}" for name in RANKS if name in have), rating)
-    scores = ""
+    ratings, scores = option("format", "ratings"), ""
     if item != "NAME" and rated and not have & {*ANNOTATOR}:
         scores = " Scores of a model come second, after the judgments."
     raise TableError(
         f"{table.name}: no row is known to name two items and which of them won ({found}). If one "
-        "does, name the columns, as in --column left=NAME --column right=NAME --column "
-        "outcome=NAME; if a row is a rating or a rank, as in --column "
-        f"{_quoted(who)} --column {_quoted(f'item={item}')} --column {_quoted(rank)}; if each "
-        "column holds the ratings of one annotator, say --format ratings --column "
-        f"{_quoted(f'item={item}')}; if those of one item, --format ratings --column "
-        f"{_quoted(who)}. Of several answers in a row make a row each; for exports see 'aggcal "
-        f"formats'.{scores}"
+        "does, name the columns, as in "
+        f"{option('column', 'left=NAME', 'right=NAME', 'outcome=NAME')}; if a row is a rating or a "
+        f"rank, as in {option('column', who, f'item={item}', rank)}; if each column holds the "
+        f"ratings of one annotator, say {ratings} {option('column', f'item={item}')}; if those of "
+        f"one item, {ratings} {option('column', who)}. Of several answers in a row make a row "
+        f"each; for exports see 'aggcal formats'.{scores}"
     )
 
 

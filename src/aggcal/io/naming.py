@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.errors import InputError, OptionError, TableError
+from aggcal.errors import InputError, OptionError, TableError, option
 from aggcal.io import words
 from aggcal.io.choices import Choices, column_of, no_such_column
 from aggcal.io.columns import Column, joined, number, numbers, plain_numbers
@@ -180,7 +180,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "
-            "leave --column out."
+            f"leave {option('column')} out."
         )
     missing = next((own for own in choices.columns if own not in here), None)
     if missing is not None:
@@ -203,7 +203,8 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
     if form.info == RATINGS and not choices.order:
-        refuse_key(table, "--order lowest or --order highest, or --order and all labels")
+        lowest, highest = option("order", "lowest"), option("order", "highest")
+        refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
@@ -456,7 +457,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
         if own not in known and own not in (*words.EXTRA, "weight", "criterion"):
             raise OptionError(
                 f"{table.name}: {form.info.name} has no '{own}' (it has "
-                f"{', '.join(known)}); leave it out or read the file with --format table."
+                f"{', '.join(known)}); leave it out or read the file with "
+                f"{option('format', 'table')}."
             )
         known[own] = own
     known |= _parting(table, form, choices, notes)
@@ -468,7 +470,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
             chosen[own] = _people(table, there) if own == "annotator" else there[0]
     times = None if "weight" in chosen else _counts(table, choices)
     if times is not None and "annotator" in chosen:
-        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+        by_it = option("column", f"weight={times}")
+        notes.append(f"the column '{times}' is not used; {by_it} weighs by it")
     elif times is not None:
         chosen["weight"] = times
     return chosen
@@ -526,8 +529,9 @@ def _questions(table: Table, used: set[str]) -> list[str]:
         if 1 < len({*cells}) <= len(cells) // 3:
             spelt = table.columns[name]
             said.append(
-                f"answers to all values of the column '{spelt}' are taken together; --column "
-                f"'criterion={spelt}' --criteria all tells them apart"
+                f"answers to all values of the column '{spelt}' are taken together; "
+                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                "apart"
             )
     return sorted(said)
 

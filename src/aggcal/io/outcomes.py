@@ -9,7 +9,15 @@ from typing import NoReturn
 import numpy as np
 
 from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
-from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataError, count, some
+from aggcal.errors import (
+    OptionError,
+    OutcomeError,
+    TableError,
+    TooLittleDataError,
+    count,
+    option,
+    some,
+)
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
@@ -61,7 +69,7 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         answers = [t for t in sorted(part.said) if words.is_label(t) or not np.isnan(number(t))]
         if part.table is not None and answers and not asked:
-            each = " ".join(f"--outcome '{text}=MEANING'" for text in answers[:_MOST_SAID])
+            each = option("outcome", *(f"{text}=MEANING" for text in answers[:_MOST_SAID]))
             refuse_key(part.table, f"{each}, where MEANING is {', '.join(words.MEANINGS)}")
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
@@ -93,7 +101,7 @@ def _refuse_places(part: Part) -> None:
         raise OptionError(
             f"{part.name}: '{name}' and '{other}' hold only {some(sorted(items))}, which may be "
             "places where items were shown; write the items into these columns, or, if they are "
-            f"called so, say --column 'winner={name}' --column 'loser={other}'."
+            f"called so, say {option('column', f'winner={name}', f'loser={other}')}."
         )
 
 
@@ -104,7 +112,7 @@ def _refuse_worse(part: Part) -> NoReturn:
     sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
 
     def options(sides: Mapping[str, str]) -> str:
-        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+        return option("outcome", *(f"{text}={side}" for text, side in sides.items()))
 
     turned = {text: _turned(means) for text, means in sides.items()}
     ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
@@ -226,16 +234,16 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
     if not part.choices.origin and not outcome.has(lambda text: text.lower() in scale).any():
         raise OptionError(
             f"{part.name}: no outcome is a number from {ends[0]} to {ends[-1]}; leave "
-            "--strength-scale out, or name the column that holds the numbers with "
-            "--column outcome=NAME."
+            f"{option('strength-scale')} out, or name the column that holds the numbers with "
+            f"{option('column', 'outcome=NAME')}."
         )
     off = outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked)
     if off.any():
         row, where, n = part.first(off)
         raise OutcomeError(
             f"{part.name}: {where} has the outcome {outcome.at(row)}, which is not on the scale "
-            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct --strength-scale, or say what the "
-            f"number means with --outcome '{outcome.at(row)}=MEANING'."
+            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct {option('strength-scale')}, or say "
+            f"what the number means with {option('outcome', f'{outcome.at(row)}=MEANING')}."
         )
 
 
@@ -296,14 +304,14 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
         first = next(text for text, (_, level) in steps.items() if level == 1).lower()
         raise OutcomeError(
             f"{name}: outcomes such as '{first}' beside '{own}' are ambiguous: which is the "
-            f"stronger? Say what each label means with --outcome '{first}=MEANING'."
+            f"stronger? Say what each label means with {option('outcome', f'{first}=MEANING')}."
         )
     order = sorted(levels) if 1 in levels else [2, 3, 4]
     if len(order) > 3:  # noqa: PLR2004
         raise OutcomeError(
             f"{name}: its outcomes tell four steps of 'better' apart "
             f"({', '.join(sorted(map(str.lower, steps)))}), and there may be three; say what each "
-            "label means with --outcome LABEL=MEANING."
+            f"label means with {option('outcome', 'LABEL=MEANING')}."
         )
     return {text: side + "+" * order.index(level) for text, (side, level) in steps.items()}
 
@@ -349,7 +357,8 @@ def _ties(outcome: Column, labels: Mapping[str, str]) -> list[str]:
         if n:
             verb = "is counted as a tie" if n == 1 else "are counted as ties"
             label = words.spelt(name)
-            notes.append(f"{n:,} '{name}' {verb}; --outcome {label}=skip leaves them out")
+            without = option("outcome", f"{label}=skip")
+            notes.append(f"{n:,} '{name}' {verb}; {without} leaves them out")
     return notes
 
 
@@ -436,7 +445,7 @@ def _directed(
     stated = {number(label): means[:4] for label, means in asked.items()}
     beyond = [label for label in stated if not (np.isnan(label) or 0.0 <= label <= 1.0)]
     if beyond and part.choices.strength_scale is None:
-        rest = " ".join(f"--outcome {text}=MEANING" for text in sorted(values, key=float))
+        rest = option("outcome", *(f"{text}=MEANING" for text in sorted(values, key=float)))
         raise OutcomeError(
             f"{part.name}: {beyond[0]:g} has a meaning of its own, so the other numbers are no "
             f"strengths; say what each of them means with {rest}."
@@ -473,9 +482,9 @@ def _refuse_swapped(part: Part) -> None:
             raise OptionError(
                 f"{part.name}: '{name}' says that items were shown in the other order in some rows,"
                 f" and '{part.called('outcome')}' may name the side where an item is written or "
-                "where it was shown; if the former, say --column "
-                f"'outcome={part.called('outcome')}'; if the latter, exchange the items of those "
-                "rows first."
+                "where it was shown; if the former, say "
+                f"{option('column', 'outcome=' + part.called('outcome'))}; if the latter, exchange "
+                "the items of those rows first."
             )
 
 
@@ -485,7 +494,7 @@ def _refuse_direction(part: Part, ends: list[str]) -> None:
     labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
 
     def options(*sides: str) -> str:
-        return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
+        return option("outcome", *(f"{each}={sides[float(each) != 0.0]}" for each in labels))
 
     raise OutcomeError(
         f"{part.name}: column '{part.called('outcome')}' says by numbers from 0 to 1 which item "

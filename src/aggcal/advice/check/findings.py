@@ -15,7 +15,6 @@ from aggcal.advice.check.topics import topic_of
 from aggcal.advice.verdicts import Accused
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, ended, printable, sentence, some
-from aggcal.errors.voice import spoken
 
 _NO_DECIMALS = 1000.0  # from which numbers are shown without: three digits would be 2.5e+03
 LISTED = 200
@@ -220,7 +219,7 @@ class Check:
         for finding in self.findings:
             lines += ["", f"{finding.severity}: {finding.title}."]
             lines += [f"  {ended(finding.why)}"] if finding.why else []
-            lines.append(f"  What to do: {sentence(spoken(finding.remedy))}")
+            lines.append(f"  What to do: {sentence(finding.remedy)}")
         if not self.findings:
             lines += ["", "No problems were found."]
         if self.precision is not None:

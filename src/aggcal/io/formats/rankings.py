@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aggcal.errors import OptionError, TableError, some
+from aggcal.errors import OptionError, TableError, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -88,10 +88,10 @@ def refuse_unclear_ranks(table: Table) -> None:
             return
     second = "write a row for each item, under annotator,item,rank"
     if table.columns.keys() & {*ANNOTATOR} and not any(map(_OPTION.match, table.columns)):
-        second = "add --format ratings --order lowest"
+        second = f"add {option('format', 'ratings')} {option('order', 'lowest')}"
     raise OptionError(
         f"{table.name}: '{names[0]}' may hold the item that is first or the rank of an item; for "
-        f"the first, add --format rankings; for the second, {second}."
+        f"the first, add {option('format', 'rankings')}; for the second, {second}."
     )
 
 
@@ -173,8 +173,9 @@ def _collect(
     item, rank = cell_text(cells["item"]), number_of(ordinal[1] if ordinal else cells["rank"])
     if rank == 0.0 and not choices.order:
         raise OptionError(
-            f"{location}: the rank 0 may be the best or stand for none; say --order lowest if it is"
-            " the best, or leave out the rows of items that were not ranked."
+            f"{location}: the rank 0 may be the best or stand for none; say "
+            f"{option('order', 'lowest')} if it is the best, or leave out the rows of items that "
+            "were not ranked."
         )
     if item is None or rank is None:
         raise TableError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, TooLittleDataError, count, some
+from aggcal.errors import TableError, TooLittleDataError, count, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -31,7 +31,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
 from aggcal.io.formats.rankings import weight_of
-from aggcal.io.formats.scale import LABELLED, Scale, rating_of
+from aggcal.io.formats.scale import Scale, labelled, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
 from aggcal.io.words import (
     ANNOTATOR,
@@ -234,11 +234,12 @@ def _columns(
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
     if not named:
-        raise TableError(f"no column holds ratings; {LABELLED}{_found(rows)}.")
+        raise TableError(f"no column holds ratings; {labelled()}{_found(rows)}.")
     if transposed and len(named) < 2:  # noqa: PLR2004
         raise TableError(
             f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
-            "row is a rating, name its columns with --column item=NAME --column rating=NAME."
+            "row is a rating, name its columns with "
+            f"{option('column', 'item=NAME', 'rating=NAME')}."
         )
     grid = [grid_row(spelt[name]) for name in named] if transposed else []
     inside = [row[1].strip() for row in grid if row is not None]
@@ -331,7 +332,8 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
     notes += said
     if confident and "weight" not in choices.columns:
-        notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+        by_it = option("column", "weight=confidence")
+        notes.append(f"the column 'confidence' is not used; {by_it} weighs by it")
 
 
 def _refuse_labels(ratings: Sequence[Rating]) -> None:
@@ -342,7 +344,7 @@ def _refuse_labels(ratings: Sequence[Rating]) -> None:
     if 2 * labels.total() > len(given):
         found = ",".join(label for label, _ in labels.most_common(_MOST_LABELS))
         more = f" and {len(labels) - _MOST_LABELS:,} more" if len(labels) > _MOST_LABELS else ""
-        raise TableError(f"the ratings are no numbers (found: {found}{more}); {LABELLED}.")
+        raise TableError(f"the ratings are no numbers (found: {found}{more}); {labelled()}.")
 
 
 def _may_be_ranks(series: _Series) -> bool:
@@ -403,7 +405,7 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
     if orders.number and not orders.pairs and not choices.origin:
         raise TooLittleDataError(
             "nobody has rated two items on one occasion, so that nothing can be compared; name the "
-            "columns with --column item=NAME --column rating=NAME --column annotator=NAME."
+            f"columns with {option('column', 'item=NAME', 'rating=NAME', 'annotator=NAME')}."
         )
     notes += orders.notes
     if every:
