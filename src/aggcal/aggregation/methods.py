@@ -37,7 +37,7 @@ from aggcal.aggregation.modes import (
 )
 from aggcal.aggregation.newton import Convergence, Progress
 from aggcal.aggregation.raters import rated_record
-from aggcal.aggregation.ratings import NEAR, RatingsFit, Scale, fit_ratings
+from aggcal.aggregation.ratings import CLOSE, RatingsFit, Scale, fit_ratings
 from aggcal.aggregation.rows import SCORES, Rows
 from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.terms import (
@@ -68,6 +68,7 @@ from aggcal.errors import (
     FewJudgmentsWarning,
     NoMaximumWarning,
     OptionError,
+    SeparationWarning,
     check_choice,
     count,
     option,
@@ -162,7 +163,7 @@ class LikelihoodMethod:
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
         fitted = getattr(consensus.quantifier, "rated", None)
         ratings = getattr(judgments, "ratings", None)
-        if fitted is not None and ratings is not None:
+        if self._rates and fitted is not None and ratings is not None:
             return same._of_ratings(judgments, ratings, start, fitted)  # noqa: SLF001
         # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects
@@ -249,7 +250,9 @@ class LikelihoodMethod:
             sd=sd,
         )
         fit, said = fitted.fit, [] if like is not None else data_warnings(judgments)
-        record = Convergence(fit.converged, fit.rounds, fit.change, NEAR, fit.objective)
+        # A rating says how far an item is above all others, whether or not it always wins.
+        said = [warning for warning in said if not isinstance(warning, SeparationWarning)]
+        record = Convergence(fit.converged, fit.rounds, fit.change, CLOSE, fit.objective)
         consensus = Consensus.of(
             judgments,
             method=self.name,

@@ -26,6 +26,7 @@ from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior
 from aggcal.data.base import AnyJudgments
 
 _LOGISTIC_SD = pi / sqrt(3.0)
+_LEAST_INFORMATION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,34 +199,30 @@ class QuantifyRatings(Quantify):
 def _residuals(own: RatingsFit) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Pearson residuals, and slopes of the mean in the gap and in the leniency, over the sd.
 
-    That is, score and root of the Fisher information of each rating, at posterior means.
+    That is, score and root of the Fisher information of each rating. Scores are expected ones: at
+    posterior means those of ordinal ratings are larger, and errors came out 9% too wide.
     """
     fit, act, scale = own.fit, own.act, own.scale
     rows, posterior, family = act.rows, act.posterior, act.family
     assert posterior is not None  # noqa: S101  # there is a fit
     theta = {name: rows.per_row(posterior.mean(posterior.of(name))) for name in own.names}
-    reliability = theta.get(RELIABILITY, np.ones(len(rows)))
+    one, gap = np.ones(len(rows)), rows.channels[GAP].gather(fit.unknowns)
+    reliability = theta.get(RELIABILITY, one)
     marks: Any = rows.answers
-    one = np.ones(len(rows))
     if scale.begins is None:
-        moved = {GAP: rows.channels[GAP].gather(fit.unknowns)}
-        answers = Marks(one, marks.value, one, one)
-        terms = family.terms(moved, theta, answers)
+        terms = family.terms({GAP: gap}, theta, Marks(one, marks.value, one, one))
         return -terms.score[LENIENCY], reliability, one
     cuts = np.concatenate([[0.0], fit.unknowns[fit.n_items :], [0.0]])
-    information, score = np.zeros(len(rows)), np.zeros(len(rows))
+    information = np.zeros(len(rows))
     for level in range(scale.n_cuts + 1):
-        moved = {
-            GAP: rows.channels[GAP].gather(fit.unknowns),
-            ABOVE: cuts[level + 1] * one,
-            BELOW: cuts[level] * one,
-        }
-        above, below = float(level < scale.n_cuts) * one, float(level > 0) * one
+        moved = {GAP: gap, ABOVE: cuts[level + 1] * one, BELOW: cuts[level] * one}
+        above, below = (level < scale.n_cuts) * one, (level > 0) * one
         terms = family.terms(moved, theta, Marks(one, one, above, below))
-        in_leniency = -terms.score[LENIENCY]
-        information += np.exp(-terms.loss) * in_leniency**2
-        score = np.where(marks.value == level, in_leniency, score)
-    root = np.sqrt(np.maximum(information, 1e-12))
+        information += np.exp(-terms.loss) * terms.score[LENIENCY] ** 2
+    root = np.sqrt(np.maximum(information, _LEAST_INFORMATION))
+    tape = fit.tapes[fit.acts.index(act)]
+    # Raising both cuts is the same as less leniency.
+    score = (tape.score[ABOVE] + tape.score[BELOW]) / marks.weight / theta.get(USE, one)
     return score / root, reliability * root, root
 
 

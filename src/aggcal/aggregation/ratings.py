@@ -54,8 +54,10 @@ _CUT_SD = 10.0
 """Prior sd of the cuts: so wide that it does not matter."""
 _FIRST_VARIANCE = 0.2
 _ROUNDS, _FEWEST_ROUNDS = 60, 8
-_SETTLED, NEAR = 5e-3, 2e-2
-"""Change of the log spreads, and of an unknown, at which the fit ends."""
+_SETTLED, _NEAR, CLOSE = 5e-3, 2e-2, 1e-5
+"""Change of the log spreads, and of an unknown, from which spreads are taken as they are; and of
+an unknown at which the fit ends."""
+_POLISHING = 20
 _CLOSE = 1e-6
 _LONGEST = 1.0
 _CLOSER = 0.5
@@ -291,7 +293,7 @@ def fit_acts(
     sd = sd if fixed_sd is None else fixed_sd
     size, cuts, x = len(unknowns), slice(n_items, None), unknowns.copy()
     variances = _padded(np.full(n_items, _FIRST_VARIANCE), size)
-    change, far, count, converged = 1.0, inf, 0, False
+    change, far, count, settled, converged = 1.0, inf, 0, not estimate, False
     while True:
         tapes = tuple(act.tape(x, variances) for act in acts)
         precision = _precision(size, n_items, sd)
@@ -299,7 +301,7 @@ def fit_acts(
         observed, complete = (sum(each[k] for each in both) + np.diag(precision) for k in (0, 1))
         score = sum(tape.gradient for tape in tapes) + precision * x
         covariance = _inverse(observed, precision.min())
-        if converged or count == _ROUNDS:
+        if converged or count == _ROUNDS + _POLISHING * settled:
             break
         count += 1
         step = -covariance @ score
@@ -311,19 +313,18 @@ def fit_acts(
         spread = np.diag(about_mean(covariance[:n_items, :n_items]))
         own = np.diag(_inverse(complete[:n_items, :n_items], precision.min()))
         variances = _padded(np.minimum(own, spread), size)
-        if estimate:
-            change = max(act.update(x) for act in acts)
+        if settled:  # all spreads are fixed, and the unknowns solved for
+            converged = far < CLOSE
+            continue
+        change = max(act.update(x) for act in acts)
+        if fixed_sd is None:
             s = x[:n_items] - x[:n_items].mean()
-            if fixed_sd is None:
-                new = sqrt((float(s @ s) + float(spread.sum()) + 1.0) / n_items)
-                change, sd = max(change, abs(log(new / sd))), new
-        else:
-            change = 0.0
-        enough = count > (_FEWEST_ROUNDS if estimate else 1)
-        converged = enough and change < _SETTLED and far < NEAR
+            new = sqrt((float(s @ s) + float(spread.sum()) + 1.0) / n_items)
+            change, sd = max(change, abs(log(new / sd))), new
+        settled = count > _FEWEST_ROUNDS and change < _SETTLED and far < _NEAR
     value = sum(tape.value for tape in tapes) + 0.5 * float(precision @ x**2)
     value += 0.5 * float(np.linalg.slogdet(observed)[1]) - 0.5 * float(np.log(precision).sum())
-    return ActsFit(x, covariance, sd, acts, tapes, value, converged, count, max(change, far),
+    return ActsFit(x, covariance, sd, acts, tapes, value, converged, count, far,
                    n_items)  # fmt: skip
 
 

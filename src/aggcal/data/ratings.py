@@ -32,6 +32,8 @@ class Ratings:
     weight: FloatArray
     lowest_best: bool = False
     """Whether the file's lowest number is the best: values are then their negatives."""
+    labels: tuple[str, ...] = ()
+    """What ratings are called that are no numbers, the best first: the k-th has the value -k."""
 
     __repr__ = brief
 
@@ -48,11 +50,12 @@ class Ratings:
         weight: FloatArray,
         *,
         lowest_best: bool = False,
+        labels: tuple[str, ...] = (),
     ) -> Ratings:
         """Sort ratings by annotator, item and value."""
         order = np.lexsort((weight, value, item, annotator))
         columns = annotator.astype(np.int32), item.astype(np.int32), value, weight
-        return cls(*(column[order] for column in columns), lowest_best)
+        return cls(*(column[order] for column in columns), lowest_best, labels)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -60,7 +63,7 @@ class Ratings:
     def swapped(self) -> Ratings:
         """Return the same with the other end as the best."""
         columns = self.annotator, self.item, -self.value, self.weight
-        return Ratings.of(*columns, lowest_best=not self.lowest_best)
+        return Ratings.of(*columns, lowest_best=not self.lowest_best, labels=self.labels[::-1])
 
     def per_annotator(self, annotators: int) -> IntArray:
         """Return how many each annotator gave."""
@@ -84,4 +87,5 @@ class Ratings:
         row, who = row[kept], who[kept]
         value, weight = self.value[row], self.weight[row]
         item = number[self.item[row]]
-        return Ratings.of(who, item, value, weight, lowest_best=self.lowest_best)
+        turned, labels = self.lowest_best, self.labels
+        return Ratings.of(who, item, value, weight, lowest_best=turned, labels=labels)

@@ -85,8 +85,9 @@ def _about(run: Run) -> list[Block]:
     said: Line
     random = run.summary.get("random_reliability")
     if run.equal:
+        whose = "The fit" if "ratings" in run.summary else run.summary["method"]
         said = (
-            f"{run.summary['method']} takes every annotator to be equally reliable. ",
+            f"{whose} takes every annotator to be equally reliable. ",
             Term("agreement", "Agreement"),
             " is the share of judgments that match the consensus order.",
         )
@@ -99,7 +100,8 @@ def _about(run: Run) -> list[Block]:
         rest = "means reversed (such answers are inverted)"
         said = (Term("reliability", "Reliability"), f": {means} {rest}.")
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    lines = [said, terms.annotators_said(run.summary), "" if run.checked else unchecked]
+    rated = terms.ratings_said(run.summary)
+    lines = [said, terms.annotators_said(run.summary), rated, "" if run.checked else unchecked]
     return [Text(line, "lede") for line in lines if line]
 
 

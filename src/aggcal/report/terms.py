@@ -23,6 +23,9 @@ HINTS = {
     "position": "estimate: how often the annotator picks the left of two equal items, of the "
     "decided answers; with few answers, closer to the average",
     "tie_readiness": "how often the annotator calls two equal items a tie",
+    "leniency": "by how many points the annotator rates the same items better than others do",
+    "use_of_scale": "how far apart the annotator rates the same items; 1 is typical",
+    "noise": "standard deviation, in points, of the annotator's ratings of equally good items",
 }
 """What the columns mean."""
 
@@ -139,7 +142,44 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column
                 unit="%", hint=HINTS[key], style=f"num v-{key}",
             )
         )  # fmt: skip
+    for key, title in (("leniency", "Leniency"), ("use_of_scale", "Use"), ("noise", "Noise")):
+        if key not in table:
+            continue
+        ends = (table.get(f"{key}{end}") for end in ("", "_low", "_high"))
+        columns = [None if each is None else np.asarray(each, dtype=np.float64) for each in ends]
+        found.append(
+            Column(
+                key, title, "number", *columns,
+                decimals=1, hint=HINTS[key], style=f"num v-{key}",
+            )
+        )  # fmt: skip
     return found
+
+
+def ratings_said(summary: Mapping[str, Any]) -> str:
+    """Say how annotators used the scale of the ratings; empty where these were comparisons.
+
+    Examples
+    --------
+    >>> print(ratings_said({"ratings": {"leniency_sd": 1.23, "lowest": 1.0, "highest": 10.0,
+    ...     "best": "highest", "reliability_and_noise_differ": False, "evidence": -3.0}}))
+    Leniency differs by 1.2 points (standard deviation) on a scale from 1 to 10, and the scores
+    allow for it. The ratings show no difference in reliability and noise, so none is fitted.
+    """
+    ratings = summary.get("ratings")
+    if not ratings:
+        return ""
+    scale = f"from {ratings['lowest']:g} to {ratings['highest']:g}"
+    scale += ", of which the lowest is the best" if ratings["best"] == "lowest" else ""
+    said = (
+        f"Leniency differs by {ratings['leniency_sd']:.2g} points (standard deviation) on a scale "
+        f"{scale}, and the scores allow for it."
+    )
+    if ratings["reliability_and_noise_differ"]:
+        return f"{said} Annotators also differ in reliability and noise."
+    if ratings["evidence"] is None:
+        return f"{said} Too few ratings each tell whether reliability and noise differ."
+    return f"{said} The ratings show no difference in reliability and noise, so none is fitted."
 
 
 def annotators_said(summary: Mapping[str, Any]) -> str:

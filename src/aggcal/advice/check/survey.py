@@ -43,15 +43,23 @@ from aggcal.advice.check.self_contradiction import contradictions, repeated_ques
 from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.uncertainty import FEWEST_TO_JUDGE_BY, Uncertainty
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
+from aggcal.errors import (
+    AlikeIdsWarning,
+    PairedByLevelWarning,
+    SeparationWarning,
+    WeaklyJoinedWarning,
+)
 from aggcal.registry import DEFAULT_METHOD, limits
 from aggcal.registry.literals import FittedName
 
 Step = Callable[[str], None]
+_OF_COMPARISONS = {SeparationWarning.code, "one-way"}
+"""Findings that do not hold of ratings: these say how far an item is above all others."""
 
 
 def check(
@@ -122,6 +130,10 @@ def check(
         step = _Numbered(on_step, 3 + judgments.sided + 3 * (not quick) + with_precision)
     part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     chosen = judgments if part is None else part.judgments
+    if judgments.ratings is not None:  # they are fitted as such, and checked by the pairs they imply
+        if consensus is None and method == DEFAULT_METHOD:
+            consensus = aggregate(judgments, seed=seed, warn=False, on_iteration=on_iteration)
+        judgments, chosen = judgments.as_pairs(), chosen.as_pairs()
     grouped = None if consensus is None else grouping(chosen)  # goes on beside what follows
     step("checking the comparisons")
     findings, clear, counts = of_data(judgments)
@@ -158,6 +170,8 @@ def check(
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts |= scored(judgments, scores) | looked.counts
+    if whole.raters is not None:
+        findings = [each for each in findings if each.code not in _OF_COMPARISONS]
     accused = looked.verdicts(None if part is None else part.looked_at)
     of_part = [] if part is None else [str(part)]
     left_out = (*of_part, *looked.not_checked, *dependence_not_checked(uncertainty))

@@ -31,7 +31,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
 from aggcal.io.formats.rankings import weight_of
-from aggcal.io.formats.scale import Scale, labelled, rating_of
+from aggcal.io.formats.scale import HIGHEST, LOWEST, Scale, labelled, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
 from aggcal.io.words import (
     ANNOTATOR,
@@ -328,8 +328,11 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         doubtful = "1, 2, 3"
     sign = scale.sign(said, named=named, doubtful=doubtful)
     yield from _pairs(series.values(), sign, choices, notes)
-    within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
-    notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    alone = all(group is context is None for _, _, group, context in series)
+    if alone and not choices.wished and not all(map(_may_be_ranks, series.values())):
+        yield from chain.from_iterable(_rated(one, sign) for one in series.values())
+    else:
+        notes.append("ratings are compared within each annotator only, so no scale is shared")
     notes += said
     if confident and "weight" not in choices.columns:
         by_it = option("column", "weight=confidence")
@@ -345,6 +348,15 @@ def _refuse_labels(ratings: Sequence[Rating]) -> None:
         found = ",".join(label for label, _ in labels.most_common(_MOST_LABELS))
         more = f" and {len(labels) - _MOST_LABELS:,} more" if len(labels) > _MOST_LABELS else ""
         raise TableError(f"the ratings are no numbers (found: {found}{more}); {labelled()}.")
+
+
+def _rated(series: _Series, sign: float) -> Iterator[Row]:
+    """Return ratings as such; several of one item count as one."""
+    like = series.like._replace(outcome=HIGHEST if sign > 0.0 else LOWEST)
+    for item, ratings in series.ratings.items():
+        weight = float(np.mean(series.weights.get(item, [1.0]))) / len(ratings)
+        for rating in ratings:
+            yield like._replace(left=item, rating=sign * rating, weight=weight)
 
 
 def _may_be_ranks(series: _Series) -> bool:
