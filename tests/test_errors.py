@@ -48,7 +48,7 @@ def test_options_are_arguments_in_python(given: tuple[str, ...], shell: str, pyt
     with command_line():
         assert option(*given) == shell
         assert argument(given[0]) == f"--{given[0]}"
-    assert str(SelfPairWarning("Pooled", "say x\ny")) == "Pooled. Say x y."
+    assert str(SelfPairWarning("Pooled", "", "say x\ny")) == "Pooled. Say x y."
 
 
 def test_every_option_in_a_message_exists_and_none_is_written_by_hand() -> None:

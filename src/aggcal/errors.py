@@ -354,15 +354,13 @@ class AggcalWarning(UserWarning):
 
     Parameters
     ----------
-    what
-        What was found, with counts and the first few ids: one or two sentences.
+    title
+        What was found, in a few words and numbers: also a heading.
+    why
+        The evidence with the first few ids, and what follows from it; what to read below that
+        heading.
     remedy
         What to do about it, in the imperative.
-    title
-        The finding in a few words and numbers, for a heading; by default, ``what``.
-    why
-        What to read below that heading: the evidence, and what follows from it, without what the
-        heading says; by default, ``what``.
     items, annotators
         Ids of all items or annotators that it concerns.
     judgments
@@ -370,8 +368,8 @@ class AggcalWarning(UserWarning):
 
     Examples
     --------
-    >>> str(SelfPairWarning("2 self-comparisons were not fitted", "remove them"))
-    '2 self-comparisons were not fitted. Remove them.'
+    >>> str(DuplicateRowsWarning("2 duplicate rows", "Each counts", "remove copies"))
+    '2 duplicate rows. Each counts. Remove copies.'
     """
 
     code = "notice"
@@ -382,26 +380,27 @@ class AggcalWarning(UserWarning):
 
     def __init__(
         self,
-        what: str,
+        title: str,
+        why: str,
         remedy: str,
         *,
-        title: str = "",
-        why: str = "",
         items: Iterable[object] = (),
         annotators: Iterable[object] = (),
         judgments: int | None = None,
     ) -> None:
-        super().__init__(what, remedy)
-        self.what = what
-        self.remedy = remedy
-        self.title = title or what.rstrip(".")
-        self.why = why or what
+        super().__init__(title, why, remedy)
+        self.title, self.why, self.remedy = title.rstrip("."), why, remedy
         self.items = tuple(map(str, items))
         self.annotators = tuple(map(str, annotators))
         self.judgments = judgments
 
+    @property
+    def what(self) -> str:
+        """What was found, and the evidence."""
+        return f"{ended(self.title)} {sentence(self.why)}" if self.why else ended(self.title)
+
     def __str__(self) -> str:
-        return printable(f"{ended(self.what)} {sentence(self.remedy)}")
+        return printable(f"{self.what} {sentence(self.remedy)}")
 
 
 class AlikeIdsWarning(AggcalWarning, code="alike-ids"):

@@ -686,14 +686,14 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
         )
         sds = f"{option('score-sd')} and {option('reliability-sd')}"
         to_do = f"Set them with {sds}, or look for items that always win"
-        return [ConvergenceWarning(why, f"{to_do} or lose.", title=title, why=why)]
+        return [ConvergenceWarning(title, why, f"{to_do} or lose.")]
     title = "The fit did not converge"
     why = (
         f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
         f"{record.tolerance:.0e} is required."
     )
     to_do = "Use a stronger prior, or look for items and annotators with few judgments."
-    return [ConvergenceWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [ConvergenceWarning(title, why, to_do)]
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
@@ -706,7 +706,7 @@ def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
         "end of the consensus is the top is uncertain."
     )
     to_do = "Find out who misread the question, or add annotators whom you trust."
-    return [DividedWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [DividedWarning(title, why, to_do)]
 
 
 def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWarning]:
@@ -728,11 +728,10 @@ def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWar
     why = "With so many, the joint mode cannot tell which end of the consensus is the top."
     return [
         DividedWarning(
-            f"{title}. {why}",
+            title,
+            why,
             "Use the default estimator on the processor, which estimates how many annotators are "
             "reversed, or find out who misread the question.",
-            title=title,
-            why=why,
         )
     ]
 
@@ -765,10 +764,9 @@ def no_prior_warnings(
         chain = "chain of wins and losses connects them to the other items in both directions"
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+                f"{has} no maximum-likelihood score",
+                f"No {chain}: {some(outside)}.",
                 _CONTRADICT,
-                title=f"{has} no maximum-likelihood score",
-                why=f"No {chain}: {some(outside)}.",
                 items=outside,
             )
         )
@@ -784,10 +782,9 @@ def no_prior_warnings(
         has = count(len(who), "annotator has", "annotators have")
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood reliability is infinite for {does}.",
+                f"{has} an infinite maximum-likelihood reliability",
+                f"It is infinite for {does}.",
                 _CONTRADICT,
-                title=f"{has} an infinite maximum-likelihood reliability",
-                why=f"It is infinite for {does}.",
                 annotators=who,
             )
         )
@@ -795,9 +792,5 @@ def no_prior_warnings(
     if typical < _ENOUGH_EACH:
         title = f"Half of the annotators gave {typical:g} judgments or fewer"
         why = "No prior limits their reliabilities, so standard errors are several times too small."
-        said.append(
-            FewJudgmentsWarning(
-                f"{title}. {why}", "Use a prior (the default).", title=title, why=why
-            )
-        )
+        said.append(FewJudgmentsWarning(title, why, "Use a prior (the default)."))
     return said

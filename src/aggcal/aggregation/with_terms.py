@@ -136,12 +136,9 @@ def no_maximum(result: Fit) -> list[AggcalWarning]:
         return []
     return [
         NoMaximumWarning(
-            "The maximum-likelihood estimate does not exist: scores or effects grow without "
-            "bound, because the judgments never contradict them.",
+            "There is no maximum-likelihood estimate",
+            "Scores or effects grow without bound, because the judgments never contradict them.",
             "Use a prior (the default), or collect judgments that contradict these.",
-            title="There is no maximum-likelihood estimate",
-            why="Scores or effects grow without bound, because the judgments never contradict "
-            "them.",
         )
     ]
 

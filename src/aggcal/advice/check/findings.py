@@ -106,7 +106,7 @@ class Finding:
 
         Examples
         --------
-        >>> warning = AggcalWarning("An item is odd", "look at it", items=["a"])
+        >>> warning = AggcalWarning("An item is odd", "", "look at it", items=["a"])
         >>> found = Finding.of_warning(warning)
         >>> found.message, found.remedy, found.details
         ('An item is odd.', 'Look at it.', {'items': ['a'], 'number': 1})
@@ -120,12 +120,12 @@ class Finding:
         return cls(
             severity,
             warning.code,
-            ended(warning.what),
+            warning.what,
             sentence(warning.remedy),
             details,
             title=warning.title,
             affects=_affected(warning, judgments),
-            why="" if warning.why.rstrip(".") == warning.title else ended(warning.why),
+            why=warning.why and sentence(warning.why),
         )
 
     def to_dict(self) -> dict[str, Any]:
