@@ -162,8 +162,8 @@ class LikelihoodMethod:
         """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
         fitted = getattr(consensus.quantifier, "rated", None)
-        ratings = getattr(judgments, "ratings", None)
-        if self._rates and fitted is not None and ratings is not None:
+        ratings = judgments.ratings if isinstance(judgments, Judgments) else None
+        if self._rates and fitted is not None and isinstance(judgments, Judgments) and ratings:
             return same._of_ratings(judgments, ratings, start, fitted)  # noqa: SLF001
         # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects

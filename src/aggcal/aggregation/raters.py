@@ -76,7 +76,9 @@ class Raters:
         said = f"Leniency differs by {self.leniency_sd:.2g} points (standard deviation) {scale}"
         if self.noise is not None:
             return f"{said}; annotators differ in reliability and noise, too."
-        why = "too few ratings each tell" if self.evidence is None else "the data show no difference"
+        why = "the data show no difference"
+        if self.evidence is None:
+            why = "too few ratings each would tell"
         return f"{said}; reliability and noise are taken to be alike: {why}."
 
     @classmethod
@@ -95,7 +97,7 @@ class Raters:
             return Reading(factor * mean, factor * np.sqrt(variance))
 
         k = names.index(LENIENCY)
-        style: dict[str, Reading] = {}
+        style: dict[str, Any] = {}
         if USE in names:
             use = posterior.of(USE)
             noise = 1.0 if scale.begins is None else _LOGISTIC_SD
@@ -155,8 +157,13 @@ class QuantifyRatings(Quantify):
         matrix = DenseCovariance(square * fit.score_covariance)
         return FitCovariance(matrix, variances, by_prior=square * fit.by_prior)
 
-    def _robust(self, consensus: Consensus, covariance: Covariance, seed: int) -> Robust:
-        """Ratings of an annotator are a cluster: leniency is fitted, and what else they share?"""
+    def _robust(
+        self,
+        consensus: Consensus,  # noqa: ARG002
+        covariance: Covariance,
+        seed: int,
+    ) -> Robust:
+        """Return the factor of what an annotator's ratings share beside leniency."""
         own, dense = self._own, covariance.dense()
         assert dense is not None  # noqa: S101  # there are no more items than that
         fit, act, n = own.fit, own.act, own.fit.n_items

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.annotators import Annotators, Correlated, Point, Posterior
 from aggcal.aggregation.families import RELIABILITY
@@ -128,9 +128,10 @@ class Scale:
 def rating_rows(ratings: Ratings, scale: Scale, n_items: int) -> tuple[Rows, IntArray]:
     """Lay out ratings; return also the annotator of each group of rows."""
     n, cuts = n_items, scale.n_cuts
-    who, starts = np.unique(ratings.annotator, return_index=True)
+    who, starts = np.unique(ratings.annotator.astype(np.int64), return_index=True)
     item, one = ratings.item, np.ones(len(ratings))
-    size, value, above, below = n + cuts, (ratings.value - scale.mean) / scale.sd, one, one
+    size, above, below = n + cuts, one, one
+    value: FloatArray = np.asarray((ratings.value - scale.mean) / scale.sd)
 
     def single(column: np.ndarray, factor: FloatArray | None = None) -> Channel:
         factors = np.ones(1) if factor is None else factor[:, None]
@@ -139,7 +140,7 @@ def rating_rows(ratings: Ratings, scale: Scale, n_items: int) -> tuple[Rows, Int
     channels = {GAP: single(item)}
     if scale.begins is not None:
         level = np.searchsorted(scale.begins, ratings.value, side="right")
-        value, above, below = level + 0.0, (level < cuts) + 0.0, (level > 0) + 0.0
+        value, above, below = level * one, (level < cuts) * one, (level > 0) * one
         channels[ABOVE] = single(n + np.minimum(level, cuts - 1), above)
         channels[BELOW] = single(n + np.maximum(level - 1, 0), below)
     marks: Any = Marks(ratings.weight, value, above, below)
@@ -446,7 +447,8 @@ def fit_ratings(
         return RatingsFit(alike, scale, ratings, None)
     full = fitted(ALL_TERMS, alike.unknowns, alike.sd)
     posterior = full.acts[0].posterior
-    if posterior is not None and posterior.reversed @ given[given > 0] > _MANY_REVERSED * len(ratings):
+    assert posterior is not None  # noqa: S101  # there is a fit
+    if posterior.reversed @ given[given > 0] > _MANY_REVERSED * len(ratings):
         mirrored = np.append(-alike.unknowns[:n_items], alike.unknowns[n_items:])
         full = min(full, fitted(ALL_TERMS, mirrored, alike.sd), key=lambda each: each.objective)
     evidence = alike.objective - full.objective

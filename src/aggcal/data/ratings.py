@@ -54,8 +54,8 @@ class Ratings:
     ) -> Ratings:
         """Sort ratings by annotator, item and value."""
         order = np.lexsort((weight, value, item, annotator))
-        columns = annotator.astype(np.int32), item.astype(np.int32), value, weight
-        return cls(*(column[order] for column in columns), lowest_best, labels)
+        who, what = annotator[order].astype(np.int32), item[order].astype(np.int32)
+        return cls(who, what, value[order], weight[order], lowest_best, labels)
 
     def __len__(self) -> int:
         return len(self.value)

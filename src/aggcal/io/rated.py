@@ -63,7 +63,7 @@ def _why_not(judgments: Judgments, parts: Sequence[Part], rows: Sequence[Row]) -
 
 
 def _ratings(judgments: Judgments, rows: Sequence[Row], choices: Choices) -> Ratings:
-    """Number the ratings of items and annotators that are compared."""
+    """Return the ratings, numbered, of items and annotators that are compared."""
     items = {str(one): k for k, one in enumerate(judgments.item_ids)}
     annotators = {str(one): k for k, one in enumerate(judgments.annotator_ids)}
     known = [row for row in rows if row.left in items and row.annotator in annotators]

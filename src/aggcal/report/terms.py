@@ -146,10 +146,12 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Column
         if key not in table:
             continue
         ends = (table.get(f"{key}{end}") for end in ("", "_low", "_high"))
-        columns = [None if each is None else np.asarray(each, dtype=np.float64) for each in ends]
+        value, low, high = (
+            None if each is None else np.asarray(each, dtype=np.float64) for each in ends
+        )
         found.append(
             Column(
-                key, title, "number", *columns,
+                key, title, "number", value, low, high,
                 decimals=1, hint=HINTS[key], style=f"num v-{key}",
             )
         )  # fmt: skip
