@@ -24,7 +24,7 @@ from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import CLOSE_CALL, Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import (
@@ -85,8 +85,6 @@ _TOLERANCE = 1e-10
 _ALPHA, _BETA = 4.0, 1.0
 _RANDOM_HONESTY = 0.5  # η of one who tosses a coin
 _DIGITS = 11  # of a parameter at a mode: honesties stop 1e-12 short of 0 and 1
-
-_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 _MANY_AGAINST, _CLEARLY, _SEVERAL = 0.3, 0.1, 2
 """Share of annotators below minus so much of the typical reliability, and number of them, from
@@ -698,7 +696,7 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
     """Warn where a very different order fits nearly as well."""
-    if rival is None or rival - objective >= _CLOSE_CALL:
+    if rival is None or rival - objective >= CLOSE_CALL:
         return []
     title = "Two very different orders fit the judgments about equally well"
     why = (

@@ -18,7 +18,7 @@ from aggcal.io.tables import listed
 Blank: TypeAlias = Literal["skip", "error"]
 BLANKS = get_args(Blank)
 """What to do where an answer or a score is blank: count it as none, or refuse the file."""
-NAMED = (*words.OWN, *words.EXTRA, "item", "rank", "rating")
+NAMED = (*words.OWN, *words.EXTRA, *words.OF_TABLES, "item", "rank", "rating", "best", "worst")
 """Columns that the user may name."""
 OF_A_RANKING = ("ranking", "screen")
 """What a context is called that is the ranking or the ratings which pairs were taken from."""

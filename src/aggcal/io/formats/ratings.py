@@ -47,7 +47,7 @@ from aggcal.io.words import (
 )
 
 _RATER = re.compile(
-    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r)[ _-]?#?(?:\d+|[a-z])$"
+    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r|j)[ _-]?#?(?:\d+|[a-z])$"
     r"|(?:mr|mrs|ms|miss|dr|prof|herr|frau|sr|sra|mme)\b\.? \S"
 )
 """How columns are called that hold the ratings of one annotator each."""
@@ -66,7 +66,10 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
-_ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
+_ADDED = re.compile(
+    r"download|timestamp|^trials?\b|\b(?:course|category) total"
+    r"|\b(?:current|final) (?:score|points|grade)"
+)
 """What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
