@@ -54,6 +54,8 @@ def _why_not(judgments: Judgments, parts: Sequence[Part], rows: Sequence[Row]) -
         return f"they are on {len(criteria)} criteria, of which an annotator's are not independent"
     if len(rows) > _MOST_RATINGS or judgments.n_items > _MOST_ITEMS:
         return "they are too many to be fitted as ratings"
+    if len({row.rating for row in rows}) < 2:  # noqa: PLR2004
+        return "all of them are equal"
     ends = {
         (min(each), max(each), part.ratings[0].outcome)
         for part in parts
