@@ -74,12 +74,12 @@ def left_on_screen(written: str) -> list[str]:
 
 def test_the_line_is_rewritten_and_gone_in_the_end(study_folder: Path) -> None:
     words = ("run", "data/judgments.csv", "data/scores.csv", "-o")
-    more = ("--uncertainty", "bootstrap", "--draws", "20")
+    more = ("--uncertainty", "bootstrap")
     written = on_terminal(study_folder.parent, *words, "seen", *more)
     shown = [part.strip() for part in written.split(REWRITE)]
     for what in ("Starting", "Fitting: iteration", "Standard errors: draw", "Data check, part"):
         assert any(part.startswith(what) for part in shown), what
-    assert any(re.search(r"draw 1[0-9] of 20 \([0-9]+%", part) for part in shown)
+    assert any(re.search(r"draw 1[0-9]+ of 200 \([0-9]+%", part) for part in shown)
     piped = subprocess.run(
         [sys.executable, "-m", "aggcal", *words, "piped", *more],
         cwd=study_folder.parent,

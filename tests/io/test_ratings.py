@@ -95,8 +95,6 @@ def test_places_in_columns(tmp_path: Path, header: str) -> None:
     ("option", "value"),
     [
         ("tie_within", 1.0),
-        ("left_key", "text"),
-        ("right_key", "text"),
         ("drafts", True),
     ],
 )

@@ -313,7 +313,7 @@ def test_the_page_names_a_command_that_makes_it_again(
     size = ["--items", "15", "--annotators", "5", "--number", "150"]
     assert main(["simulate", "-o", ".", *size, "-q"]) == 0
     Path("judgments.csv").rename("my answers.csv")
-    options = ["--method", "btl", "--uncertainty", "bootstrap", "--draws", "20", "--level", "0.9",
+    options = ["--method", "btl", "--uncertainty", "laplace", "--level", "0.9",
                "--seed", "5", "--calibrator", "fused", "--model-sd", "2", "-q"]  # fmt: skip
     assert main(["run", "my answers.csv", "scores.csv", "-o", "one", *options]) == 0
     typed = commands(Path("one/report.html"))

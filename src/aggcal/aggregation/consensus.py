@@ -19,7 +19,6 @@ from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import Effects, Reading, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
@@ -32,7 +31,7 @@ from aggcal.data.features import Kernel
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.registry import ROBUST, limits
+from aggcal.registry import DEFAULT_METHOD, ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
+_NO_PROBABILITIES = f"gives no probabilities of judgments; choose {DEFAULT_METHOD}"
 _TIE = 1e-9
 """Share of the range of the scores within which neighbours are tied: more ties what differs, less
 leaves to rounding which of two equal items is above."""
@@ -232,7 +232,8 @@ class Consensus:
         >>> consensus.place(later)["new"] > 0
         True
         """
-        return self._known_fit("cannot place single items").place(self, judgments)
+        otherwise = "cannot place single items; aggregate all judgments again"
+        return self._predictor(otherwise).place(judgments.on_one_machine("placing items"))
 
     def judgment_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
@@ -254,7 +255,8 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
-        return self._known_fit("gives no probabilities of judgments").probabilities(self, judgments)
+        here = judgments.on_one_machine("the probability of each judgment")
+        return self._predictor(_NO_PROBABILITIES).preferences(here)
 
     def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probabilities of left, right and tie.
@@ -277,7 +279,11 @@ class Consensus:
         >>> consensus.outcome_probabilities(asked).round(1)
         array([[0.5, 0.2, 0.3]])
         """
-        return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
+        here = judgments.on_one_machine("the probability of each outcome")
+        return self._predictor(_NO_PROBABILITIES).outcomes(here)
+
+    def _predictor(self, otherwise: str) -> Effects:
+        return self._known_fit(otherwise).predictor(self, otherwise)
 
     def _known_fit(self, otherwise: str) -> Quantify:
         if self.quantifier is None:
@@ -572,8 +578,8 @@ def category_columns(consensus: Consensus) -> Columns:
             part["n_judgments"] = np.full(len(order), number, dtype=object)
             if spread is not None and column.covariances and spread.component is None:
                 matrix = DenseCovariance(column.covariances[k][np.ix_(order, order)])
-                ends = rank_intervals(part["score"], matrix, spread.level, seed=k)
-                part |= {"rank_low": ends.low, "rank_high": ends.high}
+                own = Uncertainty.of(spread.kind, spread.level, part["score"], matrix, seed=k)
+                part |= {"rank_low": own.rank_low, "rank_high": own.rank_high}
             parts.append(part)
     return _stacked(parts)
 

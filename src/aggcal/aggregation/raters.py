@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, sqrt
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.covariance import Covariance, DenseCovariance
-from aggcal.aggregation.effects import Reading
+from aggcal.aggregation.effects import Effects, Reading
 from aggcal.aggregation.empirical import Fit
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.families import RELIABILITY
@@ -21,8 +21,9 @@ from aggcal.aggregation.graded import ABOVE, BELOW, LENIENCY, USE, Marks
 from aggcal.aggregation.posterior import FitCovariance
 from aggcal.aggregation.ratings import RatingsFit
 from aggcal.aggregation.robust import Answers, Robust, robust
-from aggcal.aggregation.rows import GAP
+from aggcal.aggregation.rows import GAP, SCORES
 from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior
+from aggcal.aggregation.terms import ChosenTerms
 from aggcal.data.base import AnyJudgments
 
 _LOGISTIC_SD = pi / sqrt(3.0)
@@ -191,16 +192,13 @@ class QuantifyRatings(Quantify):
         items = None if found.items is None else found.items[:n]
         return Robust(found.factors, items)
 
-    def _nodes(
-        self, consensus: Consensus, judgments: AnyJudgments
-    ) -> tuple[FloatArray, FloatArray]:
-        own = self._own
-        posterior = own.act.posterior
-        assert posterior is not None  # noqa: S101  # there is a fit
-        one = np.ones((len(consensus.reliabilities), 1))
-        if RELIABILITY not in own.names:
-            return self._filled(consensus, judgments, one, one)
-        return self._filled(consensus, judgments, posterior.of(RELIABILITY), posterior.weights)
+    def predictor(self, consensus: Consensus, otherwise: str) -> Effects:
+        """Return what says how likely comparisons are, at the scores of the ratings."""
+        own, prior = self._needed(consensus, otherwise), consensus.prior
+        assert prior is not None  # noqa: S101  # ratings are fitted with one
+        fit = self._results.of("pairs", consensus.scores, 0, lambda: self._at_mode(own, consensus))
+        state = replace(fit.state, sds={SCORES: prior.score_sd})
+        return Effects(self.judgments, ChosenTerms("halves"), replace(fit, state=state))
 
 
 def _residuals(own: RatingsFit) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -85,9 +85,9 @@ class _Term(NamedTuple):
 
 
 _TERMS = {
-    "ties": _Term("davidson", "--ties", "no judgment is a tie"),
-    "position": _Term("on", "--position", "the sides on which items were shown are not known"),
-    "context": _Term("fit", "--context-effects", "no context was read (see {context})"),
+    "ties": _Term("davidson", "--ties ", "no judgment is a tie"),
+    "position": _Term("on", "--position ", "the sides on which items were shown are not known"),
+    "context": _Term("fit", "--context COLUMN:", "no context was read (see {context})"),
     "categories": _Term(setting=True, option="", lacking="no categories were read (see {by})"),
 }
 """The terms that are compared, those preferred first."""
@@ -121,7 +121,7 @@ class Candidate:
         words, terms = f"--method {self.method}", self.terms or DEFAULT
         for name, term in _TERMS.items():
             if term.option and getattr(terms, name) != getattr(DEFAULT, name):
-                words += f" {term.option} {getattr(terms, name)}"
+                words += f" {term.option}{getattr(terms, name)}"
         return f"{words} (without {self.unused})" if self.unused else words
 
     def make(self, seed: int) -> Any:

@@ -17,7 +17,6 @@ from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus, camp_columns
-from aggcal.aggregation.robust import dependence, widest
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.assessment.comparisons import comparisons, judged_items
 from aggcal.assessment.decisions import Decisions, Wishes, decided
@@ -178,8 +177,7 @@ class Assessment:
     def dependence(self) -> str:
         """By how much errors are larger because answers depend on each other; empty where not."""
         known = None if self.consensus is None else self.consensus.stated
-        factors = () if known is None else known.factors
-        return dependence(factors) if widest(factors) is not None else ""
+        return str(known.robust) if known is not None and known.robust.widest else ""
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""

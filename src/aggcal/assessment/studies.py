@@ -229,7 +229,7 @@ def compare_methods(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     methods
-        Names of ``aggcal methods``; with terms, such as ``"hra-g:plain"`` or
+        Names of ``aggcal list methods``; with terms, such as ``"hra-g:plain"`` or
         ``"hra-g:ties+position"`` (of ties, position, context and categories); or objects with a
         ``fit(judgments)``. None for all methods that need no features, with every term that the
         judgments have the data for. Plain Bradley-Terry, ``btl``, is always compared.

@@ -14,7 +14,7 @@ from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.assessment.result import RESULT_FILES
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, show
-from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
+from aggcal.cli.options import READING, SCORE_COLUMN
 from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended, printable
@@ -81,7 +81,6 @@ def finish(
         result = with_command(result, options)
     if fitted and not options.no_check:
         result = result.with_advice(
-            influence=options.influence or None,
             on_step=console.on_step,
             on_iteration=console.on_iteration,
         )
@@ -162,7 +161,7 @@ def _criteria(consensus: Consensus) -> list[str]:
     weights = effects.criteria_weights
     said = f"{count(len(column.ids), 'criterion', 'criteria')}: "
     if weights is None:
-        said += "items are ordered by what they have in common (--criteria-weights sums them up)"
+        said += "items are ordered by what they have in common"
     else:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in weights.items())
         said += f"items are ordered by their weighted mean ({shares})"
@@ -221,7 +220,7 @@ def command_given(options: argparse.Namespace) -> dict[str, str]:
     """
     name, *typed = options.words
     known = {name: option for option in COMMANDS[name].options for name in option.names}
-    reading = (*READING.options, SCORE_COLUMN, ITEM_COLUMN)
+    reading = (*READING.options, SCORE_COLUMN)
     first, *more = judgment_files(options)
     scores = getattr(options, "scores", None)
     files = [

@@ -30,7 +30,7 @@ from aggcal.io.guessing import (
 from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, opened, such
 from aggcal.io.workbooks import Sheet
-from aggcal.registry import RANKINGS, RATINGS, TABLE
+from aggcal.registry import LABEL_STUDIO, RANKINGS, RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -141,10 +141,18 @@ class Part:
         return row, self.place(row), int(bad.sum())
 
 
+def _within_tasks(choices: Choices, stated: Mapping[str, str]) -> Choices:
+    """Take the columns of the items for the fields of a task, which are none of the table's."""
+    rest = {own: name for own, name in stated.items() if own not in ("left", "right")}
+    left, right = stated.get("left"), stated.get("right")
+    return replace(choices, left_key=left, right_key=right, columns=rest)
+
+
 def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path) -> Part:
     """Open one file, frame or list, know its format, and name its columns as ours."""
     texts = [form.is_text for form in formats() if form.is_text is not None]
     named = {own: other.strip().lower() for own, other in choices.columns.items()}
+    stated = choices.columns
     table = opened(
         data,
         scratch,
@@ -160,6 +168,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         choices = replace(choices, columns=kept)
     table.columns |= {own: table.columns[other] for own, other in here.items()}
     form = recognised(table, format_name)
+    choices = _within_tasks(choices, stated) if form.info == LABEL_STUDIO else choices
     if form.info == TABLE and any(
         isinstance(v, Mapping) for row in table.head for v in row.values()
     ):
@@ -206,15 +215,13 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lowest, highest = option("order", "lowest"), option("order", "highest")
         refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
+        _refuse_repeated_header(table, table.load(name for name in table.columns if name))
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
 
     def seen() -> Iterable[tuple[str, Any]]:
-        names = [name.strip().lower() for name in table.header]
         for location, record in table.records():
             whole[location] = hash(repr(record))
-            if isinstance(table, Cells) and _repeats(record.values(), names):
-                raise repeated_header(table.name, location, [*record.values()])
             yield location, record
 
     try:
@@ -315,18 +322,17 @@ def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -
                     row[k] = cell or ""
 
 
-def _repeats(cells: Iterable[Any], names: list[str]) -> bool:
-    """Whether all cells of a row are the names of their columns."""
-    return [str(cell).strip().lower() for cell in cells] == [name for name in names if name]
-
-
-def repeated_header(name: str, location: str, cells: Iterable[Any]) -> TableError:
-    """Return the error for a row that repeats the header."""
-    shown = ",".join(map(str, [*cells][:4]))
-    return TableError(
-        f"{name}: {location} repeats the header ({shown}); remove such rows, or give the files "
-        "that were put together one by one."
-    )
+def _refuse_repeated_header(table: Table, columns: Mapping[str, Column]) -> None:
+    """Refuse a row that repeats the header."""
+    again = [column.has(lambda t: t.lower() == name) for name, column in columns.items()]  # noqa: B023
+    rows = np.logical_and.reduce(again)
+    if rows.any():
+        row = int(np.argmax(rows))
+        shown = ",".join(str(column.at(row)) for column in columns.values())
+        raise TableError(
+            f"{table.name}: {table.place(row)} repeats the header ({shown}); remove such rows, or "
+            "give the files that were put together one by one."
+        )
 
 
 # -------------------------------------------------------------------- tables
@@ -339,6 +345,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     table.refuse_twice(used)
     loaded = table.load(sorted(used))
     rows = len(next(iter(loaded.values())))
+    _refuse_repeated_header(table, loaded)
     _refuse_halves(table, loaded.values())
     blank = Column.fill(None, rows)
 
@@ -599,7 +606,7 @@ def _questions(table: Table, used: set[str]) -> list[str]:
             spelt = table.columns[name]
             said.append(
                 f"answers to all values of the column '{spelt}' are taken together; "
-                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                f"{option('column', f'criterion={spelt}')} {option('by', 'criterion')} tells them "
                 "apart"
             )
     return sorted(said)

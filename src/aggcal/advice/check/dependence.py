@@ -5,15 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from aggcal.advice.check.findings import Finding, Passed
-from aggcal.aggregation.robust import (
-    SERIOUS,
-    beyond_chance,
-    dependence,
-    dependence_reasons,
-    dependence_remedy,
-    dependence_title,
-    widest,
-)
+from aggcal.aggregation.robust import SERIOUS, Robust
 from aggcal.aggregation.uncertainty import Uncertainty
 
 CODE = "dependent-answers"
@@ -29,32 +21,31 @@ def dependence_findings(uncertainty: Uncertainty | None) -> list[Finding]:
     >>> dependence_findings(consensus.uncertainty)
     []
     """
-    factors = () if uncertainty is None else uncertainty.factors
-    most = widest(factors)
-    if most is None or not beyond_chance(most):
+    robust = Robust() if uncertainty is None else uncertainty.robust
+    most, factors = robust.widest, robust.factors
+    if most is None or not robust.is_clear:
         return []
-    said = dependence_reasons(most, factors)
     return [
         Finding(
             "problem" if most.used >= SERIOUS else "note",
             CODE,
-            f"{said[0].upper()}{said[1:]}.",
-            dependence_remedy(most, factors),
+            f"{robust.reasons[0].upper()}{robust.reasons[1:]}.",
+            robust.remedy,
             {
                 "factor": round(sqrt(most.used), 4),
                 "widest": most.name,
                 "factors": {factor.name: round(sqrt(factor.used), 4) for factor in factors},
             },
-            title=dependence_title(most),
+            title=robust.title,
         )
     ]
 
 
 def independence_passed(uncertainty: Uncertainty | None) -> list[Passed]:
     """Say that answers look independent, where it could be estimated."""
-    factors = () if uncertainty is None else uncertainty.factors
-    found = bool(dependence_findings(uncertainty))
-    return [Passed(CODE, dependence(factors))] if factors and not found else []
+    if uncertainty is None or not uncertainty.factors or uncertainty.robust.is_clear:
+        return []
+    return [Passed(CODE, str(uncertainty.robust))]
 
 
 def dependence_not_checked(uncertainty: Uncertainty | None) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def check(
         The model's scores, to see whether they belong to it: `Scores`, or anything that
         `read_scores` takes. A result gives its own.
     method
-        What is fitted; a name of ``aggcal methods`` that needs no features.
+        What is fitted; a name of ``aggcal list methods`` that needs no features.
     consensus
         The consensus of these judgments by such a method, if it was already fitted. A result gives
         its own, unless another ``method`` is asked for.
