@@ -227,11 +227,6 @@ def test_converting_writes_contexts_and_categories(tmp_path: Path) -> None:
     other = aggcal.read_judgments(target, context="context", by="language")
     assert contexts(one) == contexts(other)
     assert categories(one, "language") == categories(other, "language")
-    more = file(tmp_path, TABLE.replace("why?", "when?"), "more.csv")
-    done = convert_judgments([more], target, choices=choices, append=True)
-    assert done.n_rows == 4
-    with pytest.raises(OptionError, match=r"already contains every judgment of more\.csv"):
-        convert_judgments([more], target, choices=choices, append=True)
 
 
 SIDED = {
@@ -259,9 +254,6 @@ def test_votes_without_sides_are_not_all_on_the_left(tmp_path: Path) -> None:
     assert not aggcal.read_judgments(target).sided
     table = file(tmp_path, "annotator,left,right,outcome\nann,11,12,left\n", "old.csv")
     assert not aggcal.read_judgments([source, table]).sided
-    pairs = file(tmp_path, EXAMPLES["choix pairs"].content, "pairs.json")
-    done = convert_judgments([pairs], table, append=True)
-    assert any("winners of judgments without sides" in note for note in done.notes)
 
 
 def test_a_ranking_of_two_sides_is_a_pair(tmp_path: Path) -> None:
