@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.effects import Effects, Reading
+from aggcal.aggregation.effects import Effects, OfRows, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
@@ -43,8 +43,6 @@ from aggcal.errors import count
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
-Of = Callable[[FloatArray, FloatArray], FloatArray]
-"""A function of advantages and readinesses, row by row."""
 LETTERS = "ABCDEFGH"
 """What camps are called, the largest first."""
 ONE, LINE, TWO, THREE = "one order", "an axis", "two camps", "three camps"
@@ -382,8 +380,6 @@ def _step(here: Expectation, classes: FloatArray) -> Values:
     scale = float(np.clip(first, 0.5, 2.0))
     square = m * (second / scale**2 - 2.0 * first / scale + 1.0)
     tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
-    for problem in mixture.problems:
-        problem.annotators.rescale(scale)
     share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
     spreads = scale * common, scale * apart, min(tau, _LARGEST_TAU)
     return Values(scale * parts, shares, *spreads, share, here.classes, evidence)
@@ -517,8 +513,8 @@ class ByCamp:
 
     __repr__ = brief
 
-    def expected(self, judgments: Judgments, function: Of) -> FloatArray:
-        """Return the mean of a function of advantages and readinesses, row by row.
+    def expected(self, judgments: Judgments, function: OfRows) -> FloatArray:
+        """Return the mean of a function of what moves rows and of annotators' parameters.
 
         Those of each camp are averaged by how probable it is that the annotator belongs to it; a
         new annotator belongs to one as often as others do.

@@ -389,7 +389,7 @@ def _graded(
     assert score is not None  # noqa: S101  # it is what the table is about
     place = np.isfinite(score)
     letters = np.array(wishes.letters, dtype=object)
-    given = np.where(place, letters[grade(score)], None)
+    given: Any = np.where(place, letters[grade(score)], None)
     found: Columns = {"grade": given}
     why = unclaimed_scores(result)
     if not why and (low is None or high is None):

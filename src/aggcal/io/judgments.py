@@ -266,7 +266,7 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
             kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
             raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
-        if all(own not in _named(part) for part in parts):
+        if len(parts) > 1 and all(own not in _named(part) for part in parts):
             raise OptionError(
                 f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
             )
