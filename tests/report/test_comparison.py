@@ -280,14 +280,14 @@ def test_the_command_compares_two_folders(
     assert main(words) == 2
     assert "comparison.html already exists" in capsys.readouterr().err
     assert main([*words, "--force", "-q"]) == 0
-    assert main([*words, "--format", "json", "-o", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    assert main([*words, "-o", "comparison.json", "-q"]) == 0
+    told = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
     assert told["data"]["n_moved"] == 4
     assert told["data"]["runs"] == {"a": "one", "b": "two"}
-    assert main([*words, "--format", "md", "-q"]) == 0
+    assert main([*words, "-o", "comparison.md", "-q"]) == 0
     assert (tmp_path / "comparison.md").read_text(encoding="utf-8").startswith("# A: one, B: two\n")
-    over = folders[0] / "items.csv"
-    assert main([*words, "--format", "md", "-o", str(over), "--force"]) == 2
+    over = folders[0] / "report.md"
+    assert main([*words, "-o", str(over), "--force"]) == 2
     assert "would be overwritten" in capsys.readouterr().err
     after = [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())]
     assert after == before
