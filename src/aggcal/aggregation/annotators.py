@@ -264,12 +264,6 @@ class Annotators:
         """Forget the modes."""
         self._modes.clear()
 
-    def rescale(self, factor: float) -> None:
-        """Look for the modes where they are when gaps are multiplied by a factor."""
-        if RELIABILITY in self.family.names:
-            for theta in self._modes.values():
-                theta[:, self.family.names.index(RELIABILITY)] /= factor
-
     @cached_property
     def rule(self) -> tuple[FloatArray, FloatArray]:
         """Points about the mode, in standard deviations, and their weights."""

@@ -319,6 +319,8 @@ def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -
 
 def _refuse_repeated_header(table: Table, columns: Mapping[str, Column]) -> None:
     """Refuse a row that repeats the header."""
+    if not all(name in map(str.lower, column.texts) for name, column in columns.items()):
+        return
     again = [column.has(lambda t: t.lower() == name) for name, column in columns.items()]  # noqa: B023
     rows = np.logical_and.reduce(again)
     if rows.any():
