@@ -36,6 +36,7 @@ from aggcal.registry.literals import UncertaintyName
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.estimate import Quantify
+    from aggcal.aggregation.raters import Raters
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -109,6 +110,8 @@ class Consensus:
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
     position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
     component: IntArray | None = field(default=None, repr=False)  # None: features relate all
+    raters: Raters | None = field(default=None, repr=False)
+    """How annotators used the scale, where ratings were fitted as such; None for comparisons."""
 
     @classmethod
     def of(
@@ -383,7 +386,11 @@ class Consensus:
         """
         ids, camps = self.annotator_ids, in_camps(self.effects)
         known = None if camps or no_majority(len(ids), self.warnings) else self.uncertainty
-        return reversed_annotators(ids, known, self.random_reliability)
+        named = reversed_annotators(ids, known, self.random_reliability)
+        if self.raters is None:
+            return named
+        enough = ids[self.judgments_per_annotator >= self.raters.fewest]
+        return [one for one in named if one in enough]
 
     @property
     def n_judgments(self) -> int:
@@ -436,6 +443,9 @@ class Consensus:
                 columns |= {name: reading.values} | {
                     f"{name}_{end}": each for end, each in ends.items()
                 }
+        for name, reading in {} if self.raters is None else self.raters.columns.items():
+            ends = _ends(self, reading)
+            columns |= {name: reading.values} | {f"{name}_{end}": ends[end] for end in ends}
         if (camps := _camps(self)) is not None:
             chances = zip(camps.names, camps.members.T, strict=True)
             columns["camp"] = camps.own
@@ -463,6 +473,7 @@ class Consensus:
             "position_evidence": self.position_evidence,
             "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
+            **({} if self.raters is None else {"ratings": self.raters.to_dict()}),
         }
 
     def __repr__(self) -> str:
