@@ -122,7 +122,7 @@ def test_a_study_is_made_again_but_not_over_results(call: Command) -> None:
     refused(call("run", "s/judgments.csv", "s/scores.csv", "-o", "s"), "annotators.csv")
 
 
-@pytest.mark.parametrize("words", [("report", "out", "-o"), ("report", "out", "-o")])
+@pytest.mark.parametrize("words", [("report", "out", "-o")])
 def test_single_files_are_replaced_only_by_force(
     study: Path, tmp_path: Path, call: Command, words: tuple[str, ...]
 ) -> None:

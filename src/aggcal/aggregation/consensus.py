@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
-from aggcal._core.positions import positions
 from aggcal._core.progress import report
 from aggcal._core.ranking import Ranking
-from aggcal._core.sorting import in_order
-from aggcal._core.tables import Columns, as_frame
+from aggcal._core.tables import Columns, as_frame, positions
 from aggcal._core.text import card, clipped, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
@@ -39,6 +37,7 @@ from aggcal.registry.literals import UncertaintyName
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.estimate import Quantify
+    from aggcal.aggregation.raters import Raters
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -112,6 +111,8 @@ class Consensus:
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
     position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
     component: IntArray | None = field(default=None, repr=False)  # None: features relate all
+    raters: Raters | None = field(default=None, repr=False)
+    """How annotators used the scale, where ratings were fitted as such; None for comparisons."""
 
     @classmethod
     def of(
@@ -431,7 +432,11 @@ class Consensus:
         """
         ids, camps = self.annotator_ids, in_camps(self.effects)
         known = None if camps or no_majority(len(ids), self.warnings) else self.uncertainty
-        return reversed_annotators(ids, known, self.random_reliability)
+        named = reversed_annotators(ids, known, self.random_reliability)
+        if self.raters is None:
+            return named
+        enough = ids[self.judgments_per_annotator >= self.raters.fewest]
+        return [one for one in named if one in enough]
 
     @property
     def n_judgments(self) -> int:
@@ -484,6 +489,9 @@ class Consensus:
                 columns |= {name: reading.values} | {
                     f"{name}_{end}": each for end, each in ends.items()
                 }
+        for name, reading in {} if self.raters is None else self.raters.columns.items():
+            ends = _ends(self, reading)
+            columns |= {name: reading.values} | {f"{name}_{end}": ends[end] for end in ends}
         if (camps := _camps(self)) is not None:
             chances = zip(camps.names, camps.members.T, strict=True)
             columns["camp"] = camps.own
@@ -511,6 +519,7 @@ class Consensus:
             "position_evidence": self.position_evidence,
             "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
+            **({} if self.raters is None else {"ratings": self.raters.to_dict()}),
         }
 
     def __repr__(self) -> str:
@@ -582,7 +591,7 @@ def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatA
 
 def annotator_order(consensus: Consensus) -> IntArray:
     """Return where the rows of the annotators' table are among their ids."""
-    return in_order(-consensus.reliabilities)[0]
+    return np.argsort(-consensus.reliabilities, kind="stable")
 
 
 def term_columns(consensus: Consensus) -> Columns:

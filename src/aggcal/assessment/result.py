@@ -606,9 +606,12 @@ def with_rows(run: Run, judgments: Any) -> Run:
             "the results were made from."
         )
     wanted = int(run.summary["n_judgments"])
-    if rows.n_judgments != wanted:
+    number = rows.n_judgments
+    if rows.ratings is not None and "ratings" in run.summary:
+        number = len(rows.ratings)
+    if number != wanted:
         raise TooLittleDataError(
-            f"{rows.source}: has {rows.n_judgments:,} judgments, the results were made from "
+            f"{rows.source}: has {number:,} judgments, the results were made from "
             f"{wanted:,}; give the same ones."
         )
     ranks = run.number("rank")
