@@ -101,8 +101,8 @@ def test_results_that_were_changed_are_not_replaced(
     ("words", "name"),
     [
         (("simulate", "-o", "out", *SIZE), "truth.csv"),
-        (("demo", "-o", "out", "-q"), "data/dots/scores.csv"),
-        (("demo", "-o", "out", "-q"), "items.csv"),
+        (("demo", "--data", "dots", "-o", "out", "-q"), "data/dots/scores.csv"),
+        (("demo", "--data", "dots", "-o", "out", "-q"), "items.csv"),
     ],
 )
 def test_other_commands_ask_too(

@@ -67,6 +67,7 @@ LLMFAO = DatasetInfo(
     source="Ustalov 2023, github.com/dustalov/llmfao; LMArena: fboulnois/llm-leaderboard-csv",
     folder="llmfao",
     needs=("battles.csv", "items.csv"),
+    carried=True,
 )
 JUDGEMARK = DatasetInfo(
     "judgemark",
@@ -111,5 +112,5 @@ DATASETS: dict[str, DatasetInfo] = {
 """The datasets by name."""
 
 SIMULATED = "simulated"
-DEMOS = (DOTS.name, READING_LEVEL.name, LLMFAO.name, SIMULATED)
+DEMOS = (LLMFAO.name, DOTS.name, READING_LEVEL.name, SIMULATED)
 """The data that ``aggcal demo`` can show."""
