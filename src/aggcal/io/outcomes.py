@@ -12,7 +12,6 @@ from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
 from aggcal.errors import (
     OptionError,
     OutcomeError,
-    TableError,
     TooLittleDataError,
     count,
     option,
@@ -24,7 +23,6 @@ from aggcal.io.columns import Column, number, numbers, plain_numbers
 from aggcal.io.guessing import is_index, refuse_key, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
-from aggcal.io.tables import such
 from aggcal.registry import TABLE
 
 NOT_ANSWERED = "not answered"
@@ -239,14 +237,14 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
             f"{option('strength-scale')} out, or name the column that holds the numbers with "
             f"{option('column', 'outcome=NAME')}."
         )
-    off = outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked)
-    if off.any():
-        row, where, n = part.first(off)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome {outcome.at(row)}, which is not on the scale "
-            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct {option('strength-scale')}, or say "
-            f"what the number means with {option('outcome', f'{outcome.at(row)}=MEANING')}."
-        )
+    part.refuse(
+        outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked),
+        f"has the outcome VALUE, which is not on the scale from {ends[0]} to {ends[-1]}",
+        f"correct {option('strength-scale')}, or say what the number means with "
+        f"{option('outcome', 'VALUE=MEANING')}",
+        OutcomeError,
+        outcome,
+    )
 
 
 def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, str]]:
@@ -393,25 +391,27 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     decided = open_ & (item | ~neutral)
     by_item, by_side = not (decided & ~item).any(), not (decided & np.isnan(side)).any()
     differ = decided & item & ~np.isnan(side) & (side != np.where(is_left, 1.0, 0.0))
-    if by_item and by_side and differ.any():
-        row, where, _ = part.first(differ)
-        raise TableError(
-            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which may name a side or "
-            "an item, and the other rows do not show which; write left, right or tie in every row."
-        )
+    part.refuse(
+        differ & by_item & by_side,
+        "has the outcome 'VALUE', which may name a side or an item, and the other rows do not show "
+        "which",
+        "write left, right or tie in every row",
+        value=outcome,
+    )
     if by_side and not by_item:
         part.notes += said
         part.labels = taken
         return _directed(part, by_label, labels, asked)
     stray = decided & ~item & ~np.isnan(side)
-    if stray.any():
-        # What is neither item must not pass for a side or a strength where others name items.
-        row, where, n = part.first(stray)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which is neither of its "
-            f"two items though other rows name the item that won ({count(n, 'such row')}); "
-            "correct it, or write left, right or tie in every row."
-        )
+    # What is neither item must not pass for a side or a strength where others name items.
+    part.refuse(
+        stray,
+        "has the outcome 'VALUE', which is neither of its two items though other rows name the "
+        "item that won",
+        "correct it, or write left, right or tie in every row",
+        OutcomeError,
+        outcome,
+    )
     kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
     codes = np.where(kept.blank, -1, kept.codes + 2)
     part.by_item = True
