@@ -104,6 +104,8 @@ class Part:
     """What labels mean that say how much better an item is."""
     origin: Origin | None = None
     """Which rows of the file these are; None for all of them."""
+    ratings: Sequence[Row] = ()
+    """The ratings that comparisons were taken from."""
 
     def __len__(self) -> int:
         return len(self.columns["annotator"])
@@ -130,6 +132,7 @@ class Part:
             place=origin.place,
             whole=None if origin.hashes is None else origin.whole,
             origin=origin,
+            ratings=(),
         )
 
     def refuse(
@@ -237,12 +240,13 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
             yield location, record
 
     try:
-        rows = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
+        every = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
     except InputError as error:
         said = str(error)
         raise type(error)(
             said if said.startswith(table.name) else f"{table.name}: {said}"
         ) from None
+    rows = [row for row in every if row.rating is None]
     columns = _columns(rows, choices)
     _refuse_unknown_parting(table, columns, choices, marks)
     notes += marks.notes() if choices.context is not None else []
@@ -261,6 +265,7 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         sided=form.sided(table) and "ranking" not in columns,
         names=_names_of_act(table, choices) if form.renames else {},
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
+        ratings=[row for row in every if row.rating is not None],
     )
     if (weight != 1.0).any():
         part.numbers["weight"] = weight

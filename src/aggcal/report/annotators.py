@@ -46,6 +46,12 @@ VERDICT_CHIPS = {
     RELIABLE: "good",
 }
 """The sign of each verdict."""
+_SCALE_USE = (
+    ("leniency", "Leniency", "by how many points better than others the annotator rates the same"),
+    ("use_of_scale", "Use", "how far apart the annotator rates the same items; 1 is typical"),
+    ("noise", "Noise", "standard deviation, in points, of ratings of equally good items"),
+)
+"""Columns of how annotators used the scale of ratings."""
 _ENDS = ("", "_low", "_high")
 _REASON = 320
 """Where the reason of a verdict is cut."""
@@ -86,8 +92,9 @@ def _about(run: Run) -> list[Block]:
     said: Line
     random = run.summary.get("random_reliability")
     if run.equal:
+        whose = "The fit" if "ratings" in run.summary else run.summary["method"]
         said = (
-            f"{run.summary['method']} takes every annotator to be equally reliable. ",
+            f"{whose} takes every annotator to be equally reliable. ",
             Term("agreement", "Agreement"),
             " is the share of judgments that match the consensus order.",
         )
@@ -100,7 +107,7 @@ def _about(run: Run) -> list[Block]:
         rest = f"{below} the fit counts the answers the other way round"
         said = (Term("reliability", "Reliability"), f": {means}, {rest}.")
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    lines = [said, preferences(run), "" if run.checked else unchecked]
+    lines = [said, preferences(run), ratings_said(run), "" if run.checked else unchecked]
     return [Text(line, "lede") for line in lines if line]
 
 
@@ -191,7 +198,48 @@ def _drawn(run: Run, table: Columns) -> list[Column]:
     if further and further[0].key != "tie_readiness":
         word = "left share" if further[0].key == "left_share" else "left bias"
         found += _with_chart(further.pop(0), word)
-    return found + further
+    return found + further + _scale_use(table)
+
+
+def _scale_use(table: Columns) -> list[Column]:
+    """Return how annotators used the scale, where ratings were fitted as such."""
+    found = []
+    for key, title, hint in _SCALE_USE:
+        if key in table:
+            value, low, high = (
+                None if (end := table.get(f"{key}{each}")) is None else _floats(end)
+                for each in _ENDS
+            )
+            style = f"num v-{key}"
+            found.append(Column(key, title, "number", value, low, high, 1, hint=hint, style=style))
+    return found
+
+
+def ratings_said(run: Run) -> str:
+    """Say how annotators used the scale of the ratings; empty where these were comparisons.
+
+    Examples
+    --------
+    >>> run = Run({"ratings": {"leniency_sd": 1.23, "lowest": 1.0, "highest": 10.0,
+    ...     "best": "highest", "reliability_and_noise_differ": False, "evidence": -3.0}}, {})
+    >>> print(ratings_said(run))
+    Leniency differs by 1.2 points (standard deviation) on a scale from 1 to 10, and the scores
+    allow for it. The ratings show no difference in reliability and noise, so none is fitted.
+    """
+    ratings = run.summary.get("ratings")
+    if not ratings:
+        return ""
+    scale = f"from {ratings['lowest']:g} to {ratings['highest']:g}"
+    scale += ", of which the lowest is the best" if ratings["best"] == "lowest" else ""
+    said = (
+        f"Leniency differs by {ratings['leniency_sd']:.2g} points (standard deviation) on a scale "
+        f"{scale}, and the scores allow for it."
+    )
+    if ratings["reliability_and_noise_differ"]:
+        return f"{said} Annotators also differ in reliability and noise."
+    if ratings["evidence"] is None:
+        return f"{said} Too few ratings each tell whether reliability and noise differ."
+    return f"{said} The ratings show no difference in reliability and noise, so none is fitted."
 
 
 def _with_chart(

@@ -43,7 +43,7 @@ def about(run: Run) -> Line:
     """Return what was studied: the title, the question, how many judgments there are."""
     s = run.summary
     question = (f" · “{s['question']}”",) if s.get("question") else ()
-    size = count(int(s["n_judgments"]), "judgment")
+    size = count(int(s["n_judgments"]), "rating" if "ratings" in s else "judgment")
     if s.get("title"):
         items, who = count(int(s["n_items"]), "item"), count(int(s["n_annotators"]), "annotator")
         size += f" of {items} by {who}"

@@ -184,7 +184,8 @@ class Run:
         if own := str(self.summary.get("title") or ""):
             return own
         items, who = int(self.summary["n_items"]), int(self.summary["n_annotators"])
-        return f"{count(items, 'item')} compared by {count(who, 'annotator')}"
+        did = "rated" if "ratings" in self.summary else "compared"
+        return f"{count(items, 'item')} {did} by {count(who, 'annotator')}"
 
     @property
     def calibrated(self) -> bool:
@@ -213,8 +214,9 @@ class Run:
 
     @property
     def equal(self) -> bool:
-        """Whether the method takes every annotator to be equally reliable."""
-        return self.summary["method"] in EQUAL
+        """Whether every annotator is taken to be equally reliable."""
+        ratings = self.summary.get("ratings") or {"reliability_and_noise_differ": True}
+        return self.summary["method"] in EQUAL or not ratings["reliability_and_noise_differ"]
 
     @property
     def checked(self) -> bool:
