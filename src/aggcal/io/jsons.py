@@ -48,13 +48,17 @@ def _records(whole: Mapping[str, Any]) -> list[Any]:
         tables = [inside, [{name: whole[name].get(key) for name in whole} for key in keys]]
     elif len(lists) == 1:  # as the record of a tool may hold: only pairs are certain
         tables, known = lists, paired
-    elif len(lists) == len(whole) and len({*map(len, lists)}) == 1:
+    elif len(lists) == len(whole) and len({*map(len, lists)}) == 1 and not _nested(lists):
         tables = [[dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]]
     for rows in tables:
         named = len(rows) > 0 and all(isinstance(row, Mapping) for row in rows)
         if named and known([name.strip().lower() for name in _names(rows[0])]):
             return rows
     return []
+
+
+def _nested(lists: list[list[Any]]) -> bool:
+    return any(isinstance(cell, Mapping) for column in lists for cell in column)
 
 
 def _names(record: Mapping[str, Any]) -> Iterator[str]:
