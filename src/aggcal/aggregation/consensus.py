@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
-from aggcal._core.positions import positions
 from aggcal._core.progress import report
 from aggcal._core.ranking import Ranking
-from aggcal._core.sorting import in_order
-from aggcal._core.tables import Columns, as_frame
+from aggcal._core.tables import Columns, as_frame, positions
 from aggcal._core.text import card, clipped, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
@@ -547,7 +545,7 @@ def _checked(values: FloatArray, ids: TextArray, gave: str, what: str) -> FloatA
 
 def annotator_order(consensus: Consensus) -> IntArray:
     """Return where the rows of the annotators' table are among their ids."""
-    return in_order(-consensus.reliabilities)[0]
+    return np.argsort(-consensus.reliabilities, kind="stable")
 
 
 def term_columns(consensus: Consensus) -> Columns:
