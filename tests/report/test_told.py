@@ -271,7 +271,9 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
 
 
 def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
-    assert read_texts([{"item": "a", "answer": "x"}]).notes == ("read as: item = 'item', text = 'answer'",)
+    assert read_texts([{"item": "a", "answer": "x"}]).notes == (
+        "read as: item = 'item', text = 'answer'",
+    )
     with pytest.raises(TableError, match=r"column 'text' missing .*column="):
         read_texts([{"item": "a", "answer": "x", "answer 2": "y"}])
     with pytest.raises(TableError, match=r"column 'item' missing .* the column of the ids 'item'"):
