@@ -102,13 +102,13 @@ def checked_titles(title: str | None = None, question: str | None = None) -> Tit
 
 
 def _title(name: str, text: str | None) -> str:
-    kept = (text or "").strip()
+    kept = cut((text or "").strip(), _LONGEST_TITLE - 1)
     if printable(kept) != kept:
         raise OptionError(
             f"{option(name).rstrip('=')} is not one line of plain text; remove line breaks "
             "and control characters."
         )
-    return cut(kept, _LONGEST_TITLE - 1)
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
