@@ -34,6 +34,7 @@ from aggcal.aggregation.covariance import Covariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import (
+from aggcal.registry import BTL
     AggcalWarning,
     PairedByLevelWarning,
     WeaklyJoinedWarning,
@@ -442,7 +443,7 @@ def _by_level() -> tuple[AggcalWarning, ...]:
         PairedByLevelWarning(
             title,
             why,
-            f"If marks or a model's scores chose them, fit with {option('method', 'btl')} "
+            f"If marks or a model's scores chose them, fit with {option('method', BTL.name)} "
             f"{option('prior', 'none')}, and have items of different levels compared; if earlier "
             "answers did, do not.",
         ),
