@@ -95,7 +95,6 @@ ARGUMENTS: dict[tuple[Any, str], tuple[str, ...]] = {
     (aggcal.read_scores, "blank"): BLANKS,
     (aggcal.Assessment.report, "format"): tuple(RENDERERS),
     (aggcal.datasets.load, "name"): tuple(DATASETS),
-    (aggcal.datasets.find, "name"): tuple(DATASETS),
 }
 
 

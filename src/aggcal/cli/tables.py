@@ -110,7 +110,7 @@ def _datasets(options: argparse.Namespace) -> int:
 def _dataset(info: DatasetInfo) -> dict[str, Any]:
     from aggcal.datasets import located
 
-    here = located(info, info.needs)
+    here = located(info)
     missing = "download" if info.downloads else "in the repository only"
     return {
         "what": info.summary,

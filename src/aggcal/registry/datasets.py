@@ -23,8 +23,6 @@ class DatasetInfo:
     """What its folder is called, in the repository and everywhere else."""
     needs: tuple[str, ...]
     """The files that loading reads."""
-    mark: str = "judgments.csv"
-    """The file by which a whole copy is known: what the package carries may be less."""
     in_repository: bool = True
     carried: bool = False
     """Whether the installed package has what loading needs."""
@@ -43,7 +41,6 @@ DOTS = DatasetInfo(
     folder="dots",
     needs=("items.csv", "ratings.csv", "model_scores.csv"),
     carried=True,
-    downloads=True,
 )
 READING_LEVEL = DatasetInfo(
     "reading-level",
@@ -100,7 +97,6 @@ SUSHI = DatasetInfo(
     source="Kamishima 2003, kamishima.net/sushi",
     folder="sushi",
     needs=("rankings.csv",),
-    mark="rankings.csv",
     in_repository=False,
     downloads=True,
 )
