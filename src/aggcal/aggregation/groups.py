@@ -34,7 +34,6 @@ from aggcal.aggregation.covariance import Covariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import (
-from aggcal.registry import BTL
     AggcalWarning,
     PairedByLevelWarning,
     WeaklyJoinedWarning,
@@ -42,6 +41,7 @@ from aggcal.registry import BTL
     option,
     some,
 )
+from aggcal.registry import BTL
 
 _BIAS = 0.5
 """Share of a standard error by which the prior may move the gap of two items of groups that are one
