@@ -347,7 +347,7 @@ def refuse_unread(table: Table) -> NoReturn:
     """
     labels = dict.fromkeys(cell for name in in_a_grid(table.columns) for cell in table.first(name))
     ratings, pairs, who = (
-        option("format", RATINGS.name),
+        option("format", RATINGS),
         ("left", "right", "outcome"),
         "annotator=NAME",
     )

@@ -32,6 +32,7 @@ MOST_COLUMNS = 10_000
 _EXACT = 2.0**53
 """Beyond it a float does not hold every whole number."""
 SHAPES = {
+    2: ("winner", "loser"),
     3: ("annotator", "winner", "loser"),
     4: ("annotator", "left", "right", "outcome"),
     5: ("annotator", "left", "right", "outcome", "weight"),
