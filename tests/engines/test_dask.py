@@ -254,8 +254,8 @@ def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="fewer than two items"):
         engine.read(str(selves))
-    with pytest.raises(OptionError, match="tie_within is for formats"):
-        engine.read(str(folder), tie_within=0.5)
+    with pytest.raises(OptionError, match="order is for formats"):
+        engine.read(str(folder), order="lowest")
 
 
 def test_an_engine_that_is_not_there(

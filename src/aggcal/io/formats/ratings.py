@@ -421,7 +421,7 @@ def _pairs(
         weighed = one.weights.items() if usual else ()
         factor = {item: float(np.sqrt(np.mean(weights) / usual)) for item, weights in weighed}
         like = one.like._replace(ranking=f"ratings {orders.number + 1}")
-        for row in orders.compared(list(one.ratings), means, like, within=choices.tie_within):
+        for row in orders.compared(list(one.ratings), means, like):
             pair = str(row.left), str(row.right or row.left)
             weight = row.weight * factor.get(pair[0], 1.0) * factor.get(pair[1], 1.0)
             yield row._replace(weight=weight, by=of_both(one.by[pair[0]], one.by[pair[1]]))
@@ -440,5 +440,15 @@ def _pairs(
         notes.append(f"{count(repeated, 'item')} rated more than once by an annotator: the mean")
 
 
-RATED = ("tie_within", "order")
-RATINGS = {"ratings": Format(_are_ratings, rows=_rows, renames=True, options=RATED, may_be=_may_be)}
+RATED = ("order",)
+RATINGS = {
+    "ratings": Format(
+        _are_ratings,
+        rows=_rows,
+        renames=True,
+        options=RATED,
+        may_be=_may_be,
+        summary="ratings: annotator, item, rating (higher is better)",
+        general=True,
+    )
+}
