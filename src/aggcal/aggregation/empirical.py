@@ -111,8 +111,8 @@ _MOST_ITERATIONS, _MOST_STEPS = 200, 5
 _TOLERANCE = 1e-4
 """Change of unknowns (over the sd of scores), of standard deviations and of variances in an update
 at which they have settled: far below their standard errors."""
-_ROUGHLY = 2e-2
-"""The same where another fit goes on from here: a lower number saves that one no update."""
+_ROUGHLY = 5e-3
+"""The same where another fit goes on from here: higher, that one takes more than this one spares."""
 _NEARER = 0.2
 """Share of the last update's change up to which the unknowns are solved for before the next one:
 less takes up to half as long again, and more does not converge in some near-separable studies."""
@@ -696,7 +696,9 @@ class _Run:
             longest = float(np.abs(step[part]).max(initial=0.0)) / unit
             step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
             length = max(length, longest)
-        multiplier = here.multiplier_step(step, state.sds.get(RELIABILITY, 1.0), self.reach)
+        # A stated sd may be so large that it says nothing of how far a reliability moves.
+        sd = min(state.sds.get(RELIABILITY, 1.0), LARGEST_SD)
+        multiplier = here.multiplier_step(step, sd, self.reach)
         if self.last_step is not None:
             back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
             self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
