@@ -61,6 +61,8 @@ each takes some microseconds."""
 
 # What moves a cursor or begins a line, and what turns the text beside it or cannot be encoded.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# An id may be a whole book.
+_ENDLESS = re.compile(r"('[^']{100})[^']{900,}(?=')|(\S{100})\S{900,}")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -73,8 +75,11 @@ def printable(text: str) -> str:
     --------
     >>> printable("one" + chr(27) + "[2J" + chr(10) + "two"), printable(chr(0x202E) + "abc")
     ('one [2J two', '\N{REPLACEMENT CHARACTER}abc')
+    >>> len(printable("the item '" + 70_000 * "so " + "'"))
+    114
     """
-    return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+    plain = _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+    return _ENDLESS.sub(lambda id_: f"{id_[1] or id_[2]}...", plain)
 
 
 def cut(text: str, longest: int) -> str:
@@ -209,7 +214,7 @@ _FLAGS = {
 # fmt: on
 PYTHON_ONLY = frozenset(
     (
-        *("blank", "drafts", "ranking-weight", "tie-within", "score-sd", "reliability-sd"),
+        *("blank", "drafts", "ranking-weight", "score-sd", "reliability-sd"),
         *("estimator", "draws", "criteria-weights", "second-model", "unweighted", "error"),
         *("influence", "repeat", "sample", "centred", "design", "studies", "link", "new-annotator"),
         *("categories", "category-shares"),

@@ -117,18 +117,6 @@ def information(judgments: aggcal.Judgments, f: FloatArray) -> FloatArray:
     return np.array([(gradient(f - step) - gradient(f + step)) / 2e-5 for step in steps])
 
 
-def test_standard_errors_are_those_of_the_inverse_curvature(
-    small: aggcal.Judgments, features: aggcal.Features
-) -> None:
-    result = aggcal.GPPL(features, KERNEL).fit(small)
-    prior = KERNEL.matrix(squared_distances(features.of(small.item_ids)))
-    whole = np.linalg.inv(np.linalg.inv(prior) + information(small, result.scores))
-    centre = np.eye(12) - 1.0 / 12
-    assert result.uncertainty is not None
-    se = np.sqrt(np.diag(centre @ whole @ centre))
-    np.testing.assert_allclose(result.uncertainty.se, se, atol=1e-6)
-
-
 def smooth_study(
     random: np.random.Generator,
 ) -> tuple[aggcal.Judgments, aggcal.Features, FloatArray]:
@@ -176,36 +164,6 @@ def test_the_chosen_kernel_has_the_largest_evidence(
         assert here > max(more, less)
 
 
-def test_features_lend_an_item_what_its_neighbours_know(random: np.random.Generator) -> None:
-    judgments, features, latent = smooth_study(random)
-    known = aggcal.aggregate(judgments, "gppl", features=features, warn=False)
-    alone = aggcal.aggregate(judgments, "gppl", features="identity", warn=False)
-    assert tau(known.scores, latent) > tau(alone.scores, latent) + 0.1
-    assert known.kernel is not None
-    assert known.kernel.length_scale is not None
-    assert 0.2 < known.kernel.length_scale < 2.0
-    assert known.uncertainty is not None
-    assert alone.uncertainty is not None
-    assert known.uncertainty.se.mean() < alone.uncertainty.se.mean()
-    # An item that one judgment puts far too low stays with its neighbours.
-    peak = int(np.argmax(latent))
-    ids = judgments.item_ids
-    kept = (judgments.left != peak) & (judgments.right != peak)
-    rows = [
-        (str(u), ids[i], ids[j])
-        for u, i, j in zip(
-            judgments.annotator[kept], judgments.left[kept], judgments.right[kept], strict=True
-        )
-    ]
-    rows.append(("eve", ids[int(np.argmin(latent))], ids[peak]))
-    ranks = {
-        name: aggcal.aggregate(rows, "gppl", features=given, warn=False).ranks[peak]
-        for name, given in (("known", features), ("alone", "identity"))
-    }
-    assert ranks["known"] <= 15
-    assert ranks["alone"] > 30
-
-
 def test_an_open_ended_kernel_is_called_out() -> None:
     """Every pair once each way round: the less the scores vary, the better."""
     rows = [("u", f"{a}", f"{b}") for a in range(6) for b in range(6) if a != b]
@@ -217,28 +175,6 @@ def test_an_open_ended_kernel_is_called_out() -> None:
 
 
 # ---------------------------------------------------------------------------- rank-svm
-
-
-def test_rank_svm_separates_noiseless_linear_data(random: np.random.Generator) -> None:
-    x, slope = random.normal(size=(40, 3)), np.array([2.0, -1.0, 0.5])
-    truth = x @ slope
-    i = random.integers(0, 40, 2000)
-    j = (i + random.integers(1, 40, 2000)) % 40
-    above = truth[i] > truth[j]
-    names = np.array([f"{k:02}" for k in range(40)], dtype=object)
-    judgments = aggcal.read_judgments(
-        {
-            "annotator": ["u"] * 2000,
-            "winner": names[np.where(above, i, j)],
-            "loser": names[np.where(above, j, i)],
-        }
-    )
-    machine = aggcal.RankSVM(aggcal.Features(names, x, ("a", "b", "c")), cost=1e6)
-    found = machine.fit(judgments)
-    assert (found.agreement == 1.0).all()
-    assert tau(found.scores, truth) > 0.98
-    assert found.convergence is not None
-    assert found.convergence.converged
 
 
 @pytest.mark.parametrize("given", ["features", "identity"])
@@ -358,25 +294,6 @@ def test_the_same_every_time_and_in_any_order(
     np.testing.assert_allclose(other.scores, one.scores, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", NAMES)
-def test_turning_every_judgment_round_negates_the_scores(
-    method: str, small: aggcal.Judgments
-) -> None:
-    one = aggcal.aggregate(small, method, features="identity", warn=False)
-    other = aggcal.aggregate(small.swapped(), method, features="identity", warn=False)
-    np.testing.assert_allclose(other.scores, -one.scores, atol=1e-5)
-
-
-@pytest.mark.parametrize(("method", "least"), [("gppl", 0.91), ("rank-svm", 0.92), ("barcw", 0.94)])
-def test_dots_with_identity_features(method: str, least: float, data_folder: Path) -> None:
-    judgments = aggcal.read_judgments(data_folder / "dots" / "judgments.csv")
-    truth = aggcal.read_scores(data_folder / "dots" / "items.csv", column="truth")
-    found = aggcal.aggregate(judgments, method, features="identity", warn=False)
-    assert found.convergence is not None
-    assert found.convergence.converged
-    assert tau(found.scores, [truth[item] for item in found.item_ids]) > least
-
-
 def test_uncertainty_of_each(study: Simulation) -> None:
     judgments = aggcal.read_judgments(study.judgments)
     machine = aggcal.aggregate(judgments, "rank-svm", features="identity", warn=False)
@@ -468,18 +385,6 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "scores.csv").write_text("item,score\na,1\nb,2\nc,2.5\n")
     (tmp_path / "features.csv").write_text("item,length,rare words\na,1,0.5\nb,2,0.1\nc,3,0.4\n")
     return tmp_path
-
-
-@pytest.mark.parametrize("method", NAMES)
-def test_run_with_a_file_of_features(method: str, files: Path, command: Command) -> None:
-    done = command(
-        "run", "judgments.csv", "scores.csv", "--method", method, "--features", "features.csv",
-        "-o", "out", "--json", "--quiet",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f'"method": "{method}"' in done.stdout
-    assert '"features": "features.csv"' in done.stdout
-    assert (files / "out" / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ BAD_JUDGMENTS = {
     "blank lines only": ("\n\n", "is empty"),
     "header only": ("annotator,winner,loser\n", "no row"),
     "missing column": ("annotator,winner\nu,a\n", "found: annotator, winner"),
+    "an endless outcome": (f"annotator,left,right,outcome\nu,a,b,{200_000 * 'x'}\n", "xxx...'"),
     "no header": ("u,a,b\nu,b,c\n", "the first line must name them"),
     "long form without outcome": ("annotator,left,right\nu,a,b\n", "cannot tell what"),
     "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "duplicate column 'winner'"),

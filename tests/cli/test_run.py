@@ -27,7 +27,11 @@ def test_run_writes_the_files_of_the_contract(
         "0",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert done.stdout.startswith("\nRanked 25 items from 1,500 judgments by 12 annotators.\n")
+    assert "rank" in done.stdout.splitlines()[3]
+    assert len(done.stdout.splitlines()) > 14
+    assert "\nwrote out/report.html and 5 other files\n" in done.stderr
+    assert "gradient" not in done.stderr
     out = tmp_path / "out"
     assert sorted(p.name for p in out.iterdir()) == [
         "annotators.csv",
@@ -212,5 +216,5 @@ def test_the_example_of_readme_runs_as_it_stands(study_folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Consensus by hra-g" in done.stdout
+    assert "Ranked 25 items" in done.stdout
     assert (study_folder / "out" / "report.html").exists()

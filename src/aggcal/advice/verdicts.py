@@ -177,6 +177,8 @@ def _by_fit(consensus: Consensus, unconfirmed: str) -> list[tuple[str, str]]:
     unknown = "no reliability interval was computed"
     if consensus.method in EQUAL:
         unknown = "the method takes all annotators to be equally reliable"
+    elif consensus.raters is not None:
+        unknown = "reliabilities are taken to be alike, as the ratings do not say otherwise"
     low = None if known is None else known.reliability_low
     high = None if known is None else known.reliability_high
     given = np.asarray(consensus.judgments_per_annotator).astype(np.int64)

@@ -380,8 +380,6 @@ def _step(here: Expectation, classes: FloatArray) -> Values:
     scale = float(np.clip(first, 0.5, 2.0))
     square = m * (second / scale**2 - 2.0 * first / scale + 1.0)
     tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
-    for problem in mixture.problems:
-        problem.annotators.rescale(scale)
     share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
     spreads = scale * common, scale * apart, min(tau, _LARGEST_TAU)
     return Values(scale * parts, shares, *spreads, share, here.classes, evidence)

@@ -503,7 +503,6 @@ class Problem:
         for name, block in self.model.rows.blocks.items():
             if name not in (AXIS, CONTEXT_READINESS):
                 unknowns[block.where] *= factor
-        self.annotators.rescale(factor)
         return replace(state, unknowns=unknowns)
 
 

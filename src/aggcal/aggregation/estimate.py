@@ -12,8 +12,7 @@ import numpy as np
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
-from aggcal._core.positions import positions
-from aggcal._core.tables import aligned
+from aggcal._core.tables import aligned, positions
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (
@@ -428,19 +427,18 @@ class Quantify:
         return None if known is None else (fit.scores, known, sd)
 
     def _again(
-        self, fit: Fit, score_sd: float, without: int | None = None
+        self, fit: Fit, score_sd: float, part: Rows | None = None
     ) -> tuple[FloatArray, FitCovariance] | None:
-        """Fit again under another prior of the scores, perhaps without one annotator.
+        """Fit again under another prior of the scores, perhaps a part of the rows.
 
         From where the fit is a few iterations lead there; what else it estimated stays. None where
-        they do not, or where only that annotator says which way is up.
+        they do not, or where the part does not say which way is up.
         """
-        sds, rows = fit.state.sds | {SCORES: score_sd}, fit.problem.model.rows
-        if without is not None:
-            rows = rows.without(without)
+        sds = fit.state.sds | {SCORES: score_sd}
+        rows = fit.problem.model.rows if part is None else part
         model = replace(fit.problem.model, rows=rows, fixed=frozenset(sds))
         problem, start = Problem(model), replace(fit.state, sds=sds)
-        if without is not None:
+        if part is not None:
             either = best(problem, [start], _turned, rough=True)
             if either.rival is not None and either.rival < either.objective + CLOSE_CALL:
                 return None
@@ -502,7 +500,8 @@ class Quantify:
         """Return where each item is in the fit without an annotator, its scores and covariance."""
         fit, own = self.integrated, self._needed(consensus, "has no likelihood")
         if fit is not None and wide.prior is not None:
-            again = self._again(fit, wide.prior.score_sd, annotator)
+            rows = rows_here(fit.problem.model.rows, judgments).without(annotator)
+            again = self._again(fit, wide.prior.score_sd, rows)
             items = np.arange(len(consensus.scores))
             return None if again is None else (items, again[0], again[1].covariance)
         part = own.refit(judgments.of_rows(judgments.annotator != annotator), None, wide)

@@ -31,6 +31,8 @@ from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import VANISHING, Mode, Modes, doubtful, mode_rows
 from aggcal.aggregation.newton import Convergence, Progress
+from aggcal.aggregation.raters import rated_record
+from aggcal.aggregation.ratings import CLOSE, RatingsFit, Scale, fit_ratings
 from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES, Rows
 from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.terms import (
@@ -46,6 +48,8 @@ from aggcal.aggregation.terms import (
     weights_are_counts,
 )
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.data.ratings import Ratings
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import (
@@ -55,6 +59,7 @@ from aggcal.errors import (
     FewJudgmentsWarning,
     NoMaximumWarning,
     OptionError,
+    SeparationWarning,
     check_choice,
     count,
     option,
@@ -122,6 +127,11 @@ class LikelihoodMethod:
         return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
 
     @property
+    def _rates(self) -> bool:
+        """Whether ratings are fitted as such: by the default method, unless pairs have terms."""
+        return self._integrates and self.name == registry.HRA_G.name and self.terms == DEFAULT
+
+    @property
     def _stated(self) -> Prior:
         """The prior that was stated, else the default one."""
         if isinstance(self.prior, Prior):
@@ -146,6 +156,10 @@ class LikelihoodMethod:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
+        fitted = getattr(consensus.quantifier, "rated", None)
+        ratings = judgments.ratings if isinstance(judgments, Judgments) else None
+        if self._rates and fitted is not None and isinstance(judgments, Judgments) and ratings:
+            return same._of_ratings(judgments, ratings, start, fitted)  # noqa: SLF001
         # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects
         chosen = ChosenTerms("halves") if effects is None else effects.chosen
@@ -160,6 +174,8 @@ class LikelihoodMethod:
         chosen: ChosenTerms | None = None,
     ) -> Consensus:
         """Fit with terms that another fit has chosen, or choose them; that one has warned, too."""
+        if self._rates and isinstance(judgments, Judgments) and judgments.ratings is not None:
+            return self._of_ratings(judgments, judgments.ratings, start)
         began, trusted = time.perf_counter(), chosen is not None
         first: tuple[Any, ...]
         if self.prior is None:
@@ -211,6 +227,42 @@ class LikelihoodMethod:
             position_evidence=chosen.evidence if effects is None else None,
             seconds=time.perf_counter() - began,
             **record,
+        )
+
+    def _of_ratings(
+        self,
+        judgments: Judgments,
+        ratings: Ratings,
+        start: Start,
+        like: RatingsFit | None = None,
+    ) -> Consensus:
+        """Fit ratings as such; ``like`` is another fit of the study, whose spreads are taken."""
+        began, unit = time.perf_counter(), Scale.of(ratings.value).unit
+        begin = start_scores(start, judgments)
+        sd = self.prior.score_sd / unit if isinstance(self.prior, Prior) else None
+        fitted = fit_ratings(
+            ratings,
+            judgments.n_items,
+            start=None if begin is None else begin / unit,
+            like=like,
+            sd=sd,
+        )
+        fit, said = fitted.fit, [] if like is not None else data_warnings(judgments)
+        # A rating says how far an item is above all others, whether or not it always wins.
+        said = [warning for warning in said if not isinstance(warning, SeparationWarning)]
+        record = Convergence(fit.converged, fit.rounds, fit.change, CLOSE, fit.objective)
+        consensus = Consensus.of(
+            judgments,
+            method=self.name,
+            warnings=(*said, *not_converged(self.name, record)),
+            convergence=record,
+            seconds=time.perf_counter() - began,
+            **rated_record(fitted, self, judgments),
+        )
+        return replace(
+            consensus,
+            judgments_per_item=ratings.per_item(judgments.n_items),
+            judgments_per_annotator=ratings.per_annotator(judgments.n_annotators),
         )
 
     def _integrated(

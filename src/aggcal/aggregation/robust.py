@@ -162,7 +162,10 @@ class Robust:
         if dense is None or by_prior is None:
             share = 0.0 if prior_sd is None else prior_sd**-2 * float(np.mean(covariance.variances))
             return covariance.scaled(1.0 + excess * max(1.0 - share, 0.0))
-        matrix = (1.0 + excess) * dense.matrix - excess * by_prior
+        told = dense.matrix - by_prior
+        told[np.diag(told) < 0.0] = 0.0  # where a fit has not settled: nothing gets narrower
+        told[:, np.diag(told) <= 0.0] = 0.0
+        matrix = dense.matrix + excess * told
         if self.items is not None:
             matrix *= np.outer(self.items, self.items)
         return DenseCovariance(matrix)

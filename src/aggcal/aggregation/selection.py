@@ -714,6 +714,7 @@ def compared(
     >>> compared(aggcal.read_judgments(study.judgments), ["tcv"]).chosen
     'btl'
     """
+    judgments = judgments.as_pairs()  # of ratings those that they imply
     candidates = candidates_of(judgments, methods)
     parted = folds_of(judgments, folds, seed, sample, hold_out)
     predicted, left_out, notes = _predictions(candidates, parted, seed)

@@ -108,14 +108,10 @@ def _study(roles: dict[str, str], options: argparse.Namespace, console: Console)
             options.judgments = paths
             judgments = reading.judgments_from(options, console)
             judged = frozenset(judgments.item_ids.tolist())
-            said = (
-                f"{count(judgments.n_judgments, 'judgment')} of {count(len(judged), 'item')} by "
-                f"{count(len(judgments.annotator_ids), 'annotator')}"
-            )
-        elif len(paths) > 1:
+            continue
+        if len(paths) > 1:
             raise TableError(f"{', '.join(paths)} look like {role}; give one, with --{role} FILE.")
-        else:
-            said = role
+        said = role
         if role == "scores":
             (options.scores,) = paths
             scores = reading.scores_from(options, console)
@@ -126,7 +122,7 @@ def _study(roles: dict[str, str], options: argparse.Namespace, console: Console)
                     f"{paths[0]}: no item of it is judged, such as '{min(judged)}'; check that "
                     "both files use the same ids."
                 )
-        console.say(f"{', '.join(paths)}: {said}")
+        console.say(f"{paths[0]}: {said}")
     if study.keys() == {"texts"}:
         study["items"] = study["texts"]
     study["output"] = "results"

@@ -14,7 +14,7 @@ from aggcal.cli.console import Console
 from aggcal.cli.options import READING
 from aggcal.cli.table import FILES
 from aggcal.errors import AggcalWarning, count
-from aggcal.registry import GPU, LOCAL, TABLE
+from aggcal.registry import GPU, LOCAL
 
 if TYPE_CHECKING:
     from aggcal.data.base import AnyJudgments
@@ -93,8 +93,11 @@ def judgments_from(
     else:
         judgments = engine.read(files[0], **how)
     console.done()
-    if not several and (judgments.format != TABLE.name or judgments.notes):
-        console.say(f"{files[0]}: read as {judgments.format}")
+    read = f"{len(files)} files" if several else f"{files[0]}: read as {judgments.format}"
+    console.say(
+        f"{read}: {count(judgments.n_judgments, 'judgment')} of "
+        f"{count(judgments.n_items, 'item')} by {count(judgments.n_annotators, 'annotator')}"
+    )
     for note in judgments.notes:
         console.say(note if several else f"  {note}")
     if getattr(options, "verbose", False) and len(judgments.unfitted.count):

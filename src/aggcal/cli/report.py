@@ -84,10 +84,9 @@ def compare(options: argparse.Namespace, form: str) -> int:
     """Read two folders and render how they differ."""
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
-    from aggcal.report.comparison import Comparison
     from aggcal.report.report import RENDERERS
     from aggcal.report.run import fitting, load_run
-    from aggcal.report.two_runs import two_runs
+    from aggcal.report.two_runs import Comparison, two_runs
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):

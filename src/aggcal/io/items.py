@@ -313,6 +313,7 @@ def read_scores(
             table.name,
             table.table.backend,
             tuple(table.notes),
+            column=column,
         )
 
 

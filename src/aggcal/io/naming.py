@@ -104,6 +104,8 @@ class Part:
     """What labels mean that say how much better an item is."""
     origin: Origin | None = None
     """Which rows of the file these are; None for all of them."""
+    ratings: Sequence[Row] = ()
+    """The ratings that comparisons were taken from."""
 
     def __len__(self) -> int:
         return len(self.columns["annotator"])
@@ -130,12 +132,28 @@ class Part:
             place=origin.place,
             whole=None if origin.hashes is None else origin.whole,
             origin=origin,
+            ratings=(),
         )
 
-    def first(self, bad: np.ndarray) -> tuple[int, str, int]:
-        """Return the first of some rows, where it stands, and how many there are."""
-        row = int(np.argmax(bad))
-        return row, self.place(row), int(bad.sum())
+    def refuse(
+        self,
+        bad: np.ndarray,
+        what: str,
+        remedy: str,
+        error: type[InputError] = TableError,
+        value: Column | None = None,
+    ) -> None:
+        """Refuse rows, if there are some: say where the first is, what it has, and what to do.
+
+        ``VALUE`` stands for what the row holds in a column.
+        """
+        if bad.any():
+            row = int(np.argmax(bad))
+            number = int(bad.sum())
+            said = f"{what}{f' ({such(number)})' if number > 1 else ''}; {remedy}."
+            if value is not None:
+                said = said.replace("VALUE", str(value.at(row)))
+            raise error(f"{self.name}: {self.place(row)} {said}")
 
 
 def _within_tasks(choices: Choices, stated: Mapping[str, str]) -> Choices:
@@ -222,12 +240,13 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
             yield location, record
 
     try:
-        rows = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
+        every = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
     except InputError as error:
         said = str(error)
         raise type(error)(
             said if said.startswith(table.name) else f"{table.name}: {said}"
         ) from None
+    rows = [row for row in every if row.rating is None]
     columns = _columns(rows, choices)
     _refuse_unknown_parting(table, columns, choices, marks)
     notes += marks.notes() if choices.context is not None else []
@@ -246,6 +265,7 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         sided=form.sided(table) and "ranking" not in columns,
         names=_names_of_act(table, choices) if form.renames else {},
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
+        ratings=[row for row in every if row.rating is not None],
     )
     if (weight != 1.0).any():
         part.numbers["weight"] = weight
@@ -319,6 +339,8 @@ def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -
 
 def _refuse_repeated_header(table: Table, columns: Mapping[str, Column]) -> None:
     """Refuse a row that repeats the header."""
+    if not all(name in map(str.lower, column.texts) for name, column in columns.items()):
+        return
     again = [column.has(lambda t: t.lower() == name) for name, column in columns.items()]  # noqa: B023
     rows = np.logical_and.reduce(again)
     if rows.any():
@@ -411,13 +433,13 @@ def _put_where_shown(part: Part) -> None:
 
     turned = swapped.look_up([*map(yes, swapped.texts)], np.nan, float)
     turned = np.where(swapped.same(left), 0.0, np.where(swapped.same(right), 1.0, turned))
-    unclear = ~np.isin(turned, (0.0, 1.0))
-    if unclear.any():
-        row, where, n = part.first(unclear)
-        raise TableError(
-            f"{part.name}: {where} has '{swapped.at(row)}' in column '{part.called('swapped')}', "
-            f"which is neither yes nor no nor one of its items ({such(n)}); correct it."
-        )
+    part.refuse(
+        ~np.isin(turned, (0.0, 1.0)),
+        f"has 'VALUE' in column '{part.called('swapped')}', which is neither yes nor no nor one of "
+        "its items",
+        "correct it",
+        value=swapped,
+    )
     texts = [*dict.fromkeys((*left.texts, *right.texts))]
     one, other = left.within(texts), right.within(texts)
     columns["left"] = Column(texts, np.where(turned == 1.0, other, one))
@@ -433,12 +455,8 @@ def _by_side(part: Part, table: Table) -> Part:
         plain, said = plain_numbers(said_so, part.called(own), table)
         part.notes += said
         times[words.TALLIES[own]] = n = np.where(plain.blank, 0.0, numbers(plain))
-        if not (n >= 0.0).all():
-            first, where, _ = part.first(~(n >= 0.0))
-            raise TableError(
-                f"{part.name}: {where} has '{column.at(first)}' in column '{part.called(own)}', "
-                "which is not how often a side won; correct it."
-            )
+        what = f"has 'VALUE' in column '{part.called(own)}', which is not how often a side won"
+        part.refuse(~(n >= 0.0), what, "correct it", value=column)
     counts = np.vstack([*times.values()])
     every = np.vstack([counts, ~counts.any(axis=0)])  # nobody answered there
     row, side = np.nonzero(every.T)

@@ -188,7 +188,7 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     assert any("against the consensus" in warning for warning in summary["warnings"])
     assert result.to_run().verdicts.count("reversed") == len(turned)
     page = (tmp_path / "report.html").read_text()
-    assert page.count(f"{len(turned)} annotators answer in reverse</a>") == 1
+    assert page.count(f"{len(turned)} annotators seem to have reversed the question</a>") == 1
     assert page.count(f'"label":"Reversed {len(turned)}"') == 1
 
 

@@ -33,7 +33,7 @@ def study(folder: Path) -> dict[str, Any]:
 def test_what_is_certain_is_shown_and_written(study_folder: Path, command: Command) -> None:
     done = command("init", *(f"data/{name}.csv" for name in ("judgments", "scores", "truth")))
     assert done.returncode == 0, done.stderr
-    assert "data/judgments.csv: 1,500 judgments of 25" in done.stderr
+    assert "data/judgments.csv: read as table: 1,500 judgments of 25" in done.stderr
     assert "data/scores.csv: model scores of 25 items (higher is better)" in done.stderr
     assert study(study_folder.parent) == {
         "judgments": "data/judgments.csv",
@@ -108,7 +108,7 @@ def test_several_files_of_judgments(tmp_path: Path, command: Command) -> None:
     (tmp_path / "s.csv").write_text("item,score\na,3\nb,1\nc,2\n")
     done = command("init", "a.csv", "b.csv", "s.csv")
     assert done.returncode == 0, done.stderr
-    assert "a.csv, b.csv: 3 judgments of 3 items by 2 annotators" in done.stderr
+    assert "2 files: 3 judgments of 3 items by 2 annotators" in done.stderr
     assert study(tmp_path)["judgments"] == ["a.csv", "b.csv"]
     run = command("run", "--no-check")
     assert run.returncode == 0, run.stderr

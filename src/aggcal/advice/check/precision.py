@@ -134,6 +134,8 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     prior = fitted.consensus.prior
     pairs = Pairs.of(known, 0.0 if prior is None else prior.score_precision)
     differ, judgments = True, fitted.judgments.n_judgments
+    if fitted.consensus.raters is not None:  # what there are more of is ratings
+        judgments = fitted.consensus.n_judgments
     if wanted_error is not None:
         levels = cache(partial(_information_levels, fitted, components))
 

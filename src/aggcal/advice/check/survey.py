@@ -43,15 +43,23 @@ from aggcal.advice.check.self_contradiction import contradictions, repeated_ques
 from aggcal.advice.check.stray_findings import stray_findings, stray_verdicts
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.uncertainty import FEWEST_TO_JUDGE_BY, Uncertainty
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AlikeIdsWarning, PairedByLevelWarning, WeaklyJoinedWarning
+from aggcal.errors import (
+    AlikeIdsWarning,
+    PairedByLevelWarning,
+    SeparationWarning,
+    WeaklyJoinedWarning,
+)
 from aggcal.registry import DEFAULT_METHOD, limits
 from aggcal.registry.literals import FittedName
 
 Step = Callable[[str], None]
+_OF_COMPARISONS = {SeparationWarning.code, "one-way"}
+"""Findings that do not hold of ratings: these say how far an item is above all others."""
 
 
 def check(
@@ -121,7 +129,8 @@ def check(
     if on_step is not None:
         step = _Numbered(on_step, 3 + judgments.sided + 3 * (not quick) + with_precision)
     part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
-    chosen = judgments if part is None else part.judgments
+    consensus = consensus or _of_ratings(judgments, method, seed)
+    chosen = (judgments if part is None else part.judgments).as_pairs()
     grouped = None if consensus is None else grouping(chosen)  # goes on beside what follows
     step("checking the comparisons")
     findings, clear, counts = of_data(judgments)
@@ -155,14 +164,27 @@ def check(
     uncertainty = whole.uncertainty if wanted else whole.stated
     findings += _weakly_joined(uncertainty, judgments) + dependence_findings(uncertainty)
     clear += independence_passed(uncertainty)
-    # Ids first: while one item goes by two names, whatever else is said may be wrong.
-    findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
+    findings = _in_order(findings, whole)
     counts |= scored(judgments, scores) | looked.counts
     accused = looked.verdicts(None if part is None else part.looked_at)
-    of_part = [] if part is None else [str(part)]
+    of_part = map(str, [] if part is None else [part])
     left_out = (*of_part, *looked.not_checked, *dependence_not_checked(uncertainty))
-    bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
-    return bare.with_findings(findings)
+    return Check(counts, (), left_out, outlook, accused, tuple(clear)).with_findings(findings)
+
+
+def _of_ratings(judgments: Judgments, method: str, seed: int) -> Consensus | None:
+    """Return the fit of ratings as such, of which the pairs that they imply are checked."""
+    if judgments.ratings is None or method != DEFAULT_METHOD:
+        return None
+    return aggregate(judgments, seed=seed, warn=False)
+
+
+def _in_order(findings: list[Finding], whole: Consensus) -> list[Finding]:
+    """Return what holds of the fit, problems first."""
+    if whole.raters is not None:
+        findings = [each for each in findings if each.code not in _OF_COMPARISONS]
+    # Ids first: while one item goes by two names, whatever else is said may be wrong.
+    return sorted(findings, key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
 
 
 def _precision_of(
