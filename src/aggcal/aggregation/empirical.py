@@ -112,7 +112,8 @@ _TOLERANCE = 1e-4
 """Change of unknowns (over the sd of scores), of standard deviations and of variances in an update
 at which they have settled: far below their standard errors."""
 _ROUGHLY = 5e-3
-"""The same where another fit goes on from here: higher, that one takes more than this one spares."""
+"""The same where another fit goes on from here: higher, that one takes more than this one saves.
+"""
 _NEARER = 0.2
 """Share of the last update's change up to which the unknowns are solved for before the next one:
 less takes up to half as long again, and more does not converge in some near-separable studies."""
