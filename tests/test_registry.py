@@ -78,7 +78,7 @@ ARGUMENTS: dict[tuple[Any, str], tuple[str, ...]] = {
     (aggcal.suggest_pairs, "about"): tuple(UNITS),
     (aggcal.compare_methods, "hold_out"): HOLD_OUT,
     (aggcal.simulate, "link"): tuple(registry.LINKS),
-    (aggcal.HRA, "link"): tuple(registry.LINKS),
+    (aggcal.methods.HRA, "link"): tuple(registry.LINKS),
     (aggcal.Terms, "ties"): registry.TIES,
     (aggcal.Terms, "position"): registry.SWITCHES,
     (aggcal.Terms, "context"): registry.CONTEXT_USES,

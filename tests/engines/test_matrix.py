@@ -68,9 +68,9 @@ def numbers(answer: Any) -> Any:
                 answer.judgments_per_annotator, [str(w) for w in answer.warnings]]  # fmt: skip
     if isinstance(answer, aggcal.Scores):
         return [answer.item_ids.tolist(), answer.values, answer.sd]
-    if isinstance(answer, aggcal.Suggestions):
+    if isinstance(answer, aggcal.advice.suggest.Suggestions):
         return [answer.left.tolist(), answer.right.tolist(), list(answer.reason)]
-    if isinstance(answer, aggcal.Check):
+    if isinstance(answer, aggcal.advice.check.Check):
         return [[f.code for f in answer.findings], [f.message for f in answer.findings]]
     if isinstance(answer, AnyJudgments):
         whole = answer.on_one_machine("a comparison")
@@ -184,7 +184,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
         for name, known in METHODS.items()
         if known.from_features
     },
-    "a class of features": lambda j: aggcal.GPPL("identity").fit(j),
+    "a class of features": lambda j: aggcal.methods.GPPL("identity").fit(j),
     "assess by features": lambda j: assessed(j, method="gppl", features="identity").items,
     "no prior": lambda j: fitted(j, "btl", prior=None),
     "bootstrap": partial(errors, kind="bootstrap"),

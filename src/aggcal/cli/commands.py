@@ -8,7 +8,7 @@ from __future__ import annotations
 from aggcal import registry
 from aggcal.cli import options as o
 from aggcal.cli.table import Command, Group, Option
-from aggcal.registry.datasets import DEMOS, DOTS
+from aggcal.registry.datasets import DEMOS, LLMFAO
 
 # The table, laid out by hand: a row a command, with a row for each option of its own.
 # fmt: off
@@ -267,7 +267,7 @@ _ROWS = (
         "Writes the results and the report into DIR, and the input tables into DIR/data. "
         f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal list datasets'.",
         "demo:demo", (
-        Option("--data", "dataset to use", DOTS.name, DEMOS),
+        Option("--data", "dataset to use", LLMFAO.name, DEMOS),
         o.output("folder for the results", default="demo"),
         o.FORCE_FOLDER, o.TITLE, o.QUESTION, o.SEED,
         o.as_json("the summary, the comparison with the truth and the files written"),

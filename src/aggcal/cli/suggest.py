@@ -58,6 +58,7 @@ def suggest(options: argparse.Namespace) -> int:
         new_annotators=new,
         **wanted,
     )
+    console.say()
     console.warn(*found.warnings)
     console.say(str(found))
     if judgments is not None:
@@ -104,6 +105,7 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
     found = suggest_anchors(
         judgments, scores, n=options.true_scores, method=options.method, seed=options.seed
     )
+    console.say()
     console.warn(*found.consensus.warnings)
     console.say(
         str(found),

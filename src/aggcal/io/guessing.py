@@ -361,6 +361,6 @@ def refuse_unread(table: Table) -> NoReturn:
         f"it rates or ranks an item, {option('column', who, 'item=NAME', 'rating=NAME')} (or "
         f"rank); where each column holds one annotator's ratings, {ratings} "
         f"{option('column', 'item=NAME')}; where each holds those of one item, {ratings} "
-        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal "
+        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal list "
         "formats'. Scores come second, after the judgments."
     )
