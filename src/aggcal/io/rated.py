@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,26 @@ from aggcal.io.naming import Part
 _MOST_RATINGS, _MOST_ITEMS = 50_000, 1_500
 """Beyond, the fit of ratings would take minutes: they are compared in pairs."""
 _AS_PAIRS = "ratings are compared within each annotator only"
+
+
+_AS_RATINGS = "the default method fits them as ratings"
+
+
+def is_of_ratings(note: str) -> bool:
+    """Whether a note says how ratings are fitted."""
+    return note.startswith(_AS_PAIRS) or _AS_RATINGS in note
+
+
+def rating_rows(judgments: Judgments) -> Iterator[Row]:
+    """Return the ratings of judgments as they were read, ids in place of numbers."""
+    ratings = judgments.ratings
+    if ratings is None:
+        return
+    best = LOWEST if ratings.lowest_best else HIGHEST
+    columns = ratings.annotator, ratings.item, ratings.value, ratings.weight
+    for who, item, value, weight in zip(*(each.tolist() for each in columns), strict=True):
+        ids = judgments.annotator_ids[who], judgments.item_ids[item]
+        yield Row(*ids, None, best, "", weight, rating=value)
 
 
 def with_ratings(
@@ -36,8 +56,8 @@ def with_ratings(
         alone = len(rows) - len(ratings)
         note = (
             f"{count(len(ratings), 'rating')} of {count(judgments.n_items, 'item')} by "
-            f"{count(judgments.n_annotators, 'annotator')}: the default method fits them as "
-            "ratings; what compares takes each annotator's in pairs"
+            f"{count(judgments.n_annotators, 'annotator')}: {_AS_RATINGS}; what compares takes "
+            "each annotator's in pairs"
         )
         if alone:
             note += f"; {count(alone, 'rating')} of annotators with one item only tell nothing"
