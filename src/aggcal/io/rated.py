@@ -15,7 +15,7 @@ from aggcal.io.formats.base import Row
 from aggcal.io.formats.scale import HIGHEST, LOWEST
 from aggcal.io.naming import Part
 
-_MOST_RATINGS, _MOST_ITEMS = 50_000, 1_500
+_MOST_RATINGS, _MOST_ITEMS = 30_000, 1_000
 """Beyond, the fit of ratings would take minutes: they are compared in pairs."""
 _AS_PAIRS = "ratings are compared within each annotator only"
 
