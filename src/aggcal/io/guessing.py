@@ -347,7 +347,7 @@ def refuse_unread(table: Table) -> NoReturn:
     """
     labels = dict.fromkeys(cell for name in in_a_grid(table.columns) for cell in table.first(name))
     ratings, pairs, who = (
-        option("format", RATINGS.name),
+        option("format", RATINGS),
         ("left", "right", "outcome"),
         "annotator=NAME",
     )
@@ -361,6 +361,6 @@ def refuse_unread(table: Table) -> NoReturn:
         f"it rates or ranks an item, {option('column', who, 'item=NAME', 'rating=NAME')} (or "
         f"rank); where each column holds one annotator's ratings, {ratings} "
         f"{option('column', 'item=NAME')}; where each holds those of one item, {ratings} "
-        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal "
+        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal list "
         "formats'. Scores come second, after the judgments."
     )

@@ -14,7 +14,6 @@ from aggcal._core.text import ordinal
 from aggcal.aggregation.ranks import NEARLY
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Bar,
     Block,
     Bullets,
     Column,
@@ -193,7 +192,6 @@ class Details:
         against = "" if met is None else f" against {count(int(met), 'opponent')}"
         return [
             Text(tuple(said)),
-            Bar([each / max(whole, 1) for each in (won, tied, lost)]),
             Text(f"{count(whole, 'judgment')}{against}", "muted"),
         ]
 

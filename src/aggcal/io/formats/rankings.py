@@ -316,7 +316,28 @@ def _choix(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
 
 
 RANKINGS = {
-    "best-worst": Format(_is_best_worst, rows=_best_worst, renames=True),
-    "rankings": Format(_are_rankings, rows=_rankings, renames=True, options=("order",)),
-    "choix": Format(_is_choix, rows=_choix, sided=lambda _: False),
+    "best-worst": Format(
+        _is_best_worst,
+        rows=_best_worst,
+        renames=True,
+        summary="best-worst choices: annotator, best, worst and what was shown (item1, item2, ... "
+        "or items)",
+        general=True,
+    ),
+    "rankings": Format(
+        _are_rankings,
+        rows=_rankings,
+        renames=True,
+        options=("order",),
+        summary="rankings: annotator, r1, r2, ...; annotator, ranking ('a > b = c'); or annotator, "
+        "item, rank",
+        general=True,
+    ),
+    "choix": Format(
+        _is_choix,
+        rows=_choix,
+        sided=lambda _: False,
+        summary="choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings",
+        general=True,
+    ),
 }

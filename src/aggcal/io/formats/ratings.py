@@ -441,4 +441,14 @@ def _pairs(
 
 
 RATED = ("order",)
-RATINGS = {"ratings": Format(_are_ratings, rows=_rows, renames=True, options=RATED, may_be=_may_be)}
+RATINGS = {
+    "ratings": Format(
+        _are_ratings,
+        rows=_rows,
+        renames=True,
+        options=RATED,
+        may_be=_may_be,
+        summary="ratings: annotator, item, rating (higher is better)",
+        general=True,
+    )
+}
