@@ -277,6 +277,6 @@ def test_ratings_that_are_added_are_fitted_with_the_others() -> None:
     both = aggcal.add_judgments(*map(aggcal.read_judgments, parts))
     assert both.ratings is not None
     assert len(both.ratings) == len(table["item"])
-    assert sum("fits them as ratings" in note for note in both.notes) == 1
+    assert sum("kept as such" in note for note in both.notes) == 1
     mixed = aggcal.add_judgments(both, [("r01", "p01", "p02")])
     assert mixed.n_judgments == both.n_judgments + 1

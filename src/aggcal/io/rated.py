@@ -20,7 +20,9 @@ _MOST_RATINGS, _MOST_ITEMS = 30_000, 1_000
 _AS_PAIRS = "ratings are compared within each annotator only"
 
 
-_AS_RATINGS = "the default method fits them as ratings"
+_AS_RATINGS = ", kept as such"
+_OF_PAIRS = "rating series became"
+"""What is said of the pairs that ratings imply."""
 
 
 def is_of_ratings(note: str) -> bool:
@@ -50,19 +52,17 @@ def with_ratings(
     if not rows:
         return judgments
     why = _why_not(judgments, parts, rows)
-    note = f"{_AS_PAIRS}: {why}"
-    if why is None:
-        ratings = _ratings(judgments, rows, choices)
-        alone = len(rows) - len(ratings)
-        note = (
-            f"{count(len(ratings), 'rating')} of {count(judgments.n_items, 'item')} by "
-            f"{count(judgments.n_annotators, 'annotator')}: {_AS_RATINGS}; what compares takes "
-            "each annotator's in pairs"
-        )
-        if alone:
-            note += f"; {count(alone, 'rating')} of annotators with one item only tell nothing"
-        judgments = replace(judgments, ratings=ratings)
-    return replace(judgments, notes=(*judgments.notes, note))
+    if why is not None:
+        return replace(judgments, notes=(*judgments.notes, f"{_AS_PAIRS}: {why}"))
+    ratings = _ratings(judgments, rows, choices)
+    note = (
+        f"{count(len(ratings), 'rating')} of {count(judgments.n_items, 'item')} by "
+        f"{count(judgments.n_annotators, 'annotator')}{_AS_RATINGS}"
+    )
+    if alone := len(rows) - len(ratings):
+        note += f"; {count(alone, 'rating')} of annotators with one item only left out"
+    others = (each for each in judgments.notes if _OF_PAIRS not in each)
+    return replace(judgments, ratings=ratings, notes=(*others, note))
 
 
 def _why_not(judgments: Judgments, parts: Sequence[Part], rows: Sequence[Row]) -> str | None:
