@@ -140,7 +140,7 @@ class Results:
             for each, content in (self._files | {name: data}).items():
                 (folder / each).write_bytes(content)
             code, said = call(
-                "report", "--format", dice.choice(("html", "md", "json")), "-o", "-",
+                "report", "-o", "-",
                 *dice.choice(((), ("--force",))), "--", str(folder),
             )  # fmt: skip
             left = {path.name for path in folder.iterdir()}
