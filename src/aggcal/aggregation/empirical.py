@@ -566,7 +566,7 @@ def solved(problem: Problem, start: State) -> Fit:
 
     Whatever else the start says stays, such as standard deviations.
     """
-    run = _Run(problem, None)
+    run = _Run(problem, None, reach=np.inf)  # no step of the multiplier is too long near by
     near = run.polished(start, settled=True, within=_NEARBY)
     here = near.curvature
     covariance = here.inverse() if problem.dense else 1.0 / here.diagonal()

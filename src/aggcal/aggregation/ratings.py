@@ -162,7 +162,7 @@ def rating_rows(ratings: Ratings, scale: Scale, n_items: int) -> tuple[Rows, Int
     return Rows(item, item, marks, starts, n, levels, channels=channels, blocks=blocks), who
 
 
-class Raters(Annotators):
+class RatingAnnotators(Annotators):
     """The annotators of ratings; derivatives are taken only in what is asked for.
 
     Modes need those in the parameters, nodes those in the channels.
@@ -220,7 +220,7 @@ class Act:
         low = np.array([_LEAST_USE if name == USE else -inf for name in names])
         high = np.array([self.precision_bound if name == USE else inf for name in names])
         bounds: Any = (low, high)
-        self.annotators = Raters(self.rows, self.family, bounds)
+        self.annotators = RatingAnnotators(self.rows, self.family, bounds)
 
     def tape(self, unknowns: FloatArray, variances: FloatArray) -> Tape:
         """Integrate the annotators' parameters out at some unknowns."""
