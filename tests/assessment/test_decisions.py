@@ -54,7 +54,8 @@ def test_chances_of_very_many_items_add_up_and_follow_the_draws() -> None:
     random = np.random.default_rng(0)
     scores, se = random.standard_normal(4000), random.uniform(0.1, 0.5, 4000)
     known = Uncertainty.of("laplace", 0.95, scores, independent(se))
-    chances: Any = known.top_probabilities(np.array([400]))[:, 0]
+    every: Any = known.top_probabilities(np.array([400]))
+    chances = every[:, 0]
     drawn = np.argsort(-(scores + se * random.standard_normal((1000, 4000))), axis=1)
     share = np.bincount(drawn[:, :400].ravel(), minlength=4000) / 1000
     assert np.abs(chances - share).max() < 0.07
