@@ -1,0 +1,468 @@
+"""Take the strongest explanation into the model, and look again, until nothing is left.
+
+An explanation is sure if draws of the model so far do not reach it (`explanations`). Effects are
+taken in as variances; annotators who copy or follow an order of their own are set aside. A sign of
+camps is put to the model that ``--bridge`` fits, so that the check and the remedy agree. Whoever is
+left is named by the posterior of the kinds of annotators, given the scores of others, while the
+expected number of wrong names stays within a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal.advice.check.cells import Cells
+from aggcal.advice.check.explanations import EXPLANATIONS, Tested
+from aggcal.advice.check.population import (
+    GUESSING,
+    HONEST,
+    KIND,
+    LAPSE,
+    REVERSED,
+    SLOPE,
+    chances,
+    log_likelihood,
+    log_prior,
+    normalised,
+)
+from aggcal.advice.check.replicate import Effects, Fit, Information, draw, fit, residuals, without
+from aggcal.advice.check.sides import Sides, sides
+from aggcal.aggregation.camps import ONE, Camps
+from aggcal.data.judgments import Judgments
+
+LOOKED = 20_000
+"""Rows that are held against draws, about: of more, annotators are drawn. More take longer."""
+_EACH, _FEWEST_DRAWN = 1_000, 20
+"""Rows of each of them at most, and annotators at least."""
+_OF_OTHERS, _MOST, _AT_ONCE = 100, 1_000_000, 50_000
+"""Rows by which each of the other annotators is judged, of all of them, and at once."""
+_DRAWS = 99
+"""Studies that are drawn each time: more sharpen the tails and take longer."""
+_SURE, _SURE_OF_PEOPLE = 0.005, 0.002
+"""Chance that an honest study has a statistic as large: of what is only taken into the model, and
+of what is said of people, which are three statistics."""
+_MOST_ROUNDS = 8
+_EXCEPTIONS = 0.1
+"""Share of the annotators up to which those with an order of their own are exceptions: if they are
+more, all annotators have tastes of their own."""
+_LIKE_CAMPS = "repeated", "questions", "copies"
+"""Explanations that look like camps, too: the stronger one is taken first."""
+_COPIED = 0.5
+"""Share of the answers that would otherwise differ that are alike where somebody copies: less may
+be two friends."""
+BUDGETS = {"reversed": 0.03, "guessing": 0.1, "erratic": 0.05}
+"""Wrong names that are expected at most in a study, for each kind of accusation."""
+_WEAKLY = 0.4
+"""Slope, less lapses, times the usual gap, up to which an annotator is as good as guessing: such
+agree with the others in 57% of answers."""
+_CARELESS = 0.3
+"""Share of answers given without looking from which somebody is called erratic."""
+_LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.65
+"""Agreement with the others up to which somebody may be called reversed, guessing, or the follower
+of another order."""
+_FEWEST = 3
+"""Annotators: of one alone, or of two, there are no others who could be right."""
+_FOLDS, _SCORES, _WIDER = 6, 4, 1.15
+"""Groups of annotators who are judged by the others' scores, draws of these, and what their errors
+are multiplied by, because the fit takes annotators as known."""
+_FEWEST_ACTS = 4
+"""Acts, or questions, of an annotator below which nobody is accused: three may be an accident."""
+_PROVEN = 0.95
+"""Probability of following the others from which an annotator may be called reliable."""
+
+
+class Copy(NamedTuple):
+    """Two annotators, how many questions they share, and how many answers to these are alike."""
+
+    one: int
+    other: int
+    shared: float
+    same: float
+    expected: float
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Every annotator as judged by the others' scores."""
+
+    probability: FloatArray
+    """Of following the others, of guessing (or hardly following), and of being reversed."""
+    careless: FloatArray
+    """Of following the others, but giving many answers without looking."""
+    agreement: FloatArray
+    """Share of the answers that the others' scores confirm."""
+    expected: FloatArray
+    """The same, of a typical annotator."""
+
+
+@dataclass
+class Looked:
+    """What was found by the cells of a study."""
+
+    cells: Cells
+    won: FloatArray
+    fitted: Fit
+    effects: Effects = field(default_factory=Effects)
+    sides: Sides | None = None
+    aside: list[int] = field(default_factory=list)
+    """Annotators who were set aside."""
+    copies: list[Copy] = field(default_factory=list)
+    compared: int = 0
+    """Couples who were compared."""
+    own_order: list[int] = field(default_factory=list)
+    camps: Camps | None = None
+    """What `find_camps` said, where there was a sign of them."""
+    sign: bool = False
+    """Whether there was one."""
+
+    @property
+    def divided(self) -> bool:
+        """Whether annotators differ by camps or along an axis."""
+        return self.camps is not None and self.camps.kind != ONE
+
+
+def look(
+    cells: Cells,
+    won: FloatArray,
+    *,
+    decide: Callable[[], Camps] | None = None,
+    random: np.random.Generator | None = None,
+) -> Looked:
+    """Take explanations into the model until nothing is left.
+
+    Parameters
+    ----------
+    cells, won
+        The answers (`Cells.of`).
+    decide
+        Asks `find_camps`; None where that would take too long.
+    random
+        For the draws.
+    """
+    random = np.random.default_rng(0) if random is None else random
+    found = Looked(cells, won, fit(cells, won))
+    if cells.side.any():
+        found.sides = sides(cells, found.fitted)
+    for _ in range(_MOST_ROUNDS):
+        if cells.annotators < _FEWEST or not _explained(found, decide, random):
+            break
+        found.fitted = fit(found.cells, found.won)
+    if found.divided:
+        # Held against a consensus that neither camp shares, friends look like copies.
+        found.copies, found.own_order, found.compared = [], [], 0
+    return found
+
+
+def _explained(
+    found: Looked, decide: Callable[[], Camps] | None, random: np.random.Generator
+) -> bool:
+    """Take one explanation into the model; return whether there was one."""
+    cells, sure = found.cells, _sure(found, random)
+    camps = sure.pop("camps", None)
+    others = [float(sure[name].beyond.max()) for name in _LIKE_CAMPS if name in sure]
+    if camps is not None and float(camps.beyond[0]) >= max(others, default=0.0):
+        found.sign = True
+        found.camps = None if decide is None else decide()
+        if found.divided:
+            return False
+    copied = _copied(found, sure["copies"]) if "copies" in sure else []
+    if not copied:
+        sure.pop("copies", None)
+    if not sure:
+        return False
+    first = max(sure, key=lambda name: float(sure[name].beyond.max()))
+    most = max(1, int(_EXCEPTIONS * cells.annotators))
+    if {"tastes", "own-order"} <= set(sure) and first in ("tastes", "own-order"):
+        many = len(sure["own-order"].those(_SURE_OF_PEOPLE)) > most
+        first = "tastes" if many else "own-order"
+    if adds := {row.name: row.adds for row in EXPLANATIONS}[first]:
+        found.effects = replace(found.effects, **{adds: sure[first].spread})
+        return True
+    if first == "copies":
+        found.copies += copied
+        aside = sorted({each.other for each in copied})
+    else:
+        aside = sure[first].those(_SURE_OF_PEOPLE)[:most].tolist()
+        found.own_order += aside
+    found.aside += aside
+    found.cells, found.won = without(cells, found.won, np.array(aside))
+    return True
+
+
+def _sure(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
+    """Return the explanations that draws of the model so far do not reach."""
+    cells, effects = found.cells, found.effects
+    drawn = draw(cells, found.fitted, effects, _DRAWS, random)
+    left = residuals(cells, found.fitted, np.column_stack([found.won, drawn]))
+    sure = {}
+    for row in EXPLANATIONS:
+        known = found.sign if row.name == "camps" else row.adds and getattr(effects, row.adds)
+        statistic = None if known else row.of(cells, left)
+        if statistic is None:
+            continue
+        tested = Tested.of(statistic)
+        if row.name == "copies":
+            found.compared = max(found.compared, len(tested.chance))
+        if tested.chance.min() <= (_SURE if row.adds else _SURE_OF_PEOPLE):
+            sure[row.name] = tested
+    return sure
+
+
+def _copied(found: Looked, tested: Tested) -> list[Copy]:
+    """Return the couples whose answers are alike by enough to matter, the surest first."""
+    cells, size = found.cells, len(found.cells.low)
+    p = np.einsum("cg,cg->c", found.fitted.chance, found.fitted.posterior[cells.who])
+    copies = []
+    for one, other in tested.who[tested.those(_SURE_OF_PEOPLE)].tolist():
+        said = []
+        for u in (one, other):
+            mine = slice(int(cells.starts[u]), int(cells.starts[u + 1]))
+            asked, number = cells.question[mine], cells.number[mine]
+            columns = number, found.won[mine], number * p[mine]
+            said.append([np.bincount(asked, column, size) for column in columns])
+        shared = np.flatnonzero((said[0][0] > 0.0) & (said[1][0] > 0.0))
+        ups, chance = ([part[k][shared] / part[0][shared] for part in said] for k in (1, 2))
+        same, expected = (float(np.sum(a * b + (1.0 - a) * (1.0 - b))) for a, b in (ups, chance))
+        if same - expected >= _COPIED * (len(shared) - expected):
+            copies.append(Copy(one, other, len(shared), same, expected))
+    return copies
+
+
+def kinds(
+    cells: Cells, won: FloatArray, fitted: Fit, random: np.random.Generator, *, strangers: bool
+) -> Kinds:
+    """Judge every annotator by the scores of others: folds of annotators are left out in turn.
+
+    ``strangers`` says that none of them has a part in the scores.
+    """
+    m = cells.annotators
+    folds = 1 if strangers else min(m, _FOLDS)
+    fold = random.permutation(m) % folds
+    likelihood, agreed, expected, given = np.zeros((m, len(SLOPE))), *np.zeros((3, m))
+    information, scores, precision = fitted.information, fitted.scores, fitted.score_sd**-2
+    for k in range(folds):
+        theirs, kept = without(cells, won, np.flatnonzero(fold != k))
+        if not strangers:
+            inside = np.where(fold[cells.who] != k, cells.weight, 0.0)
+            information = Information.of(cells, inside * fitted.curve, precision)
+            pull = cells.by_item @ (inside * fitted.pull) - precision * fitted.scores
+            scores = fitted.scores + np.clip(information.solve(pull), -2.0, 2.0)
+        errors = _WIDER * information.errors(_SCORES, random)
+        drawn = [
+            log_likelihood(theirs, chances(theirs, scores + error, fitted.habit)[0], kept)
+            for error in errors.T
+        ]
+        own = fold == k
+        likelihood[own] = (logsumexp(np.stack(drawn), axis=0) - np.log(_SCORES))[own]
+        gap = theirs.gap(scores)
+        agrees = np.where(gap > 0.0, kept, theirs.number - kept)
+        agreed += theirs.by_who @ agrees
+        expected += theirs.by_who @ (theirs.number * expit(np.abs(gap)))
+        given += theirs.by_who @ theirs.number
+    prior = fitted.log_prior if strangers else log_prior(likelihood)
+    posterior = normalised(likelihood + prior)
+    usual = float(np.sqrt(np.mean(np.square(cells.gap(fitted.scores))) + 1e-12))
+    weakly = np.abs(SLOPE) * (1.0 - LAPSE) * usual <= _WEAKLY
+    follows, turned = (KIND == HONEST) & ~weakly, (KIND == REVERSED) & ~weakly
+    grouped = [posterior[:, part].sum(axis=1) for part in (follows, weakly, turned)]
+    careless = posterior[:, follows & (LAPSE >= _CARELESS)].sum(axis=1)
+    some = np.maximum(given, 1.0)
+    return Kinds(np.stack(grouped, axis=1), careless, agreed / some, expected / some)
+
+
+# ------------------------------------------------------------------------------- all annotators
+@dataclass
+class People:
+    """What was found of the annotators of a study, by their numbers in it."""
+
+    looked: Looked
+    probability: FloatArray
+    """Of following the others, guessing and being reversed; NaN for who was not judged."""
+    careless: FloatArray
+    agreement: FloatArray
+    expected: FloatArray
+    habit: FloatArray
+    """The logit of choosing the left of two equal items."""
+    decided: FloatArray
+    acts: FloatArray
+    """Acts, or questions, that each annotator answered."""
+    named: dict[str, IntArray] = field(default_factory=dict)
+    one_sided: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    common: float = 0.0
+    common_se: float = np.inf
+    side_preferred: bool = False
+    copies: list[Copy] = field(default_factory=list)
+    compared: int = 0
+    camps: Camps | None = None
+    sign: bool = False
+    withheld: bool = False
+    """Whether nobody was named, because of a sign of camps that was not looked into."""
+    judged: bool = False
+    """Whether annotators were judged by others' scores."""
+
+    @property
+    def divided(self) -> bool:
+        """Whether annotators differ by camps or along an axis."""
+        return self.looked.divided
+
+    @property
+    def proven(self) -> BoolArray:
+        """Who surely follows the others."""
+        return np.asarray(~(self.probability[:, HONEST] < _PROVEN))
+
+
+def people_of(
+    judgments: Judgments, decide: Callable[[], Camps] | None = None, seed: int = 0
+) -> People:
+    """Look over the annotators of a study.
+
+    Of many rows, some annotators are drawn, whose answers are held against draws and give scores;
+    the others are judged by these.
+
+    Parameters
+    ----------
+    judgments
+        The study.
+    decide
+        Asks `find_camps`; None where that would take too long: then nobody is named where there is
+        a sign of camps, whose members look reversed or like guessing.
+    seed
+        For the draws.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> study = aggcal.simulate(items=15, annotators=10, judgments=1500, reversed_share=0.1, seed=1)
+    >>> found = people_of(aggcal.read_judgments(study.judgments))
+    >>> found.named["reversed"].tolist() == np.flatnonzero(study.reliability < 0).tolist()
+    True
+    """
+    random, m = np.random.default_rng(seed), judgments.n_annotators
+    drawn = random.permutation(m)
+    rows = None if len(judgments.count) <= LOOKED else _rows(judgments, drawn, _EACH, LOOKED)
+    cells, won = Cells.of(judgments, rows)
+    found = look(cells, won, decide=decide, random=random)
+    decided = judgments.tallies.decided.astype(np.float64)
+    careless, agreement, expected, habit = np.full((4, m), np.nan)
+    probability, acts = np.full((m, 3), np.nan), np.zeros(m)
+    people = People(found, probability, careless, agreement, expected, habit, decided, acts)
+    people.sign, people.camps, people.compared = found.sign, found.camps, found.compared
+    ids = cells.people
+    people.copies = [each._replace(one=int(ids[each.one]), other=int(ids[each.other]))
+                     for each in found.copies]  # fmt: skip
+    if found.sides is not None:
+        people.habit[ids] = found.sides.habit
+        people.common, people.common_se = found.sides.common, found.sides.common_se
+        people.one_sided, people.side_preferred = ids[found.sides.one_sided], found.sides.preferred
+    people.judged = m >= _FEWEST and not found.divided
+    if not people.judged:
+        return people
+    _take(people, found.cells, found.won, found.fitted, random)
+    aside = np.array(found.aside, dtype=np.int64)
+    if len(aside):
+        theirs, kept = without(cells, won, np.setdiff1d(np.arange(len(ids)), aside))
+        _take(people, theirs, kept, found.fitted, random, strangers=True)
+    if rows is not None:
+        known = _whole(found, judgments.n_items)
+        for chunk in _chunks(judgments, drawn, ids):
+            others, kept = Cells.of(judgments, chunk)
+            fitted = fit(others, kept, known(others))
+            if others.side.any():
+                habits = sides(others, fitted, among=m)
+                people.habit[others.people] = habits.habit
+                one_sided = others.people[habits.one_sided]
+                people.one_sided = np.concatenate([people.one_sided, one_sided])
+            _take(people, others, kept, fitted, random, strangers=True)
+    people.withheld = found.sign and found.camps is None
+    own_order = ids[np.array(found.own_order, dtype=np.int64)]
+    people.named = {} if people.withheld else _named(people, ids[aside], own_order)
+    return people
+
+
+def _rows(judgments: Judgments, drawn: IntArray, each: int, most: int) -> IntArray:
+    """Return rows of annotators in this order, so many of each and about so many in all."""
+    starts = np.asarray(judgments.starts)
+    sizes = np.minimum(np.diff(starts), each)[drawn]
+    number = max(int(np.searchsorted(np.cumsum(sizes), most, "right")), _FEWEST_DRAWN)
+    random, chosen = np.random.default_rng(0), []
+    for u in np.sort(drawn[:number]).tolist():
+        mine = np.arange(starts[u], starts[u + 1])
+        chosen.append(
+            mine if len(mine) <= each else np.sort(random.choice(mine, each, replace=False))
+        )
+    return np.concatenate(chosen)
+
+
+def _chunks(judgments: Judgments, drawn: IntArray, seen: IntArray) -> list[IntArray]:
+    """Return rows of the annotators who were not drawn, some annotators at a time."""
+    others = drawn[~np.isin(drawn, seen)][: _MOST // _OF_OTHERS]
+    size = _AT_ONCE // _OF_OTHERS
+    parts = [np.sort(others[k : k + size]) for k in range(0, len(others), size)]
+    return [_rows(judgments, part, _OF_OTHERS, _MOST) for part in parts]
+
+
+def _whole(found: Looked, items: int) -> Callable[[Cells], Fit]:
+    """Return what takes the fit to the items of other cells; those it has not seen are at 0."""
+    scores, cells, old = np.zeros(items), found.cells, found.fitted
+    scores[cells.things] = old.scores
+
+    def known(others: Cells) -> Fit:
+        at = np.searchsorted(cells.things, others.things).clip(max=cells.items - 1)
+        there = cells.things[at] == others.things
+
+        def errors(number: int, random: np.random.Generator) -> FloatArray:
+            drawn = old.information.errors(number, random)[at]
+            alone = old.score_sd * random.standard_normal(drawn.shape)
+            return np.asarray(np.where(there[:, None], drawn, alone))
+
+        information = replace(old.information, errors=errors)
+        return replace(old, scores=scores[others.things], information=information)
+
+    return known
+
+
+def _take(
+    people: People,
+    cells: Cells,
+    won: FloatArray,
+    fitted: Fit,
+    random: np.random.Generator,
+    *,
+    strangers: bool = False,
+) -> None:
+    """Judge these annotators, and note what is found."""
+    judged = kinds(cells, won, fitted, random, strangers=strangers)
+    some = np.flatnonzero(np.diff(cells.starts))
+    who = cells.people[some]
+    people.probability[who] = judged.probability[some]
+    people.careless[who] = judged.careless[some]
+    people.agreement[who] = judged.agreement[some]
+    people.expected[who] = judged.expected[some]
+    unit = np.where(cells.act < 0, -1 - cells.question, cells.act)
+    pairs = np.unique(np.stack([cells.who, unit]), axis=1)
+    people.acts[who] = np.bincount(pairs[0], minlength=cells.annotators)[some]
+
+
+def _named(people: People, aside: IntArray, own_order: IntArray) -> dict[str, IntArray]:
+    """Name annotators, the surest first; nobody of whom something else is known."""
+    explained = np.concatenate([aside, people.one_sided])
+    enough = people.acts >= _FEWEST_ACTS
+    named = {}
+    for kind, probability, largest in (
+        ("reversed", people.probability[:, REVERSED], _LARGEST_OPPOSITE),
+        ("guessing", people.probability[:, GUESSING], _LARGEST_GUESS),
+        ("erratic", people.careless, np.inf),
+    ):
+        sure = np.where(enough & (people.agreement <= largest), probability, 0.0)
+        sure[explained] = 0.0
+        order = np.argsort(-sure, kind="stable")
+        named[kind] = order[np.cumsum(1.0 - sure[order]) <= BUDGETS[kind]]
+    other = people.agreement[own_order] <= _LARGEST_OTHER
+    named["own-order"] = own_order[other & enough[own_order]]
+    return named
