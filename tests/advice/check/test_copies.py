@@ -7,13 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import binom, hypergeom
 
 import aggcal
 from aggcal.advice.check import check
-from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.copies import copies
-from aggcal.advice.check.likeness import Counts, likeness, urn_variance
 from aggcal.simulation import simulate
 
 Row = tuple[str, str, str, str]
@@ -85,33 +81,8 @@ def test_evidence_of_few_answers_is_an_e_value(m: int, n: int) -> None:
     assert total == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("m", "n", "total"), [(6, 6, 5), (4, 9, 7), (40, 37, 70), (5, 1, 3)])
-def test_evidence_of_many_answers_is_an_e_value_given_their_total(
-    m: int, n: int, total: int
-) -> None:
-    """Whatever both annotators see in the pair: only how the total is shared out matters."""
-    average = 0.0
-    law = hypergeom(m + n, total, m)
-    for up in range(max(0, total - n), min(m, total) + 1):
-        found = likeness(
-            Counts(np.array([up]), np.array([m])),
-            Counts(np.array([total - up]), np.array([n])),
-            (np.array([3.0]), np.array([3.0])),
-            (1.0, 1.0),
-            (np.ones(1), np.ones(1)),
-        )
-        average += float(law.pmf(up)) * np.exp(found.evidence)
-    assert average == pytest.approx(1.0)
-    assert float(urn_variance(m, n, total)) == pytest.approx(float(law.var()))
 
 
-def test_an_effect_that_two_share_makes_agreement_likelier() -> None:
-    """By quadrature as by integration: P(agree) is 1/2 + 2 Var F(e) for an even pair."""
-    once = Counts(np.array([1]), np.array([1]))
-    even = np.zeros(1)
-    found = likeness(once, once, (even, even), (1.0, 1.0), (even, np.ones(1)))
-    drawn = expit(np.random.default_rng(0).standard_normal(400_000))
-    assert found.expected == pytest.approx(0.5 + 2.0 * drawn.var(), abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(2))

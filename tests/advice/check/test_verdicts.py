@@ -9,17 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import aggcal
-from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import check
-from aggcal.advice.check.clusters import Clusters
-from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.pair_answers import Answers
-from aggcal.advice.check.position import sides
-from aggcal.advice.check.reliability import strays
-from aggcal.advice.check.testing import holm
 from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.data.judgments import Judgments
@@ -28,13 +20,6 @@ from aggcal.registry.literals import FittedName
 from aggcal.simulation import simulate
 
 
-def test_holm_accuses_wrongly_in_as_many_studies_as_it_says(random: np.random.Generator) -> None:
-    """Also beside true accusations, where Benjamini and Hochberg allow for more."""
-    wrong = 0
-    for _ in range(2000):
-        chances = np.concatenate([np.zeros(60), random.random(40)])
-        wrong += bool(holm(chances, 0.05)[60:].any())
-    assert wrong <= stats.binom.ppf(0.999, 2000, 0.05)
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (3, 10), (643, 1072), (40, 40)])
@@ -71,8 +56,6 @@ def test_sixty_percent_left_in_a_thousand_answers_is_reported() -> None:
     assert columns["left_share_low"][0] > 0.55
 
 
-def test_fifty_two_percent_left_is_too_little_to_matter() -> None:
-    assert not len(sides(Fitted.of(biased(0.52, 8000, 1))).biased)
 
 
 def screens(per_screen: int, n_screens: int) -> Judgments:
@@ -102,25 +85,8 @@ def test_an_accusation_does_not_rest_on_two_or_three_screens() -> None:
     assert strays(Fitted.of(screens(4, 15))).reversed.tolist() == [0]
 
 
-def test_pairs_of_one_ranking_are_one_screen() -> None:
-    rows = [{"annotator": "ann", "ranking": order} for order in ("a>b>c", "c>a>d", "b>d>a")]
-    judgments = aggcal.read_judgments(rows)
-    clusters = Clusters.of(Answers.of(judgments))
-    assert clusters.count.tolist() == [3.0]
-    assert clusters.repeated.tolist() == [True]
 
 
-def test_dependent_answers_have_the_variance_of_their_groups(random: np.random.Generator) -> None:
-    """An annotator who gives one answer to each pair, ten times: the sum varies ten times more."""
-    pairs = [(f"i{a}", f"i{b}") for a in range(12) for b in range(a)]
-    rows = []
-    for a, b in pairs:
-        outcome = "left" if random.random() < 0.5 else "right"
-        rows += [("ann", a, b, outcome)] * 10
-    judgments = aggcal.read_judgments(rows)
-    clusters = Clusters.of(Answers.of(judgments))
-    residuals: FloatArray = judgments.outcome - 0.5
-    assert clusters.inflation(residuals)[0] == pytest.approx(10.0, rel=0.05)
 
 
 def test_47_percent_agreement_is_not_the_opposite() -> None:
