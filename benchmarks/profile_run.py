@@ -36,9 +36,8 @@ PARTS = (
     ("aggcal.advice.advising", "influence_of", "influence"),
     ("aggcal.assessment.result", "guarantees", "guarantees"),
     ("aggcal.assessment.result", "comparisons", "comparisons.json"),
-    ("aggcal.assessment.result", "run_of", "tables and summary"),
-    ("aggcal.assessment.files", "RENDERERS", "reports"),
-    ("aggcal.assessment.files", "write_files", "files"),
+    ("aggcal.assessment.result", "RENDERERS", "reports"),
+    ("aggcal.assessment.result", "write_files", "files"),
 )
 FUNCTIONS = 25
 

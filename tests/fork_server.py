@@ -33,7 +33,6 @@ PRELOADED = (
     "aggcal.assessment",
     "aggcal.assessment.comparisons",
     "aggcal.assessment.decisions",
-    "aggcal.assessment.files",
     "aggcal.assessment.result",
     "aggcal.assessment.tables",
     "aggcal.cli",

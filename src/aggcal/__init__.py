@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from aggcal.aggregation.terms import Terms
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
-    from aggcal.assessment.explaining import explain
-    from aggcal.assessment.methods import MethodComparison, compare_methods
-    from aggcal.assessment.power import Power, power
+    from aggcal.assessment.result import explain
+    from aggcal.assessment.studies import MethodComparison, Power, compare_methods, power
     from aggcal.calibration import (
         Calibration,
         Calibrator,
@@ -74,9 +73,8 @@ _HOMES = {
     "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
     "assessment.decisions": ("Decisions",),
-    "assessment.explaining": ("explain",),
-    "assessment.methods": ("MethodComparison", "compare_methods"),
-    "assessment.power": ("Power", "power"),
+    "assessment.result": ("explain",),
+    "assessment.studies": ("MethodComparison", "Power", "compare_methods", "power"),
     "calibration": (
         "Calibration",
         "Calibrator",

@@ -18,7 +18,7 @@ from aggcal.advice.study import Study
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
 from aggcal.aggregation.selection import LEVEL
-from aggcal.assessment.methods import MethodComparison
+from aggcal.assessment.studies import MethodComparison
 from aggcal.calibration import Calibration
 from aggcal.errors import OptionError, count
 

@@ -14,7 +14,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.families import Adjacent, Law, RaoKupper, Wins
 from aggcal.aggregation.links import link as link_of
-from aggcal.errors import OptionError, check_choice, option
+from aggcal.errors import OptionError, argument, check_choice, option
 from aggcal.registry import LOGISTIC, TIES, limits
 from aggcal.registry.literals import LinkName, SimulatedTies
 
@@ -83,16 +83,18 @@ class SimulatedTerms:
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
         )
         if not 1 <= self.grades <= len(_GRADES):
-            raise OptionError(f"--grades is {self.grades}; give 1, 2 or 3.")
+            raise OptionError(f"{argument('grades')} is {self.grades}; give 1, 2 or 3.")
         if self.grades > 1 and self.ties == TIES[2]:
-            raise OptionError(f"--ties {TIES[2]} has one grade only; choose {TIES[1]}.")
+            raise OptionError(f"{option('ties', TIES[2])} has one grade only; choose {TIES[1]}.")
         shares = self.category_shares
         if not all(isfinite(share) and share > 0.0 for share in shares):
-            raise OptionError("--category-shares has a share that is not above 0; give such ones.")
+            raise OptionError(
+                f"{argument('category-shares')} has a share that is not above 0; give such ones."
+            )
         if shares and self.categories not in (0, len(shares)):
             raise OptionError(
-                f"--categories is {self.categories}, but there are {len(shares)} shares; leave one "
-                "of the two out."
+                f"{argument('categories')} is {self.categories}, but there are {len(shares)} "
+                "shares; leave one of the two out."
             )
         object.__setattr__(self, "categories", len(shares) or self.categories)
 

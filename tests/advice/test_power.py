@@ -8,7 +8,7 @@ import pytest
 
 import aggcal
 from aggcal.advice.power import Assumptions, Continued, Curve, Goal
-from aggcal.assessment.power import Power
+from aggcal.assessment.studies import Power
 
 TAU, TOP, WIDE = (Goal.of(text) for text in ("tau=0.8", "top-3=0.8", "half-width=0.5"))
 

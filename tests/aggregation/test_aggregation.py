@@ -388,7 +388,7 @@ def test_aggregate_emits_its_warnings() -> None:
     with pytest.warns(AggcalWarning, match="only one annotator"):
         aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])
     unnamed = aggcal.read_judgments({"left": ["a", "b"], "right": ["b", "a"], "outcome": [1, 1]})
-    with pytest.warns(AggcalWarning, match="name no annotators"):
+    with pytest.warns(AggcalWarning, match="No annotators are named"):
         aggcal.aggregate(unnamed)
 
 

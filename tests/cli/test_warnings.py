@@ -26,16 +26,16 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     expected = [
-        "1 comparison of an item with itself was not fitted ('u' compared 'd' with itself)",
-        "1 duplicate row (every column equal) is counted separately",
+        "1 row compares an item with itself. It was not fitted: 'u' compared 'd' with itself",
+        "1 duplicate row. A row that equals another in every column is counted",
         "1 skip",
-        "only one annotator ('u')",
+        "only one annotator. The consensus is the opinion of 'u'",
         "form 2 connected components",
         "outside it: 'x', 'y'",
-        "2 items ('d', 'y') lost every comparison, so their deficits cannot be estimated",
-        "'x' won every comparison, so its lead cannot be estimated. Compare it with other top",
+        "2 items lost every comparison. Their deficits cannot be estimated: 'd', 'y'",
+        "'x' won every comparison. Its lead cannot be estimated. Compare it with other top",
         "3 items in the consensus have no model score",
-        "1 scored item was never judged ('extra')",
+        "1 scored item was never judged.",
     ]
     for said in expected:
         assert any(said in warning for warning in summary["warnings"]), said
@@ -84,7 +84,7 @@ def test_reversed_annotators_are_named_on_stderr(study_folder: Path, command: Co
         "-o", "alone", "--no-check",
     )  # fmt: skip
     for run in (done, alone):
-        assert f"answers against the consensus ('{turned[0]}'" in run.stderr
+        assert f"which is random ('{turned[0]}'" in run.stderr
 
 
 def test_reading_level_warnings(reading_level: Path, command: Command) -> None:
@@ -160,8 +160,8 @@ def test_ids_that_nearly_match_are_pointed_out(tmp_path: Path, command: Command)
     (tmp_path / "s.csv").write_text("item,score\ngpt 4,1\nb,2\n1.0,3\n")
     done = command("run", "j.csv", "s.csv", "-o", "out")
     first = done.stderr.splitlines()[0]
-    assert first.startswith("warning: 4 item ids are probably 2 items: they differ only in")
-    assert "('1', '1.0'; 'GPT-4', 'gpt 4')" in first
+    assert first.startswith("warning: 4 item ids are probably 2 items. They differ only in")
+    assert ": '1', '1.0'; 'GPT-4', 'gpt 4'." in first
     found = command("check", "j.csv", "s.csv").stdout.partition("problem: ")[2]
     assert found.startswith("4 item ids are probably 2 items")
     merged = command("run", "j.csv", "s.csv", "-o", "out", "--normalize-ids")

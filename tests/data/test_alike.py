@@ -81,7 +81,7 @@ def test_a_warning_counts_and_shows() -> None:
     many = [[f"Item {k}", f"item {k}"] for k in range(10)]
     counts = {label: k for k, (one, two) in enumerate(many, 1) for label in (one, two)}
     said = str(alike_warning("item", many, counts))
-    assert said.startswith("20 item ids are probably 10 items: they differ only in case (")
+    assert said.startswith("20 item ids are probably 10 items. They differ only in case: ")
     assert "'Item 1' with 2 judgments, 'item 1' with 2" in said
     assert "7 more groups" in said
     assert "normalize_ids=True" in said

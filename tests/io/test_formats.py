@@ -717,7 +717,7 @@ def test_a_header_of_preflib_that_says_something_else(tmp_path: Path) -> None:
 def test_both_bad_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text(NEWER, NEWER | {"winner": "model_a"}))
-    assert "both bad" in aggcal.read_judgments(path).notes[0]
+    assert "both bad" in aggcal.read_judgments(path).notes[1]
     found = aggcal.read_judgments(path, outcomes={"both_bad": "skip"})
     assert judged(found) == [("s1", "m1", "m2", 1.0)]
     assert found.unfitted.counts == {"skip": 1}
@@ -1033,7 +1033,7 @@ def test_both_bad_goes_by_any_spelling_and_labels_that_never_occur_are_told(tmp_
     path.write_text(text(NEWER | {"winner": "tie (bothbad)"}, NEWER | {"winner": "model_a"}))
     found = aggcal.read_judgments(path, outcomes={"both_bad": "skip"})
     assert found.unfitted.counts == {"skip": 1}
-    assert found.notes == ()
+    assert [note[:8] for note in found.notes] == ["read as:"]
     misspelt = aggcal.read_judgments(path, outcomes={"both bed": "skip"})
     assert any("no row has the outcome 'both bed'" in note for note in misspelt.notes)
 

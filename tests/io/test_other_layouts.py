@@ -225,12 +225,12 @@ def test_what_has_no_reading_or_two_is_refused(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
-        ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
+        ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line must name them"),
+        ("annotator left right outcome\nann e1 e2 left\n", "found: annotator left right outcome"),
         ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
-        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "make a row each"),
-        ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
-        ("judge,item,position\nann,A,1\nann,B,2\n", "'rank': 'position'}"),
+        ("name,A vs B,B vs C\nann,A,C\nbob,A,C\n", "Make a row of each comparison"),
+        ("annotator,pair,winner\nann,e1 vs e2,e1\n", "found: annotator, pair, winner"),
+        ("judge,item,position\nann,A,1\nann,B,2\n", "or rank"),
     ],
 )
 def test_what_is_laid_out_otherwise_is_told_how(tmp_path: Path, text: str, said: str) -> None:

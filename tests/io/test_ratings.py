@@ -101,11 +101,10 @@ def test_places_in_columns(tmp_path: Path, header: str) -> None:
     ],
 )
 def test_options_that_do_not_apply_are_refused(tmp_path: Path, option: str, value: object) -> None:
-    shown = f"{option}=True" if value is True else f"{option}="
-    with pytest.raises(OptionError, match=f"{shown} does not apply to table judgments"):
+    with pytest.raises(OptionError, match=f"{option} does not apply to table judgments"):
         _read(tmp_path, "annotator,winner,loser\nann,a,b\n", **{option: value})
     if option != "tie_within":
-        with pytest.raises(OptionError, match=f"{shown} does not apply to ratings"):
+        with pytest.raises(OptionError, match=f"{option} does not apply to ratings"):
             _read(tmp_path, LONG, **{option: value})
     else:
         assert _read(tmp_path, LONG, **{option: value}).format == "ratings"

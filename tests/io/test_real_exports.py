@@ -123,6 +123,42 @@ READ = {
     ),
     "Kaggle's Arena": (KAGGLE, "names no annotators", 1),
     "PsychoPy": (PSYCHOPY, 'left = "imgLeft"', 3),
+    "home and away": (
+        pairs("Referee,HomeTeam,AwayTeam,FTR", "H", "A").replace("FTR", "FTR,HTR").replace(
+            ",H\n", ",H,D\n").replace(",A\n", ",A,H\n") + "Ann,e1,e2,D,A\n",
+        "A = right, D = tie", 1,
+    ),
+    "columns that the answer names": (
+        pairs("rater,baseline,candidate,better", "baseline", "candidate"),
+        "baseline = left, candidate = right",
+        3,
+    ),
+    "how often each side won": (
+        table("model_a,model_b,a_wins,b_wins,ties",
+              [[a, b, *((5, 2) if a < b else (2, 5)), 1] for a, b in permutations(ESSAYS, 2)]),
+        "'a_wins', 'b_wins', 'ties' say how often each side won",
+        1,
+    ),
+    "which side was ticked": (
+        table("WorkerId,Input.left,Input.right,Answer.left.on,Answer.right.on",
+              [[j, a, b, str(a < b).lower(), str(a > b).lower()] for j, a, b in PAIRS]),
+        "say how often each side won", 3,
+    ),
+    "the probability of a side": (
+        pairs("judge,left,right,prob_b_wins".replace("left,right", "a,b"), 0.1, 0.8),
+        "strength of the right", 3,
+    ),
+    "signs": (pairs("judge,a,b,result", ">", "<") + "Ann,e1,e2,=\n", "= = tie", 3),
+    "a sentence": (
+        pairs("judge,a,b,result", "La copie A est meilleure", "Text 1 ist schlechter"), "left", 3,
+    ),
+    "LimeSurvey": (
+        table("id,submitdate,lastpage,rank[1],rank[2],rank[3],rank[4]",
+              [[k, "2024-03-05", 3, *ESSAYS] for k in (7, 8, 9)]), 'annotator = "id"', 3,
+    ),
+    "evalica": (
+        pairs("judge,left,right,winner", "left", "right"), 'outcome = "winner"', 3,
+    ),
     "a table of counts": (COUNTS, 'weight = "count"', 1),
     "grades that say which is the best": (
         ratings("Judge,Wine,Quality", lambda p: ["1 - excellent", "2", "3", "4 - poor"][p]),
@@ -173,7 +209,7 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     ),
     "numbers of 7 steps": (
         pairs("annotator,response_a,response_b,preference_1_7", 2, 6),
-        ["strength_scale"],
+        ["'outcome': NAME"],
         {"columns": {"left": "response_a", "right": "response_b", "outcome": "preference_1_7"},
          "strength_scale": "1:7"},
     ),
@@ -215,11 +251,6 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         pairs("judge,model_a,model_b,result", "W", "L"), ["'L': MEANING"],
         {"outcomes": {"W": "left", "L": "right"}},
     ),
-    "home and away": (
-        pairs("Referee,HomeTeam,AwayTeam,FTR", "H", "A") + "Ann,e1,e2,D\n",
-        ["'left': 'HomeTeam', 'right': 'AwayTeam'"],
-        {"columns": {"left": "HomeTeam", "right": "AwayTeam", "outcome": "FTR"}},
-    ),
     "the less convincing one": (
         pairs("Judge,Essay A,Essay B,Which is less convincing?", "B", "A"),
         ["may name the better or the worse"],
@@ -231,8 +262,30 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "shown the other way round": (
         table("judge,a,b,swapped,choice", [[j, a, b, n % 2 == 1, "A" if a < b else "B"]
                                            for n, (j, a, b) in enumerate(PAIRS)]),
-        ["'swapped'", "shown"],
+        ["'swapped': 'swapped'", "shown"],
         {"columns": {"outcome": "choice"}},
+    ),
+    "where the first one was shown": (
+        table("judge,a,b,shown_first,choice",
+              [[j, a, b, (a, b)[n % 2], ("A" if a < b else "B") if n % 2 == 0 else "AB"[a < b]]
+               for n, (j, a, b) in enumerate(PAIRS)]),
+        ["'swapped': 'shown_first'"],
+        {"columns": {"swapped": "shown_first"}},
+    ),
+    "a gradebook": (
+        "Student,ID,SIS Login ID,Essay 1 (12),Essay 2 (13),Final Score\n"
+        "    Points Possible,,,40,40,(read only)\n"
+        + "".join(f"{e},10{p},u{p},{39 - p},{35 - p},{37 - p}\n" for p, e in enumerate(ESSAYS)),
+        ["Student, ID", "columns={'item': NAME}"],
+        {"format": "ratings", "columns": {"item": "Student"}},
+    ),
+    "best and worst in other words": (
+        table("resp,set,alt1,alt2,alt3,alt4,Most,Least",
+              [[j, k, *ESSAYS, "e1", "e4"] for k, j in enumerate(JUDGES)]
+              + [["Ann", 4, *ESSAYS[1:], "e1", "e2", "e4"], ["Bob", 5, *ESSAYS, "e1", "e3"]] * 3
+              + [["Cem", 6, *ESSAYS, "e2", "e3"]]),
+        ["Most, Least"],
+        {"columns": {"best": "Most", "worst": "Least"}},
     ),
     "decimals or thousands": (
         ratings("rater,item,score", lambda p: ["10.500", "987", "900", "800"][p], parted=";"),

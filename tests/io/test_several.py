@@ -187,13 +187,13 @@ def test_options_are_meant_for_files_that_take_them(tmp_path: Path) -> None:
         [pairs, rated], columns={"annotator": "coder"}, outcomes={"A": "left"}, tie_within=0.5
     )
     assert found.outcome[found.annotator == 1].tolist() == [0.5, 1.0, 1.0]
-    assert "pairs.csv: tie_within= has no effect on table judgments" in found.notes
+    assert "pairs.csv: tie_within has no effect on table judgments" in found.notes
     assert "rated.csv: there is no column 'coder' to take as 'annotator'" in found.notes
     assert not any("no row has the outcome" in note for note in found.notes)
     winners = _write(tmp_path / "w.csv", ["u,a,b"], "annotator,winner,loser")
     more = _write(tmp_path / "x.csv", ["u,b,c"], "annotator,winner,loser")
     for options, said in (
-        ({"tie_within": 1.0}, "w.csv, x.csv: tie_within= does not apply to"),
+        ({"tie_within": 1.0}, "w.csv, x.csv: tie_within does not apply to"),
         ({"columns": {"winner": "best"}}, "no file has a column 'best' to take as 'winner'"),
         ({"outcomes": {"A": "left"}}, "no outcome to map"),
         ({"columns": {"winer": "best"}}, "there is no column 'winer' to name"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from aggcal.assessment import Assessment, assess
-from aggcal.assessment.explaining import explain
+from aggcal.assessment.result import explain
 from aggcal.report.parts import own_ranks, parts_of
 from documents import blocks, document, listing, section, visible, words
 

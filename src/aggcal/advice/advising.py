@@ -17,7 +17,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.remote import gathered
-from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError, ended
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, EngineError
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 from aggcal.registry.literals import FittedName, PredictableName
 
@@ -196,7 +196,7 @@ def _with_warnings(
     more = [
         Finding.of_warning(w, judgments=judgments)
         for w in warnings
-        if ended(w.what) not in messages
+        if w.what not in messages
         and not (w.code in _LEFT_TO_THE_CHECK and w.code in codes)
         and w.code != _REVERSED
     ]

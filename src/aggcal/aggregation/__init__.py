@@ -38,7 +38,7 @@ from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
-from aggcal.errors import OptionError, check_choice
+from aggcal.errors import OptionError, check_choice, option
 from aggcal.io import read_features
 from aggcal.registry import (
     AUTO,
@@ -57,7 +57,7 @@ _LACKING = {
     "features": "does not use features; leave them out, or choose {able}",
     "terms": "does not fit ties, positions, contexts or categories; choose {able}, or leave them "
     "out",
-    "control": "does not hold anything equal; choose {able}, or leave --control out",
+    "control": "does not hold anything equal; choose {able}, or leave {control} out",
     "estimator": "has no reliabilities to estimate; leave the estimator out",
     "prior": "has no prior of that kind; leave prior out",
 }
@@ -254,17 +254,19 @@ def check_method(
 def _check_taken(info: MethodInfo, asked: list[str], estimator: Estimator | None) -> None:
     """Refuse options that a method does not declare, and a method without what it needs."""
     for name in asked:
-        option = "terms" if name == "control" else name
-        if option not in info.takes:
-            able = ", ".join(each.name for each in METHODS.values() if option in each.takes)
-            raise OptionError(f"{info.name} {_LACKING[name].format(able=able)}.")
-        if option == "terms" and estimator not in (None, MARGINAL):
+        taken = "terms" if name == "control" else name
+        if taken not in info.takes:
+            able = ", ".join(each.name for each in METHODS.values() if taken in each.takes)
+            raise OptionError(
+                f"{info.name} {_LACKING[name].format(able=able, control=option('control'))}."
+            )
+        if taken == "terms" and estimator not in (None, MARGINAL):
             does = _LACKING[name].partition(";")[0]
             raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
     if info.from_features and "features" not in asked:
         raise OptionError(
-            f"{info.name} needs features of the items: give --features FILE, or --features "
-            "identity to treat all items as unrelated."
+            f"{info.name} needs features of the items: give {option('features', 'FILE')}, or "
+            f"{option('features', 'identity')} to treat all items as unrelated."
         )
 
 

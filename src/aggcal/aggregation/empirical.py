@@ -606,27 +606,23 @@ def best(
 ) -> Fit:
     """Fit from several starts, and from others that the best fit suggests; keep the best.
 
-    Where a start leads nowhere, it is tried again with smaller scores. ``rough`` is for a fit that
-    another one goes on from: it ends where it hardly moves, unless there are others to compare.
+    Where a start leads nowhere, it is tried again with smaller scores. All end where they hardly
+    move; from there the best one is fitted exactly, unless ``rough`` says that another fit goes on.
     """
-    if rough:
-        runs = (_Run(problem, on_iteration, _ROUGHLY).fit(state) for state in starts)
-        first = min(runs, key=lambda each: each.cost)
-        if first.convergence.converged and not [*others(first)]:
-            return first
 
-    def attempt(state: State) -> Fit:
-        return fit(problem, state, on_iteration)
+    def roughly(state: State, reach: float = _REACH) -> Fit:
+        return _Run(problem, on_iteration, _ROUGHLY, reach=reach).fit(state)
 
-    fits = [*map(attempt, starts)]
+    fits = [*map(roughly, starts)]
     for size in _SMALLER:
         if not any(each.convergence.converged for each in fits):
             scores = [state.unknowns[problem.model.rows.blocks[SCORES].where] for state in starts]
             factors = [size / max(float(np.abs(each).max()), 1e-300) for each in scores]
             again = map(problem.rescaled, starts, factors)
-            fits += [_Run(problem, on_iteration, reach=_LONG_REACH).fit(each) for each in again]
-    result, above = search(fits, attempt, others, lambda each: each.mirrored, _SAME)
-    return replace(result, rival=None if above is None else result.objective + above)
+            fits += [roughly(each, _LONG_REACH) for each in again]
+    result, above = search(fits, roughly, others, lambda each: each.mirrored, _SAME)
+    rival = None if above is None else result.objective + above
+    return replace(result if rough else fit(problem, result.state, on_iteration), rival=rival)
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal import registry
-from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
 from aggcal._core.tables import aligned, taken
@@ -30,12 +30,12 @@ from aggcal.aggregation.covariance import (
     independent,
 )
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import Fit, Model, Problem
+from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
 from aggcal.aggregation.empirical import fit as refit
-from aggcal.aggregation.families import information_roots, win_terms
+from aggcal.aggregation.families import RELIABILITY, information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
-from aggcal.aggregation.modes import HONESTY_MARGIN, mode_rows
+from aggcal.aggregation.modes import HONESTY_MARGIN, doubtful, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES, Rows
@@ -71,6 +71,9 @@ _CERTAIN = 1e-12  # a probability, or a variance, below which answers say nothin
 # items run away that won or lost all of their judgments. By the prior itself 12 to 31% fewer pairs
 # are certified; three times as wide where scores differ by 4 as it is, 8% fewer.
 _WIDER, _WIDEST = 3.0, 3.0
+CLOSE_CALL = 2.0
+"""Difference of two objectives up to which either may be right: a larger one warns of more divided
+studies, wrongly at times."""
 _NEAR = 1e-3
 """Change in an update (over the sd of scores) at which the fit for claims ends: a closer one takes
 half as long again, and no rank that is sure changed by more than one in 34 studies."""
@@ -426,18 +429,36 @@ class Quantify:
         if self.judgments.n_judgments >= MANY_JUDGMENTS:
             return self._one_step(consensus, prior.score_precision - sd**-2, sd)
         if self.integrated is not None:
-            # From where the fit is a few iterations lead there; what else it estimated stays.
-            sds = self.integrated.state.sds | {SCORES: sd}
-            model = replace(self.integrated.problem.model, fixed=frozenset(sds))
-            start = replace(self.integrated.state, sds=sds)
-            near = refit(Problem(model), start, tolerance=_NEAR)
-            effects = self._effects_of(near)
-            scores = near.scores if effects is None else effects.scores
-            return (scores, self._result(near, 0), sd) if near.convergence.converged else None
+            again = self._again(self.integrated, sd)
+            return None if again is None else (*again, sd)
         fit = own.refit(self.judgments, consensus, wide)
         reached = fit.convergence is not None and fit.convergence.converged
         known = fit.quantifier.covariance(fit) if fit.quantifier and reached else None
         return None if known is None else (fit.scores, known, sd)
+
+    def _again(
+        self, fit: Fit, score_sd: float, without: int | None = None
+    ) -> tuple[FloatArray, FitCovariance] | None:
+        """Fit again under another prior of the scores, perhaps without one annotator.
+
+        From where the fit is a few iterations lead there; what else it estimated stays. None where
+        they do not, or where only that annotator says which way is up.
+        """
+        sds, rows = fit.state.sds | {SCORES: score_sd}, fit.problem.model.rows
+        if without is not None:
+            rows = rows.without(without)
+        model = replace(fit.problem.model, rows=rows, fixed=frozenset(sds))
+        problem, start = Problem(model), replace(fit.state, sds=sds)
+        if without is not None:
+            either = best(problem, [start], _turned, rough=True)
+            if either.rival is not None and either.rival < either.objective + CLOSE_CALL:
+                return None
+            start = either.state
+        near = refit(problem, start, tolerance=_NEAR)
+        if not near.convergence.converged:
+            return None
+        effects = self._effects_of(near)
+        return near.scores if effects is None else effects.scores, self._result(near, 0)
 
     def _one_step(
         self, consensus: Consensus, pull: float, sd: float
@@ -473,19 +494,30 @@ class Quantify:
             return None
         wide, stands = self._widened(own, consensus), np.ones((n, n), dtype=bool)
         widening = 1.0 if consensus.stated is None else consensus.stated.robust.used
-        for u in large:
-            fit = own.refit(judgments.of_rows(judgments.annotator != u), None, wide)
-            known = None if fit.quantifier is None else fit.quantifier.covariance(fit)
-            dense = None if known is None else known.covariance.dense()
-            if dense is None:
-                return None
-            index = positions(consensus.item_ids, fit.item_ids)
-            here = np.flatnonzero(index >= 0)
-            i, clear = index[here], np.zeros((n, n), dtype=bool)
-            se, scores = np.sqrt(widening * dense.gap_variance(i[:, None], i)), fit.scores[i]
-            clear[np.ix_(here, here)] = scores[:, None] - scores > _STILL_CLEAR * se
+        for u in large.tolist():
+            left_out, clear = self._left_out(consensus, wide, judgments, u), np.zeros((n, n), bool)
+            if left_out is not None:
+                index, scores, covariance = left_out
+                here = np.flatnonzero(index >= 0)
+                i = index[here]
+                se = np.sqrt(widening * covariance.gap_variance(i[:, None], i))
+                clear[np.ix_(here, here)] = scores[i][:, None] - scores[i] > _STILL_CLEAR * se
             stands &= clear
         return stands
+
+    def _left_out(
+        self, consensus: Consensus, wide: Consensus, judgments: Judgments, annotator: int
+    ) -> tuple[IntArray, FloatArray, Covariance] | None:
+        """Return where each item is in the fit without an annotator, its scores and covariance."""
+        fit, own = self.integrated, self._needed(consensus, "has no likelihood")
+        if fit is not None and wide.prior is not None:
+            again = self._again(fit, wide.prior.score_sd, annotator)
+            items = np.arange(len(consensus.scores))
+            return None if again is None else (items, again[0], again[1].covariance)
+        part = own.refit(judgments.of_rows(judgments.annotator != annotator), None, wide)
+        known = None if part.quantifier is None else part.quantifier.covariance(part)
+        index = positions(consensus.item_ids, part.item_ids)
+        return None if known is None else (index, part.scores, known.covariance)
 
     # Rows, new items, predictions -----------------------------------------------------------------
     def row_scores(self, consensus: Consensus) -> RowScores | None:
@@ -624,6 +656,15 @@ class Quantify:
             return table[positions(judgments.annotator_ids, consensus.annotator_ids)]
 
         return filled(nodes, anyone), filled(weights, shares)
+
+
+def _turned(fit: Fit) -> list[State]:
+    """Return where a fit would be the other way up, where its annotators leave that open."""
+    posterior, weights = fit.posterior, fit.problem.model.rows.annotator_weights
+    if RELIABILITY not in posterior.names:
+        return []
+    open_ = doubtful(fit.scores, posterior.mean(posterior.of(RELIABILITY)), weights)
+    return [fit.mirrored] if open_ else []
 
 
 def _drawn_contexts(judgments: Judgments, random: np.random.Generator) -> Judgments:

@@ -194,14 +194,11 @@ class KernelChoice(NamedTuple):
         """Warn of a kernel that is not the one of the largest evidence."""
         result: list[AggcalWarning] = []
         if not self.settled:
-            why = f"The kernel of {method} may not be the one with the largest evidence."
             result.append(
                 ConvergenceWarning(
-                    f"The choice of a kernel for {method} did not converge to the largest "
-                    "evidence.",
+                    "The choice of a kernel did not converge",
+                    f"The kernel of {method} may not be the one with the largest evidence.",
                     "Give your own kernel, from Python with kernel=.",
-                    title="The choice of a kernel did not converge",
-                    why=why,
                 )
             )
         if self.open_ended:
@@ -210,10 +207,9 @@ class KernelChoice(NamedTuple):
             reason += "than their size."
             result.append(
                 KernelWarning(
-                    f"{problem} {method}'s kernel: the {reason}",
+                    f"{problem} the kernel",
+                    f"The {reason}",
                     "Collect more judgments, or give your own kernel, from Python with kernel=.",
-                    title=f"{problem} the kernel",
-                    why=f"The {reason}",
                 )
             )
         return result

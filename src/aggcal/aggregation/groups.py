@@ -38,6 +38,7 @@ from aggcal.errors import (
     PairedByLevelWarning,
     WeaklyJoinedWarning,
     count,
+    option,
     some,
 )
 
@@ -259,7 +260,7 @@ def weak_warnings(
     >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c"), ("ann", "c", "d")])
     >>> [warning] = weak_warnings(judgments, np.zeros(4, dtype=int), np.array([0, 0, 1, 1]))
     >>> warning.what
-    "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
+    "Only 1 of 3 judgments connects 2 groups of items. The prior decides ..."
     """
     number = n_components(label)
     if number == n_components(component):
@@ -281,13 +282,10 @@ def weak_warnings(
     return (
         WeaklyJoinedWarning(
             f"Only {across:,} of {count(judgments.n_judgments, 'judgment')} "
-            f"{'connects' if across == 1 else 'connect'} {number:,} groups of items (outside the "
-            f"largest: {some(outside)}). {why}",
+            f"{'connects' if across == 1 else 'connect'} {number:,} groups of items",
+            f"{why} Outside the largest: {some(outside)}.",
             "Have several annotators compare many pairs across the groups, such as "
             f"{', '.join(named)}.",
-            title=f"Only {count(across, 'judgment connects', 'judgments connect')} {number:,} "
-            "groups of items",
-            why=f"{why} Outside the largest: {some(outside)}.",
             items=outside,
         ),
     )
@@ -442,10 +440,10 @@ def _by_level() -> tuple[AggcalWarning, ...]:
     )
     return (
         PairedByLevelWarning(
-            f"{title}. {why}",
-            "If marks or a model's scores chose them, fit with --method btl --prior none, and have "
-            "items of different levels compared; if earlier answers did, do not.",
-            title=title,
-            why=why,
+            title,
+            why,
+            f"If marks or a model's scores chose them, fit with {option('method', 'btl')} "
+            f"{option('prior', 'none')}, and have items of different levels compared; if earlier "
+            "answers did, do not.",
         ),
     )

@@ -24,7 +24,7 @@ from aggcal.aggregation.annotators import Beta, Normal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import CLOSE_CALL, Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
 from aggcal.aggregation.modes import (
@@ -66,6 +66,7 @@ from aggcal.errors import (
     OptionError,
     check_choice,
     count,
+    option,
     some,
 )
 from aggcal.registry.literals import Estimator, LinkName
@@ -79,8 +80,6 @@ _TOLERANCE = 1e-10
 _ALPHA, _BETA = 4.0, 1.0
 _RANDOM_HONESTY = 0.5  # η of one who tosses a coin
 _DIGITS = 11  # of a parameter at a mode: honesties stop 1e-12 short of 0 and 1
-
-_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 _MANY_AGAINST, _CLEARLY, _SEVERAL = 0.3, 0.1, 2
 """Share of annotators below minus so much of the typical reliability, and number of them, from
@@ -477,7 +476,7 @@ class BTL(AlikeMethod):
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
                 f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
-                "--bridge out."
+                f"{option('bridge')} out."
             )
 
 
@@ -548,7 +547,8 @@ class CrowdBT(LikelihoodMethod):
     def __post_init__(self) -> None:
         if self.prior is None:
             raise OptionError(
-                f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
+                f"{self.name} needs a prior on the scores; choose {option('prior', 'default')}, or "
+                f"{option('score-sd', 'X')}."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
         for name, least in (("alpha", 1.0), ("beta", 1.0), ("virtual", 0.0)):
@@ -630,20 +630,21 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"The prior sds of scores and reliabilities that {name} estimates did not converge "
             f"within {record.iterations} iterations."
         )
-        to_do = "Set them with --score-sd and --reliability-sd, or look for items that always win"
-        return [ConvergenceWarning(why, f"{to_do} or lose.", title=title, why=why)]
+        sds = f"{option('score-sd')} and {option('reliability-sd')}"
+        to_do = f"Set them with {sds}, or look for items that always win"
+        return [ConvergenceWarning(title, why, f"{to_do} or lose.")]
     title = "The fit did not converge"
     why = (
         f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
         f"{record.tolerance:.0e} is required."
     )
     to_do = "Use a stronger prior, or look for items and annotators with few judgments."
-    return [ConvergenceWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [ConvergenceWarning(title, why, to_do)]
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
     """Warn where a very different order fits nearly as well."""
-    if rival is None or rival - objective >= _CLOSE_CALL:
+    if rival is None or rival - objective >= CLOSE_CALL:
         return []
     title = "Two very different orders fit the judgments about equally well"
     why = (
@@ -651,7 +652,7 @@ def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
         "end of the consensus is the top is uncertain."
     )
     to_do = "Find out who misread the question, or add annotators whom you trust."
-    return [DividedWarning(f"{title}. {why}", to_do, title=title, why=why)]
+    return [DividedWarning(title, why, to_do)]
 
 
 def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWarning]:
@@ -673,11 +674,10 @@ def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWar
     why = "With so many, the joint mode cannot tell which end of the consensus is the top."
     return [
         DividedWarning(
-            f"{title}. {why}",
+            title,
+            why,
             "Use the default estimator on the processor, which estimates how many annotators are "
             "reversed, or find out who misread the question.",
-            title=title,
-            why=why,
         )
     ]
 
@@ -710,10 +710,9 @@ def no_prior_warnings(
         chain = "chain of wins and losses connects them to the other items in both directions"
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+                f"{has} no maximum-likelihood score",
+                f"No {chain}: {some(outside)}.",
                 _CONTRADICT,
-                title=f"{has} no maximum-likelihood score",
-                why=f"No {chain}: {some(outside)}.",
                 items=outside,
             )
         )
@@ -729,10 +728,9 @@ def no_prior_warnings(
         has = count(len(who), "annotator has", "annotators have")
         said.append(
             NoMaximumWarning(
-                f"The maximum-likelihood reliability is infinite for {does}.",
+                f"{has} an infinite maximum-likelihood reliability",
+                f"It is infinite for {does}.",
                 _CONTRADICT,
-                title=f"{has} an infinite maximum-likelihood reliability",
-                why=f"It is infinite for {does}.",
                 annotators=who,
             )
         )
@@ -740,9 +738,5 @@ def no_prior_warnings(
     if typical < _ENOUGH_EACH:
         title = f"Half of the annotators gave {typical:g} judgments or fewer"
         why = "No prior limits their reliabilities, so standard errors are several times too small."
-        said.append(
-            FewJudgmentsWarning(
-                f"{title}. {why}", "Use a prior (the default).", title=title, why=why
-            )
-        )
+        said.append(FewJudgmentsWarning(title, why, "Use a prior (the default)."))
     return said

@@ -202,6 +202,12 @@ class Rows:
         owner = np.repeat(np.arange(self.n_annotators), self.sizes)
         return np.asarray(owner, like=self.answers.weight)
 
+    def without(self, annotator: int) -> Rows:
+        """Return the same questions, those to one annotator left unanswered."""
+        kept = np.asarray(self.owner != annotator, np.float64)
+        answers = Answers(*(kept * each for each in self.answers))
+        return replace(self, answers=answers, levels=kept * self.levels)
+
     @cached_property
     def annotator_weights(self) -> FloatArray:
         """Total weight of the answers of each annotator."""

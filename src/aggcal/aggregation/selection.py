@@ -27,7 +27,15 @@ from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms, graded, has_ties
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
-from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, did_you_mean, ended
+from aggcal.errors import (
+    AggcalError,
+    OptionError,
+    TooLittleDataError,
+    count,
+    did_you_mean,
+    ended,
+    option,
+)
 from aggcal.registry import BTL, DEFAULT_METHOD, EQUAL, METHODS, MethodInfo
 from aggcal.registry.limits import FEWEST_SAMPLED
 
@@ -79,8 +87,8 @@ class _Term(NamedTuple):
 _TERMS = {
     "ties": _Term("davidson", "--ties", "no judgment is a tie"),
     "position": _Term("on", "--position", "the sides on which items were shown are not known"),
-    "context": _Term("fit", "--context-effects", "no context was read (see --context)"),
-    "categories": _Term(setting=True, option="", lacking="no categories were read (see --by)"),
+    "context": _Term("fit", "--context-effects", "no context was read (see {context})"),
+    "categories": _Term(setting=True, option="", lacking="no categories were read (see {by})"),
 }
 """The terms that are compared, those preferred first."""
 
@@ -199,7 +207,8 @@ def _by_name(name: str, terms: tuple[str, ...]) -> Candidate:
         return Candidate(info.name, 1 + default if each else 0, info.name)
     for term in names:
         if term not in terms:
-            raise OptionError(f"{name} cannot be compared: {_TERMS[term].lacking}; leave it out.")
+            lacking = _TERMS[term].lacking.format(context=option("context"), by=option("by"))
+            raise OptionError(f"{name} cannot be compared: {lacking}; leave it out.")
     chosen = replace(PLAIN, **{term: _TERMS[term].setting for term in names})
     label = f"{info.name}:{'+'.join(names) or _PLAIN}"
     return Candidate(label, len(names) + each, info.name, chosen)
@@ -331,7 +340,7 @@ def folds_of(
     if n < number:
         raise TooLittleDataError(
             f"{judgments.source}: {count(n, name)} cannot be parted into {number} folds; collect "
-            "more judgments or give fewer --folds."
+            f"more judgments or give fewer {option('folds')}."
         )
     fold = _assigned(rows, group, n, number, random)[group]
     return Folds(rows, fold, group, name, number, n, total, notes)
@@ -369,7 +378,9 @@ def _groups(
                 rows = replace(rows, context=None, context_ids=None)
             return rows, name, group, ()
     if hold_out == kind:
-        raise TooLittleDataError(f"{judgments.source}: {fault} Choose --hold-out {_QUESTION}.")
+        raise TooLittleDataError(
+            f"{judgments.source}: {fault} Choose {option('hold-out', _QUESTION)}."
+        )
     return judgments, _QUESTION, _questions(judgments), () if rows.context is None else (fault,)
 
 
@@ -827,8 +838,9 @@ class Auto:
             chosen, record = comparison.choice.candidate, comparison.to_dict()
             if judgments.categories and not (chosen.terms or DEFAULT).categories:
                 record["notes"].append(
-                    "Categories, given with --by, do not improve predictions, so items have one "
-                    f"score for all; --method {DEFAULT_METHOD} gives scores by category."
+                    f"Categories, given with {option('by')}, do not improve predictions, so items "
+                    f"have one score for all; {option('method', DEFAULT_METHOD)} gives scores by "
+                    "category."
                 )
         aggregator = chosen.make(self.seed)
         reports = "on_iteration" in signature(aggregator.fit).parameters

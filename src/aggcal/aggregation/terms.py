@@ -42,8 +42,10 @@ from aggcal.errors import (
     AggcalWarning,
     OptionError,
     PooledCriteriaWarning,
+    argument,
     check_choice,
     did_you_mean,
+    option,
     some,
 )
 from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
@@ -113,11 +115,13 @@ class Terms:
         for name, weight in weights.items():
             if not 0.0 <= weight < inf:
                 raise OptionError(
-                    f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
-                    "least 0; correct it."
+                    f"{argument('criteria-weights')}: the weight {weight:g} of '{name}' is not a "
+                    "number of at least 0; correct it."
                 )
         if self.criteria_weights is not None and not sum(weights.values()) > 0.0:
-            raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
+            raise OptionError(
+                f"{argument('criteria-weights')}: no criterion has a weight above 0; give one."
+            )
         if isinstance(self.bridge, bool):
             object.__setattr__(self, "bridge", "axis" if self.bridge else "off")
         check_choice("ties", self.ties, TIES)
@@ -322,8 +326,8 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
     if terms.context == "fit" and _one_annotator_each(judgments):
         raise OptionError(
             f"each {judgments.context_name} is of one annotator, so what items do in it cannot be "
-            "told from that annotator's taste; leave --context-effects out: the standard errors "
-            "allow for it."
+            f"told from that annotator's taste; leave {option('context-effects')} out: the "
+            "standard errors allow for it."
         )
     if integrates is not False or terms in (DEFAULT, PLAIN):
         return
@@ -428,22 +432,23 @@ def _criteria_weights(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...
     criteria = judgments.category_ids.get(CRITERION)
     if criteria is None or not terms.categories:
         raise OptionError(
-            "There are no judgments by several criteria to weigh with --criteria-weights; read all "
-            "criteria with --criteria all, or leave the weights out."
+            "There are no judgments by several criteria to weigh with "
+            f"{option('criteria-weights')}; read all criteria with {option('criteria', 'all')}, or "
+            "leave the weights out."
         )
     ids, weights = [str(one) for one in criteria], terms.criteria_weights
     unknown = [name for name in weights if name not in ids]
     if unknown:
         near = did_you_mean(unknown[0], ids)
         raise OptionError(
-            f"--criteria-weights: there is no criterion {some(unknown)}{near}; the judgments have "
-            f"{some(ids, len(ids))}."
+            f"{argument('criteria-weights')}: there is no criterion {some(unknown)}{near}; the "
+            f"judgments have {some(ids, len(ids))}."
         )
     missing = [name for name in ids if name not in weights]
     if missing:
         raise OptionError(
-            f"--criteria-weights: there is no weight for {some(missing)}; give one (0 leaves a "
-            "criterion out of the sum)."
+            f"{argument('criteria-weights')}: there is no weight for {some(missing)}; give one (0 "
+            "leaves a criterion out of the sum)."
         )
     total = float(sum(weights.values()))
     return tuple(weights[name] / total for name in ids)

@@ -380,21 +380,20 @@ def reversed_warnings(
     Examples
     --------
     >>> print(reversed_warnings(["eve"], 12, 0.0)[0].what)
-    1 annotator of 12 answers against the consensus ('eve'): the whole interval of the
-    reliability is below 0, which is random. The fit inverts such answers.
+    1 annotator of 12 answers against the consensus. The whole interval of the reliability is
+    below 0, which is random ('eve'). The fit inverts such answers.
     """
     if not reversed_ids:
         return ()
     number, verb = len(reversed_ids), "answers" if len(reversed_ids) == 1 else "answer"
     title = f"{count(number, 'annotator')} of {annotators:,} {verb} against the consensus"
-    why = f"he whole interval of the reliability is below {random_reliability:g}, which is random"
+    why = f"The whole interval of the reliability is below {random_reliability:g}, which is random"
     return (
         ReversedWarning(
-            f"{title} ({some(reversed_ids)}): t{why}. The fit inverts such answers.",
+            title,
+            f"{why} ({some(reversed_ids)}). The fit inverts such answers.",
             "Check the data: they may have read the question the other way round, or belong to a "
             "group with an order of its own.",
-            title=title,
-            why=f"T{why} ({some(reversed_ids)}). The fit inverts such answers.",
             annotators=reversed_ids,
         ),
     )

@@ -15,7 +15,7 @@ from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES
 from aggcal.aggregation.terms import ChosenTerms, model_of, weights_are_counts
 from aggcal.data.base import AnyJudgments
-from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
+from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError, option
 
 _VANISHING = (1.0, 10.0, 100.0, 1e4)
 """Sds of priors that get weaker, each fit beginning where the last one ended: the widest moves
@@ -110,7 +110,7 @@ def fit_alike(
     if score_sd is None and chosen.cells:
         raise OptionError(
             "effects of contexts and scores by category need a prior; use one (the default), "
-            "or leave --context-effects and --by out."
+            f"or leave {option('context-effects')} and {option('by')} out."
         )
     fixes = fixed or score_sd is None
     model = model_of(judgments, chosen, fixed=frozenset({SCORES} if fixes else ()))
@@ -136,12 +136,9 @@ def no_maximum(result: Fit) -> list[AggcalWarning]:
         return []
     return [
         NoMaximumWarning(
-            "The maximum-likelihood estimate does not exist: scores or effects grow without "
-            "bound, because the judgments never contradict them.",
+            "There is no maximum-likelihood estimate",
+            "Scores or effects grow without bound, because the judgments never contradict them.",
             "Use a prior (the default), or collect judgments that contradict these.",
-            title="There is no maximum-likelihood estimate",
-            why="Scores or effects grow without bound, because the judgments never contradict "
-            "them.",
         )
     ]
 

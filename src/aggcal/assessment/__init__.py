@@ -21,9 +21,9 @@ from aggcal.aggregation import (
 from aggcal.aggregation.consensus import LEVEL, Aggregator
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.terms import Terms
-from aggcal.assessment.file_names import RESULT_FILES as RESULT_FILES
+from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
-from aggcal.assessment.titles import checked_titles
+from aggcal.assessment.result import checked_titles
 from aggcal.calibration import (
     Calibrator,
     Given,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
@@ -13,7 +14,7 @@ from scipy.special import stdtr
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
-from aggcal.advice.guarantees import top_said
+from aggcal.advice.guarantees import listed, top_said
 from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
 from aggcal.aggregation.ranks import stated, top_probabilities
@@ -27,7 +28,6 @@ from aggcal.registry.limits import VERDICT_ERROR
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
-_MOST_NAMED = 12  # items that a sentence names: the table has all
 _ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
 
 
@@ -35,10 +35,18 @@ _ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
 class Wishes:
     """What is to be decided, checked before anything is fitted: see `Assessment.decide`.
 
+    Grades are their lower boundaries; of a mapping, ``letters`` are what they are called, that
+    below all of them included.
+
     Examples
     --------
     >>> Wishes(top=3).any, Wishes().any
     (True, False)
+    >>> graded = Wishes(grades={"A": 70, "B": 60})
+    >>> graded.grades, graded.letters
+    ((60.0, 70.0), ('below B', 'B', 'A'))
+    >>> Wishes(grades=(40, 50)).letters
+    ('below 40', '40 to 50', '50 and above')
     >>> Wishes(grades=(50, 40))
     Traceback (most recent call last):
     aggcal.errors.OptionError: the grades 50, 40 do not rise; give the lowest boundary first.
@@ -46,23 +54,39 @@ class Wishes:
 
     top: int | None = None
     cut: float | None = None
-    grades: tuple[float, ...] = ()
+    grades: Mapping[str, float] | Sequence[float] = ()
     error: float = VERDICT_ERROR
+    letters: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         limits.check(top=self.top, cut=self.cut, error=self.error)
-        ends = tuple(map(float, self.grades or ()))
+        named = self.grades if isinstance(self.grades, Mapping) else None
+        ends = tuple(map(float, (self.grades if named is None else named.values()) or ()))
         if not all(map(isfinite, ends)):
             raise OptionError("a grade boundary is not finite; give numbers.")
+        ends = ends if named is None else tuple(sorted(ends))
         if any(a >= b for a, b in pairwise(ends)):
             shown = ", ".join(f"{end:g}" for end in ends)
             raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
         object.__setattr__(self, "grades", ends)
+        object.__setattr__(self, "letters", _letters(ends, named))
 
     @property
     def any(self) -> bool:
         """Whether anything is to be decided."""
         return not (self.top is self.cut is None) or bool(self.grades)
+
+
+def _letters(ends: Sequence[float], named: Mapping[str, float] | None) -> tuple[str, ...]:
+    """Return what grades are called, the lowest first: no spreadsheet takes them for dates."""
+    if not ends:
+        return ()
+    if named is not None:
+        own = sorted(map(str, named), key=lambda name: float(named[name]))
+        return (f"below {own[0]}", *own)
+    shown = [f"{end:g}" for end in ends]
+    between = (f"{a} to {b}" for a, b in pairwise(shown))
+    return (f"below {shown[0]}", *between, f"{shown[-1]} and above")
 
 
 def check_top(top: int | None, items: int) -> None:
@@ -137,24 +161,19 @@ class Decisions:
         k = len(self.best)
         if self.best_right is None or k == 1:  # who could be the best is claimed
             return []
-        rest = k - _MOST_NAMED
-        named = ", ".join(self.best[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
-        return [f"Best set of {k:,} (expected to be right: {self.best_right:.1f}): {named}."]
+        right = f"expected to be right: {self.best_right:.1f}"
+        return [f"Best set of {k:,} ({right}): {listed(self.best)}."]
 
     def _grades(self) -> list[str]:
         if "uncertain" not in self.columns or "grades" in self.unclaimed:
             return []
-        odd = self.uncertain
+        odd, wishes = self.uncertain, self.wishes
         graded = sum(each is not None for each in self.columns["grade"])
-        bounds = ", ".join(f"{end:g}" for end in self.wishes.grades)
-        said = f"Grades at {bounds}: {len(odd):,} of {count(graded, 'mark')} uncertain"
+        bounds = ", ".join(f"{end:g}" for end in wishes.grades)
         if not odd:
-            return [f"{said}."]
-        rest = len(odd) - _MOST_NAMED
-        return [
-            f"{said}: {', '.join(odd[:_MOST_NAMED])}"
-            + (f" and {rest:,} more." if rest > 0 else ".")
-        ]
+            return [f"Grades at {bounds}: no interval crosses a boundary."]
+        crosses = f"intervals of {len(odd):,} of {count(graded, 'score')} cross a boundary"
+        return [f"Grades at {bounds}: {crosses}: {listed(odd)}."]
 
     def _unclaimed(self) -> list[str]:
         names = {
@@ -181,6 +200,7 @@ class Decisions:
             found["verdicts"] = self.counts
         if wishes.grades:
             found |= {"grades": list(wishes.grades), "uncertain": self.uncertain}
+            found["letters"] = list(wishes.letters)
         return found | {"not_claimed": self.unclaimed, "says": self.says}
 
     def __repr__(self) -> str:
@@ -223,7 +243,7 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
     if verdicts:
         columns["verdict"] = _together(*verdicts)
     if wishes.grades:
-        columns |= _graded(result, base, wishes.grades, unclaimed)
+        columns |= _graded(result, base, wishes, unclaimed)
     part = result.calibration or result.consensus
     backend = None if part is None else part.backend
     return Decisions(wishes, base["item"], columns, **more, unclaimed=unclaimed, backend=backend)
@@ -350,7 +370,7 @@ def _together(*verdicts: np.ndarray) -> np.ndarray:
 
 
 def _graded(
-    result: Assessment, base: Columns, grades: tuple[float, ...], unclaimed: dict[str, str]
+    result: Assessment, base: Columns, wishes: Wishes, unclaimed: dict[str, str]
 ) -> Columns:
     """Return the grade of each item, and whether its interval crosses a boundary."""
     key = shown_score(result)
@@ -358,15 +378,15 @@ def _graded(
         np.asarray(base[name], dtype=np.float64) if name in base else None
         for name in (key, f"{key}_low", f"{key}_high")
     )
-    names = _grade_names(grades)
 
     def grade(values: FloatArray) -> np.ndarray:
-        return np.searchsorted(np.array(grades), values, side="right")
+        return np.searchsorted(np.array(wishes.grades), values, side="right")
 
     assert score is not None  # noqa: S101  # it is what the table is about
     place = np.isfinite(score)
-    given = [names[k] if here else None for k, here in zip(grade(score), place, strict=True)]
-    found: Columns = {"grade": np.array(given, dtype=object)}
+    letters = np.array(wishes.letters, dtype=object)
+    given = np.where(place, letters[grade(score)], None)
+    found: Columns = {"grade": given}
     why = unclaimed_scores(result)
     if not why and (low is None or high is None):
         why = "there are no intervals"
@@ -381,16 +401,3 @@ def _graded(
         own = np.array([each != "interpolated" for each in base.get("score_source", score)])
         odd[sure & (own | crosses)] = crosses[sure & (own | crosses)]
     return found | {"uncertain": odd}
-
-
-def _grade_names(grades: tuple[float, ...]) -> list[str]:
-    """Return what grades between boundaries are called: no spreadsheet takes them for dates.
-
-    Examples
-    --------
-    >>> _grade_names((40.0, 50.0))
-    ['below 40', '40 to 50', '50 and above']
-    """
-    ends = [f"{end:g}" for end in grades]
-    between = [f"{a} to {b}" for a, b in pairwise(ends)]
-    return [f"below {ends[0]}", *between, f"{ends[-1]} and above"]

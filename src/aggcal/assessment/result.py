@@ -2,45 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
+
+import numpy as np
 
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.verdicts import Verdicts
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import Consensus, camp_columns
 from aggcal.aggregation.robust import dependence, widest
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
-from aggcal.assessment.comparisons import comparisons
+from aggcal.assessment.comparisons import comparisons, judged_items
 from aggcal.assessment.decisions import Decisions, Wishes, decided
-from aggcal.assessment.files import run_of, save
 from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
-from aggcal.assessment.titles import Titles
-from aggcal.calibration import (
-    SHOWN,
-    Anchored,
-    Calibration,
-)
+from aggcal.calibration import SHOWN, Anchored, Calibration
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
+from aggcal.engines import prepare
 from aggcal.errors import (
     AggcalWarning,
     AlikeIdsWarning,
     OptionError,
+    TooLittleDataError,
     check_choice,
     count,
+    cut,
+    option,
+    printable,
+    some,
 )
+from aggcal.io.cells import csv_writer
+from aggcal.io.items import read_texts
+from aggcal.io.saving import Manifest, Writer, write_files
+from aggcal.pages.document import Document
+from aggcal.registry import LOCAL
 from aggcal.registry.limits import VERDICT_ERROR
+from aggcal.report.item import item as document_of
 from aggcal.report.report import RENDERERS, report
-from aggcal.report.run import Run
+from aggcal.report.run import Run, fitting, load_run
 
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice
+
+
+RESULT_FILES = (
+    "items.csv", "annotators.csv", "categories.csv", "camps.csv", "predictions.csv",
+    "comparisons.json", "report.html", "report.md", "report.json", "summary.json",
+)  # fmt: skip
+"""What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
+_LONGEST_TITLE = 200
+"""Characters that are kept: a heading of more fills the screen that should show the results."""
+
+
+class Titles(TypedDict, total=False):
+    """Those that are known, as ``summary.json`` holds them."""
+
+    title: str
+    question: str
+
+
+def checked_titles(title: str | None = None, question: str | None = None) -> Titles:
+    """Return those that are given, cut to 200 characters, as ``summary.json`` holds them.
+
+    Raises
+    ------
+    OptionError
+        If one has line breaks or other control characters, which no heading can show.
+
+    Examples
+    --------
+    >>> checked_titles(" Essays of 2024 ")
+    {'title': 'Essays of 2024'}
+    >>> len(checked_titles(question="why " * 100)["question"])
+    200
+    """
+    found: Titles = {}
+    if kept := _title("title", title):
+        found["title"] = kept
+    if kept := _title("question", question):
+        found["question"] = kept
+    return found
+
+
+def _title(name: str, text: str | None) -> str:
+    kept = (text or "").strip()
+    if printable(kept) != kept:
+        raise OptionError(
+            f"{option(name).rstrip('=')} is not one line of plain text; remove line breaks "
+            "and control characters."
+        )
+    return cut(kept, _LONGEST_TITLE - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +217,7 @@ class Assessment:
         *,
         top: int | None = None,
         cut: float | None = None,
-        grades: Sequence[float] | None = None,
+        grades: Mapping[str, float] | Sequence[float] | None = None,
         error: float = VERDICT_ERROR,
     ) -> Decisions:
         """Decide who is in, who is out, and which marks are doubtful.
@@ -174,7 +232,8 @@ class Assessment:
         cut
             The score to be above: of the calibrated scores, else of the consensus (``scale``).
         grades
-            Boundaries of grades on the same scale, the lowest first.
+            Boundaries of grades on the same scale, the lowest first; or by their names:
+            ``{"A": 70, "B": 60}``.
         error
             How often a verdict may be wrong. With both a top and a cut, an item is in if it is
             both.
@@ -186,7 +245,7 @@ class Assessment:
         >>> result.decide(top=1).items["verdict"].tolist()
         ['in', 'out']
         """
-        return decided(self, self._scores, Wishes(top, cut, tuple(grades or ()), error))
+        return decided(self, self._scores, Wishes(top, cut, grades or (), error))
 
     def with_decisions(self, **wishes: Any) -> Assessment:
         """Return the same with decisions in its tables and reports; see ``decide``."""
@@ -318,7 +377,22 @@ class Assessment:
         >>> aggcal.assess([("ann", "a", "b")], warn=False).to_run({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
-        return run_of(self, texts)
+        known: dict[str, Any] = {
+            "summary": self.to_dict(),
+            "items": self.item_columns(),
+            "annotators": self.annotator_columns(),
+            "comparisons": self.comparisons,
+            "categories": self.category_columns(),
+        }
+        if texts is None:
+            return Run(**known)
+        read = read_texts(texts)
+        by_item = read.by_item
+        if self.judgments is not None and self.judgments.spelling is not None:
+            by_item = self.judgments.spelling.texts(by_item)
+        if by_item or not read.pictures:
+            known["summary"] |= {"texts": Path(read.source).name}
+        return Run(**known, texts=by_item, pictures=read.pictures)
 
     def save(
         self,
@@ -347,7 +421,25 @@ class Assessment:
             then no longer the ids that were read.
         """
         run = (self.with_advice() if check else self).to_run(texts)
-        return save(self, run, directory, force=force, spreadsheet_safe=spreadsheet_safe)
+        table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
+        files: dict[str, Writer] = {"items.csv": table(run.items)}
+        if self.consensus is not None:
+            files["annotators.csv"] = table(run.annotators)
+            camps = camp_columns(self.consensus)
+            more = {"categories.csv": run.categories, "camps.csv": camps}
+            files |= {name: table(columns) for name, columns in more.items() if columns}
+            if run.comparisons:
+                kept = json.dumps(run.comparisons, ensure_ascii=False, separators=(",", ":"))
+                files["comparisons.json"] = partial(_write, lambda: f"{kept}\n")
+            document = report(run)
+            for ending in ("html", "md"):
+                files[f"report.{ending}"] = partial(_write, partial(RENDERERS[ending], document))
+        if self.calibration is not None and self.calibration.unjudged_ids:
+            predicted = self.calibration.predict_unjudged().item_columns()
+            files["predictions.csv"] = table(predicted)
+        manifest = Manifest("summary.json", run.summary)
+        outdated = [name for name in RESULT_FILES[:-1] if name not in files]
+        return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
 
     def __repr__(self) -> str:
         stages = [part.method for part in (self.consensus, self.calibration) if part is not None]
@@ -374,3 +466,70 @@ class Assessment:
             notes=unwrapped("\n".join(parts)),
             warnings=self.warnings,
         )
+
+
+def _write(text: Callable[[], str], file: IO[str]) -> None:
+    file.write(text())
+
+
+def explain(
+    result: Assessment | str | Path, item: str, judgments: Any = None, *, force: bool = False
+) -> Document:
+    """Say why an item is where it is: whom it met, who disagreed, why its score moved.
+
+    Printed, the document is Markdown; its ``data`` hold the numbers.
+
+    Parameters
+    ----------
+    result
+        An `Assessment`, or a folder that ``aggcal run`` or ``aggcal aggregate`` wrote.
+    item
+        Its id.
+    judgments
+        The judgments of the results in a folder, in any form that `read_judgments` takes: needed
+        for single comparisons where there are more than 60 items.
+    force
+        Read files of the folder that have changed since.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("cy", "b", "a")]
+    >>> found = aggcal.explain(aggcal.assess(rows, warn=False), "a")
+    >>> found.data["comparisons"]
+    [{'item': 'b', 'rank': 2, 'won': 2, 'lost': 1, 'tied': 0}]
+    """
+    if isinstance(result, Assessment):
+        if result.consensus is None or result.judgments is None:
+            raise OptionError("there is nothing to explain without judgments; use assess.")
+        run, own = result.with_advice().to_run(), result.judgments.local
+        return document_of(run if own is None else with_rows(run, own), item)
+    run = load_run(result, force=force)
+    with fitting(result):
+        return document_of(run if judgments is None else with_rows(run, judgments), item)
+
+
+def with_rows(run: Run, judgments: Any) -> Run:
+    """Return a run that knows of every item whom it met, from its judgments.
+
+    Judgments of other items, or in another number, are refused: they are not those of the run.
+    """
+    rows = prepare(judgments, LOCAL).on_one_machine("explaining an item")
+    known = set(run.names)
+    others = [str(one) for one in rows.item_ids if str(one) not in known]
+    if others:
+        raise TooLittleDataError(
+            f"{rows.source}: items {some(others)} are not in the results; give the judgments that "
+            "the results were made from."
+        )
+    wanted = int(run.summary["n_judgments"])
+    if rows.n_judgments != wanted:
+        raise TooLittleDataError(
+            f"{rows.source}: has {rows.n_judgments:,} judgments, the results were made from "
+            f"{wanted:,}; give the same ones."
+        )
+    ranks = run.number("rank")
+    assert ranks is not None  # noqa: S101  # every result has ranks
+    score = np.asarray(run.items["consensus"], dtype=np.float64)
+    met = judged_items(rows, run.names, ranks.astype(int), score)
+    return replace(run, comparisons={**run.comparisons, **met})

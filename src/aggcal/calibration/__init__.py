@@ -26,7 +26,7 @@ from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.result import SHOWN, Calibration, Scale, arranged, scale_of
 from aggcal.calibration.says import contradictions, direction_warnings, matching_warnings
 from aggcal.data.scores import Scores
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, argument
 from aggcal.io import read_scores
 from aggcal.io.items import read_truth
 from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR, limits
@@ -267,7 +267,7 @@ def check_calibration(
     if not isinstance(weights, Mapping) and weights not in ("sd", None):
         raise OptionError(f"weights {weights!r} is unknown; give 'sd', a mapping, or None.")
     if model_sd is not None and not _SMALLEST_SD <= model_sd <= 1.0 / _SMALLEST_SD:
-        raise OptionError(f"--model-sd is {model_sd}; give a number above 0.")
+        raise OptionError(f"{argument('model-sd')} is {model_sd}; give a number above 0.")
     if second_model is not None and not calibrator.takes_second_model:
         those = [f"'{k}'" for k, info in CALIBRATORS.items() if info.make().takes_second_model]
         raise OptionError(

@@ -136,7 +136,7 @@ def _warnings(
             f"{'it' if lost == 1 else 'them'}, directly or through other items."
         )
         remedy = "Add anchors among these items, or have them compared with others."
-        said.append(AnchorsWarning(f"{title}. {why}", remedy, title=title, why=why))
+        said.append(AnchorsWarning(title, why, remedy))
     if chosen:
         said.append(chosen_warning())
     elif np.isnan(low[np.isfinite(values)]).any():

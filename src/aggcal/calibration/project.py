@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels import at, library
 from aggcal._core.sorting import in_order
 
 
@@ -48,12 +49,9 @@ def project(
     for one, next_one in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         here = slice(one, next_one)
         if (np.diff(means[here]) <= 0.0).any():
-            from scipy.optimize import isotonic_regression  # it loads slowly
-
-            found = isotonic_regression(means[here], weights=total[here])
-            means[here] = found.x
+            means[here], first = isotonic(means[here], total[here])
             begins[here] = False
-            begins[one + found.blocks[:-1]] = True
+            begins[one + first] = True
     block = np.cumsum(begins) - 1
     highest = np.argsort(-means[begins], kind="stable")
     place = np.empty(len(highest), dtype=np.int64)
@@ -61,3 +59,23 @@ def project(
     level = np.empty(len(values), dtype=np.int64)
     level[order] = np.cumsum(new) - 1
     return means[level], place[block][level]
+
+
+def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the nearest numbers that never fall, and where each of their blocks begins.
+
+    Examples
+    --------
+    >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3))
+    (array([1. , 2.5, 2.5]), array([0, 1]))
+    """
+    kernels = library()
+    if kernels is None:
+        from scipy.optimize import isotonic_regression
+
+        pooled = isotonic_regression(values, weights=weights)
+        return pooled.x, pooled.blocks[:-1]
+    means, total, first = np.array(values), np.array(weights), np.empty(len(values), np.int64)
+    blocks = kernels.aggcal_isotonic(len(means), *at(means, total, first))
+    first = first[:blocks]
+    return np.repeat(means[:blocks], np.diff(first, append=len(means))), first

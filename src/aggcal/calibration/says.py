@@ -68,7 +68,7 @@ _ONE_SIDED = 1.645  # standard errors of a one-sided 95% limit
 def _warning(
     kind: type[AggcalWarning], title: str, why: str, remedy: str, items: Iterable[object] = ()
 ) -> AggcalWarning:
-    return kind(f"{title}. {why}", remedy, title=title, why=why, items=items)
+    return kind(title, why, remedy, items=items)
 
 
 # Do two tables belong together? -------------------------------------------------------------------
@@ -204,13 +204,7 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
          "Such items get a prediction instead of a calibrated score", "Have them judged."),
     )  # fmt: skip
     return [
-        UnmatchedItemsWarning(
-            f"{title} ({some(items)}).{alike} {why}.",
-            remedy,
-            title=title,
-            why=f"{why} ({some(items)}).{alike}",
-            items=items,
-        )
+        UnmatchedItemsWarning(title, f"{why} ({some(items)}).{alike}", remedy, items=items)
         for items, title, alike, why, remedy in sides
         if items
     ]

@@ -21,8 +21,7 @@ from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, Terminal, failing, prepare
 from aggcal.cli.parser import parse
 from aggcal.cli.progress import LINE
-from aggcal.errors import InputError, OutputError, printable
-from aggcal.errors.voice import speaking_options
+from aggcal.errors import InputError, OutputError, command_line, printable
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     try:
-        with handled(), speaking_options():
+        with handled(), command_line():
             code = _call(arguments)
     except KeyboardInterrupt:
         _say("aggcal: interrupted.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
     from aggcal.assessment import Assessment
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
     from aggcal.cli.results import finish, refuse_output

@@ -17,7 +17,7 @@ from aggcal.registry.datasets import DATASETS, DOTS, LLMFAO, READING_LEVEL, SIMU
 
 if TYPE_CHECKING:
     from aggcal.assessment import Assessment
-    from aggcal.assessment.titles import Titles
+    from aggcal.assessment.result import Titles
     from aggcal.datasets.tables import Tables
 
 Values: TypeAlias = dict[str, float]
@@ -96,7 +96,7 @@ _CONSENSUS = "the comparisons (consensus)"
 def demo(options: argparse.Namespace) -> int:
     """Run both stages on the dataset, name the report, and say how far off everybody is."""
     from aggcal.assessment import assess
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.cli.results import refuse_output, with_command
     from aggcal.io import read_judgments, read_scores
     from aggcal.io.items import read_texts

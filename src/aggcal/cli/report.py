@@ -17,7 +17,7 @@ from aggcal.cli.parser import parse_as
 from aggcal.errors import AggcalError, FileError, OptionError, printable
 
 if TYPE_CHECKING:
-    from aggcal.assessment.titles import Titles
+    from aggcal.assessment.result import Titles
     from aggcal.data.base import AnyJudgments
     from aggcal.report.run import Run
 
@@ -45,7 +45,7 @@ def report(options: argparse.Namespace) -> int:
 def render(options: argparse.Namespace) -> int:
     """Read the folder and render it."""
     from aggcal.assessment import RESULT_FILES
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.io.saving import ChangedError, refuse_existing, refuse_overwriting, write_file
 
     titles = checked_titles(options.title, options.question)
@@ -184,7 +184,7 @@ def _write_inside(
 
 def explain(options: argparse.Namespace) -> int:
     """Explain, and print."""
-    from aggcal.assessment.explaining import with_rows
+    from aggcal.assessment.result import with_rows
     from aggcal.pages.markdown import markdown
     from aggcal.report.item import item
     from aggcal.report.run import fitting, load_run
@@ -212,7 +212,7 @@ def explain(options: argparse.Namespace) -> int:
 
 def _read_again(run: Run, folder: str) -> tuple[Run, str]:
     """Return the run with the judgments it was made from, or why they are not at hand."""
-    from aggcal.assessment.explaining import with_rows
+    from aggcal.assessment.result import with_rows
 
     hint = "give the judgments with --judgments for its comparisons"
     try:

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from aggcal.aggregation.consensus import LEVEL, Consensus
-from aggcal.assessment.file_names import RESULT_FILES
+from aggcal.assessment.result import RESULT_FILES
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, show
 from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
@@ -24,7 +24,7 @@ from aggcal.io.saving import Manifest, check_output, refuse_overwriting
 if TYPE_CHECKING:
     from aggcal.advice.advising import Advice
     from aggcal.assessment import Assessment
-    from aggcal.assessment.saving import Saved
+    from aggcal.assessment.studies import Saved
 
 _MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json
 _STAGE_2 = ("items.csv", "summary.json")

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     from aggcal.aggregation.scales import check_anchor
     from aggcal.assessment import assess
     from aggcal.assessment.decisions import check_top
-    from aggcal.assessment.titles import checked_titles
+    from aggcal.assessment.result import checked_titles
     from aggcal.cli.results import finish, refuse_output
 
     console, both = Console(quiet=options.quiet), "scores" in options

@@ -42,7 +42,7 @@ def check(options: argparse.Namespace) -> int:
 def compare(options: argparse.Namespace) -> int:
     """Print which method predicts these judgments best, and write it where that is wanted."""
     from aggcal.aggregation.selection import check_methods
-    from aggcal.assessment.methods import MethodComparison, compare_methods
+    from aggcal.assessment.studies import MethodComparison, compare_methods
     from aggcal.cli.results import finish_study, refuse_folder
 
     console = Console(quiet=options.quiet)
@@ -57,8 +57,8 @@ def compare(options: argparse.Namespace) -> int:
 
 def power(options: argparse.Namespace) -> int:
     """Print how many judgments reach a goal, and write it where that is wanted."""
-    from aggcal.assessment.power import Power, check_options
-    from aggcal.assessment.power import power as look
+    from aggcal.assessment.studies import Power, check_options
+    from aggcal.assessment.studies import power as look
     from aggcal.cli.results import finish_study, refuse_folder
 
     console, files = Console(quiet=options.quiet), reading.judgment_files(options)

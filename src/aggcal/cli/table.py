@@ -16,7 +16,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from aggcal.errors.voice import argument_of
+from aggcal.errors import keyword
 from aggcal.registry.limits import COUNT, LIMITS, NUMBER, POSITIVE, SHARE, Limit
 
 FOLDER = "DIR"
@@ -90,7 +90,7 @@ class Option:
     @property
     def keyword(self) -> str:
         """What Python calls it."""
-        return argument_of(self.key)
+        return keyword(self.key)
 
     @property
     def value(self) -> str:

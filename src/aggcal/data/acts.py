@@ -17,7 +17,6 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, Text
 from aggcal._core.kernels import at, library
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, option
-from aggcal.errors.voice import spoken
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 RANKING_WEIGHTS = get_args(RankingWeight)
@@ -105,7 +104,7 @@ class Size(NamedTuple):
             if answers is None
             else f"count as {answers:,.0f} answers ({option('ranking-weight', 'pair')} counts each)"
         )
-        return spoken(
+        return (
             f"{made} of {size} items {'was' if number == 1 else 'were'} recognised; "
             f"{'its' if number == 1 else 'their'} {pairs:,} pairs {counted}"
         )

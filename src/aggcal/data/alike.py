@@ -141,8 +141,8 @@ def alike_warning(
     Examples
     --------
     >>> print(alike_warning("item", [["Essay 20", "essay 20"]], {"Essay 20": 12, "essay 20": 1}))
-    2 item ids are probably 1 item: they differ only in case ('Essay 20' with 12 judgments,
-    'essay 20' with 1). Merge them with normalize_ids=True, or list which is which with
+    2 item ids are probably 1 item. They differ only in case: 'Essay 20' with 12 judgments,
+    'essay 20' with 1. Merge them with normalize_ids=True, or list which is which with
     aliases=FILE.
     """
     every_id = [label for spellings in found for label in spellings]
@@ -152,13 +152,11 @@ def alike_warning(
     every = dict.fromkeys(part for one in found[:_LOOKED_AT] for part in difference(one))
     what = " or ".join(filter(None, (", ".join([*every][:-1]), [*every][-1])))
     return AlikeIdsWarning(
-        f"{number:,} {kind} ids are probably {count(len(found), kind)}: they differ only in "
-        f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more}).",
+        f"{number:,} {kind} ids are probably {count(len(found), kind)}",
+        f"They differ only in {what}{' between the tables' if tables else ''}: "
+        f"{'; '.join(shown)}{more}.",
         f"Merge them with {option('normalize-ids')}, or list which is which with "
         f"{option('alias', 'FILE')}.",
-        title=f"{number:,} {kind} ids are probably {count(len(found), kind)}",
-        why=f"They differ only in {what}{' between the tables' if tables else ''}: "
-        f"{'; '.join(shown)}{more}.",
         items=every_id if kind == "item" else (),
         annotators=every_id if kind == "annotator" else (),
     )

@@ -57,7 +57,7 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     >>> rows = [("ann", "a", "b"), ("bob", "b", "b"), ("bob", "b", "a")]
     >>> for warning in data_warnings(aggcal.read_judgments(rows)):
     ...     print(warning.what)
-    1 comparison of an item with itself was not fitted ('bob' compared 'b' with itself).
+    1 row compares an item with itself. It was not fitted: 'bob' compared 'b' with itself.
     """
     if _UNSAID.get():
         return []
@@ -107,26 +107,20 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     if counts:
         found.append(_unanswered(judgments, counts))
     if judgments.recorded_twice:
-        verb = "is" if judgments.n_duplicates == 1 else "are"
         found.append(
             DuplicateRowsWarning(
-                f"{count(judgments.n_duplicates, 'duplicate row')} (every column equal) {verb} "
-                "counted separately.",
+                count(judgments.n_duplicates, "duplicate row"),
+                "A row that equals another in every column is counted as a judgment of its own.",
                 "Remove any that were recorded twice.",
-                title=count(judgments.n_duplicates, "duplicate row"),
-                why="A row that equals another in every column is counted as a judgment of its "
-                "own.",
                 judgments=judgments.n_duplicates,
             )
         )
     if len(judgments.criteria) > 1:
         found.append(
             PooledCriteriaWarning(
-                f"Judgments by {len(judgments.criteria)} criteria were fitted together "
-                f"({some(judgments.criteria)}).",
+                f"Judgments by {len(judgments.criteria)} criteria were fitted together",
+                f"The order mixes what they measure: {some(judgments.criteria)}.",
                 f"Choose one with {option('criterion')}.",
-                title=f"Judgments by {len(judgments.criteria)} criteria were fitted together",
-                why=f"The order mixes what they measure: {some(judgments.criteria)}.",
                 judgments=judgments.n_judgments,
             )
         )
@@ -149,12 +143,12 @@ def weight_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     rows, answers = count(judgments.n_judgments, "answer"), f"{found.counted:,.0f}"
     return [
         WeightsWarning(
+            "Weights may not be numbers of answers",
             f"Weights are taken for numbers of answers, so that {rows} count as {answers}. These "
             "weights do not look like numbers of answers; then scores lie too far apart, and "
             "intervals may be somewhat narrow.",
             f"If they say how much an answer matters, divide all of them by {found.divisor:.3g}; "
             "if they are numbers of answers, there is nothing to do.",
-            title="Weights may not be numbers of answers",
             judgments=judgments.n_judgments,
         )
     ]
@@ -166,13 +160,10 @@ def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
     who, what = unfitted.annotator[mine], unfitted.left[mine]
     shown = [f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)]
     more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
-    verb = "was" if number == 1 else "were"
     return SelfPairWarning(
-        f"{count(number, 'comparison')} of an item with itself {verb} not fitted "
-        f"({', '.join(shown)}{more}).",
+        f"{count(number, 'row compares', 'rows compare')} an item with itself",
+        f"{'It was' if number == 1 else 'They were'} not fitted: {', '.join(shown)}{more}.",
         "Correct or remove these rows.",
-        title=f"{count(number, 'row compares', 'rows compare')} an item with itself",
-        why=f"{'It was' if number == 1 else 'They were'} not fitted: {', '.join(shown)}{more}.",
         items=np.unique(what),
         annotators=np.unique(who),
         judgments=number,
@@ -187,12 +178,9 @@ def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWa
     silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
     number = sum(counts.values())
     return UnansweredWarning(
-        f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
-        f"kept but not fitted ({aside}).{only}{silent}",
+        f"{count(number, 'row has', 'rows have')} no usable answer",
+        f"{'It is' if number == 1 else 'They are'} kept but not fitted ({aside}).{only}{silent}",
         "Nothing to do unless there are many.",
-        title=f"{count(number, 'row has', 'rows have')} no usable answer",
-        why=f"{'It is' if number == 1 else 'They are'} kept but not fitted ({aside})."
-        f"{only}{silent}",
         items=lost,
         annotators=mute,
         judgments=number,
@@ -205,20 +193,17 @@ def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
     if list(judgments.annotator_ids) == [UNNAMED]:
         return [
             OneAnnotatorWarning(
-                "The judgments name no annotators, so nothing shows whether people agree.",
+                "No annotators are named",
+                "Nothing shows whether people agree.",
                 "Add a column with the annotator of each judgment if there is one.",
-                title="No annotators are named",
-                why="Nothing shows whether people agree.",
                 judgments=judgments.n_judgments,
             )
         ]
     return [
         OneAnnotatorWarning(
-            f"There is only one annotator ({some(judgments.annotator_ids)}), so the consensus is "
-            "that annotator's opinion.",
+            "There is only one annotator",
+            f"The consensus is the opinion of {some(judgments.annotator_ids)}.",
             "Add other annotators before you call it agreement.",
-            title="There is only one annotator",
-            why=f"The consensus is the opinion of {some(judgments.annotator_ids)}.",
             annotators=judgments.annotator_ids,
             judgments=judgments.n_judgments,
         )
@@ -232,13 +217,10 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
         outside = list(graph.item_ids[graph.component > 0])
         found.append(
             DisconnectedWarning(
-                f"The comparisons form {len(sizes):,} connected components (the largest has "
-                f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)}). No comparison "
-                "links the components, so ranks across them are arbitrary.",
-                "Ask for judgments between the components.",
-                title=f"The comparisons form {len(sizes):,} connected components",
-                why="No comparison links them, so ranks across components are arbitrary. The "
+                f"The comparisons form {len(sizes):,} connected components",
+                "No comparison links them, so ranks across components are arbitrary. The "
                 f"largest has {count(int(sizes[0]), 'item')}; outside it: {some(outside)}.",
+                "Ask for judgments between the components.",
                 items=outside,
             )
         )
@@ -252,13 +234,10 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
 def _separation(items: list[str], did: str, gap: str, level: str) -> SeparationWarning:
     """Warn of items that won or lost every comparison."""
     one = len(items) == 1
-    who = some(items) if one else f"{count(len(items), 'item')} ({some(items)})"
     return SeparationWarning(
-        f"{who} {did} every comparison, so {'its' if one else 'their'} "
-        f"{gap if one else gap + 's'} cannot be estimated.",
-        f"Compare {'it' if one else 'them'} with other {level} items.",
-        title=f"{some(items) if one else count(len(items), 'item')} {did} every comparison",
-        why=f"{'Its' if one else 'Their'} {gap if one else gap + 's'} cannot be estimated"
+        f"{some(items) if one else count(len(items), 'item')} {did} every comparison",
+        f"{'Its' if one else 'Their'} {gap if one else gap + 's'} cannot be estimated"
         f"{'' if one else f': {some(items)}'}.",
+        f"Compare {'it' if one else 'them'} with other {level} items.",
         items=items,
     )

@@ -44,7 +44,8 @@ def named(name: str) -> Engine | None:
         reason = missing()
         if reason is None:
             return GpuEngine()
-        warnings.warn(NoGpuWarning(*reason), stacklevel=2)
+        what, to_do = reason
+        warnings.warn(NoGpuWarning(what, "", to_do), stacklevel=2)
     return None
 
 

@@ -27,7 +27,15 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import codes_of
 from aggcal.engines.base import Shard
 from aggcal.engines.remote import about_rows, cuts, nameless
-from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
+from aggcal.errors import (
+    FileError,
+    InputError,
+    OptionError,
+    TooLittleDataError,
+    count,
+    option,
+    printable,
+)
 from aggcal.io import read_judgments
 from aggcal.io.choices import Choices, categories_of, stated_scale
 from aggcal.io.columns import Column
@@ -109,7 +117,7 @@ def _reading(path: str, options: Mapping[str, Any]) -> Reading:
         why, instead = "is for formats that are read on one machine; leave it out", ""
         if name in ("aliases", "normalize_ids"):
             why = "merges ids on one machine; write the judgments with 'aggcal convert' and "
-            instead = "--normalize-ids or --alias first"
+            instead = f"{option('normalize-ids')} or {option('alias')} first"
         raise OptionError(f"{name} {why}{instead}, or choose the engine 'local'.")
     criterion = asked.get("criterion")
     choices = Choices(
@@ -214,7 +222,7 @@ def added_up(parts: Sequence[Census | None], how: Reading) -> Census:
     if len(formats) > 1:
         raise OptionError(
             f"{how.path}: its files look like different formats ({', '.join(sorted(formats))}); "
-            "name the one to read with --format."
+            f"name the one to read with {option('format')}."
         )
     total: Counter[str] = Counter()
     for part in every:

@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias, get_args
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.row_columns import CRITERION
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError, did_you_mean
+from aggcal.errors import OptionError, did_you_mean, option
 from aggcal.io import words
 from aggcal.io.tables import listed
 
 Blank: TypeAlias = Literal["skip", "error"]
 BLANKS = get_args(Blank)
 """What to do where an answer or a score is blank: count it as none, or refuse the file."""
-NAMED = (*words.OWN, *words.EXTRA, "item", "rank", "rating")
+NAMED = (*words.OWN, *words.EXTRA, *words.OF_TABLES, "item", "rank", "rating", "best", "worst")
 """Columns that the user may name."""
 OF_A_RANKING = ("ranking", "screen")
 """What a context is called that is the ranking or the ratings which pairs were taken from."""
@@ -163,7 +163,8 @@ def categories_of(
     names = [name.strip() for name in (by.split(",") if isinstance(by, str) and by else by)]
     if criteria not in (None, "all"):
         raise OptionError(
-            f"criteria cannot be '{criteria}'; say all, or name one criterion with --criterion."
+            f"criteria cannot be '{criteria}'; say all, or name one criterion with "
+            f"{option('criterion')}."
         )
     if criteria is not None and criterion is not None:
         raise OptionError("one criterion is chosen and all are kept; leave one of the two out.")

@@ -112,6 +112,11 @@ class Column:
         number = dict(zip(texts, count_from(0), strict=False))
         return self.look_up([*map(number.get, self.texts, repeat(-1))], -1, np.int32)
 
+    def same(self, other: Column) -> np.ndarray:
+        """Return in which rows another column holds the same text."""
+        codes = self.within(other.texts)
+        return np.asarray((codes >= 0) & (codes == other.codes))
+
 
 def joined(columns: Sequence[Column], meaning: Callable[..., str | None]) -> Column:
     """Make one column of several: a function of each distinct combination of their texts."""

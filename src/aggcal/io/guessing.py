@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any, NoReturn
 
-from aggcal.errors import OptionError, TableError, some
-from aggcal.io.choices import Choices
+import numpy as np
+
+from aggcal.errors import OptionError, TableError, option, some
+from aggcal.io.choices import Choices, is_strength
+from aggcal.io.columns import number
 from aggcal.io.formats.ratings import in_a_grid, is_rater, rated_columns
-from aggcal.io.formats.scale import LABELLED
 from aggcal.io.tables import Table, listed
 from aggcal.io.words import (
     ANNOTATOR,
@@ -18,33 +21,31 @@ from aggcal.io.words import (
     DECIDED,
     ITEM,
     KEY,
-    LEFT_RIGHT,
     LIKELY,
     LOST,
     MARKS,
     MEASURED,
-    NAMES,
     NEGATIVE,
+    OF_SURVEYS,
     OUTCOME,
     PEOPLE,
     RANKS,
     RATING,
-    SHOWN,
     SIDES,
+    SUMMARIES,
+    TALLIED,
+    TIED,
     TRUTH,
-    WINNER_LOSER,
     is_label,
-    names_table,
     paired,
 )
+from aggcal.registry import RATINGS
 
 _THIRD = {"1": "3", "0": "2", "a": "c", "first": "third", "one": "three", "x": "z"}
 _NO_ITEM = {"", "0", "1", "true", "false", "x", "yes", "no", "accept", "reject"}
 """What holds no item, but says of one of the answers whether it was given."""
 _KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
-_VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
 _SHOWN = 200  # characters of a title that a message repeats
-_FORM = "annotator,left,right,outcome"
 
 
 def says_side(name: str) -> str | None:
@@ -113,10 +114,8 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
     No number, time or trial is taken for an item or an annotator; two candidates are none.
     """
     have = table.columns.keys()
-    if not {"left", "right", "outcome", "winner", "loser"} & choices.columns.keys():
-        _refuse_choices_among_more(table)
-    if not have & _KNOWN:
-        _refuse_headers(table)
+    if not have & _KNOWN and _has_no_header(table):
+        refuse_unread(table)
     found: dict[str, str] = {}
     sides = (known["left"], known["right"]) if "left" in known else None
     if "winner" not in known and not (have & {*ITEM} and have & {*RATING, "rank"}):
@@ -124,19 +123,24 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
         sides = sides or (None if beaten else _two_that_differ(table, SIDES))
         outcome = known.get("outcome") or next((name for name in OUTCOME if name in have), None)
         outcome = outcome or (_outcome(table, sides) if sides else None)
+        answered = None if sides or beaten else _named_by_an_answer(table)
         if beaten is not None:
             found = dict(zip(("winner", "loser"), beaten, strict=True))
-        elif sides is not None and outcome is not None:
-            found = {"left": sides[0], "right": sides[1], "outcome": str(outcome)}
+        elif answered is not None:
+            found = dict(zip(("left", "right", "outcome"), answered, strict=True))
+        elif sides is not None:
+            said = {"outcome": str(outcome)} if outcome else _tallies(table, sides)
+            found = dict(zip(("left", "right"), sides, strict=True)) | said if said else {}
             found = {own: name for own, name in found.items() if known.get(own) != name}
-    complete = {"winner", "outcome"} & {*known, *found}
+    complete = {"winner", "outcome", "left_wins"} & {*known, *found}
     if complete and not have & {*ANNOTATOR} and choices.annotator is None:
         used = {*found.values(), *map(str, known.values())}
         who = [name for name in sorted(have - used) if _names_people(name)]
         if len(who) > 1:
             raise OptionError(
-                f"{table.name}: {some(who)} may name who judged; say which, as in --column "
-                f"{_quoted(f'annotator={who[0]}')}, or --judged-by NAME for none of them."
+                f"{table.name}: {some(who)} may name who judged; say which, as in "
+                f"{option('column', f'annotator={who[0]}')}, or {option('judged-by', 'NAME')} for "
+                "none of them."
             )
         found |= {"annotator": who[0]} if who else {}
     found = {own: name for own, name in found.items() if own not in choices.columns}
@@ -147,11 +151,12 @@ def guessed(table: Table, known: Mapping[str, Any], choices: Choices) -> dict[st
 def refuse_guesses(table: Table, found: Mapping[str, str], choices: Choices) -> None:
     """Refuse names that are only guessed, where the user wants none of those."""
     if found and choices.strict:
-        said = " ".join(f"--column {_quoted(f'{own}={name}')}" for own, name in found.items())
-        named = table.columns.keys() & {*ANNOTATOR} or "annotator" in found
+        said = option("column", *(f"{own}={name}" for own, name in found.items()))
+        if not (table.columns.keys() & {*ANNOTATOR} or "annotator" in found):
+            said += f" {option('judged-by', 'NAME')}"
         raise OptionError(
             f"{table.name}: names its columns in other words (found: {listed(table.header)}); "
-            f"if this is right, read it with {said}{'' if named else ' --judged-by NAME'}."
+            f"if this is right, read it with {said}."
         )
 
 
@@ -169,6 +174,7 @@ def guessed_act(table: Table, choices: Choices, *, known: bool) -> dict[str, str
     found: dict[str, str] = {}
     who = next((name for name in ANNOTATOR if name in have), None)
     people = [name for name in sorted(have - {*ITEM, "name"}) if _names_people(name)]
+    people += ["id"] if not people and have & OF_SURVEYS and "id" in have else []
     if who is None and choices.annotator is None and len(people) == 1:
         found["annotator"] = who = people[0]
     if known:
@@ -187,7 +193,7 @@ def guessed_act(table: Table, choices: Choices, *, known: bool) -> dict[str, str
     rated = next((name for name in RATING if name in have), None)
     rated = rated or (numbers[0] if len(numbers) == 1 and rank is None else None)
     item = next((name for name in ITEM if name in have), None)
-    texts = [n for n in rest if n not in (rank, rated, *numbers) and table.first(n)]
+    texts = [n for n in rest if n not in (rank, rated, *numbers, *SUMMARIES) and table.first(n)]
     if item is None and len(texts) == 1 and (rank or rated or sum(map(is_rater, have)) > 1):
         item = texts[0]
     nobody = who is None and choices.annotator is None and rated not in MARKS
@@ -206,6 +212,15 @@ def guessed_act(table: Table, choices: Choices, *, known: bool) -> dict[str, str
     return {own: name for own, name in found.items() if name not in usual.get(own, ())}
 
 
+def _has_no_header(table: Table) -> bool:
+    """Whether the first line holds data like those below it."""
+    cells = {name: [*map(str.lower, table.first(name))] for name in table.columns}
+    return table.delimiter is not None and any(
+        name in below or (is_label(name) and bool(below) and all(map(is_label, below)))
+        for name, below in cells.items()
+    )
+
+
 def _once_each(table: Table, who: str | None, item: str) -> bool:
     """Whether each person has a row for an item once, and somebody has several."""
     names = [table.columns.get(str(name), "").strip().lower() for name in (who, item)]
@@ -219,11 +234,6 @@ def _names_people(name: str) -> bool:
 
 def _is_measured(name: str) -> bool:
     return bool(MEASURED.search(" ".join(_words(name))))
-
-
-def _quoted(text: str) -> str:
-    """Quote what a shell would take apart."""
-    return text if re.fullmatch(r"[\w=.-]*[\w=]", text) else f"'{text}'"
 
 
 def _words(name: str) -> list[str]:
@@ -260,22 +270,60 @@ def _two_that_differ(table: Table, words: Sequence[tuple[str, str]]) -> tuple[st
 def _outcome(table: Table, sides: tuple[str, str]) -> str | None:
     """Return the only column that says in most rows which of the two was chosen."""
     rows = [{k: str(v).strip().lower() for k, v in row.items()} for row in table.head]
-    named = said_by_names(*sides)
+    named = said_by_names(*(table.columns[side] for side in sides))
+    tallied = {*_tallies(table, sides).values()}
 
     def says(name: str) -> bool:
         numbers = {"0", "1", "2"} if DECIDED.search(name) else set()
         numbers = {"0", "1", *TRUTH} if says_side(name) else numbers
         numbers |= named.keys() if DECIDED.search(name) or says_lost(name) is not False else set()
+        strength = says_side(name) is not None
         cells = [(row[name], {row.get(side) for side in sides}) for row in rows if row.get(name)]
         chosen = sum(
-            value in {*items, *sides, *numbers} or is_label(value) for value, items in cells
+            value in {*items, *sides, *numbers}
+            or is_label(value)
+            or (strength and is_strength(value))
+            for value, items in cells
         )
         return 2 * chosen > len(rows)
 
-    others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, ""})
+    others = sorted(table.columns.keys() - {*sides, *ANNOTATOR, *tallied, ""})
     found = [name for name in others if not PEOPLE.search(name) and says(name)]
     decided = [name for name in found if DECIDED.search(name)] or found
     return decided[0] if len(decided) == 1 else None
+
+
+def _named_by_an_answer(table: Table) -> tuple[str, str, str] | None:
+    """Return two columns whose names are the answers in a third: baseline, candidate, better."""
+    found = []
+    for name in table.columns:
+        answers = {*map(str.lower, table.first(name))} & table.columns.keys()
+        sides = [other for other in table.columns if other in answers]
+        texts = [one for side in sides for one in table.first(side) if np.isnan(number(one))]
+        rest = {answer for answer in map(str.lower, table.first(name)) if not is_label(answer)}
+        if len(sides) == 2 and name not in sides and texts and rest <= answers:  # noqa: PLR2004
+            found.append((sides[0], sides[1], name))
+    return found[0] if len(found) == 1 else None
+
+
+def _tallies(table: Table, sides: tuple[str, str]) -> dict[str, str]:
+    """Return the only two columns that say how often each side won, and that of neither."""
+    one, two = map(_words, sides)
+    apart = [pair for pair in zip(one, two, strict=False) if len({*pair}) > 1]
+    found = []
+    for left, right in permutations(table.columns.keys() - {*sides, ""}, 2):
+        differ = [p for p in zip(_words(left), _words(right), strict=False) if len({*p}) > 1]
+        names = " ".join(_words(left))
+        alike = len(_words(left)) == len(_words(right)) and differ == apart[:1]
+        if alike and TALLIED.search(names) and not NEGATIVE.search(names):
+            found.append((left, right))
+    if len(found) != 1:
+        return {}
+    tied = next((n for n in table.columns if {*_words(n)} & {*TIED}), None)
+    ties = {"ties": tied} if tied else {}
+    tallies = {"left_wins": found[0][0], "right_wins": found[0][1]} | ties
+    cells = [cell.lower() for name in tallies.values() for cell in table.first(name)]
+    return tallies if all(c in TRUTH or number(c) >= 0.0 for c in cells) else {}
 
 
 # -------------------------------------------------------------------- what has no reading, or two
@@ -292,122 +340,27 @@ def refuse_key(table: Table, ways: str) -> None:
         )
 
 
-def refuse_places_for_items(table: Table) -> None:
-    """Refuse winners and losers that are places where items of other columns were shown."""
-    have = table.columns.keys()
-    beaten = next((pair for pair in WINNER_LOSER if {*pair} <= have), None)
-    sides = next((pair for pair in LEFT_RIGHT if {*pair} <= have), None)
-    if beaten is None or sides is None or have & ({*OUTCOME} - {*beaten}):
-        return
-    named = sorted({value for name in beaten for value in table.first(name)})
-    places = all(is_label(value) or value in ("0", "1", "2") for value in named)
-    if named and places and not {*named} & {v for name in sides for v in table.first(name)}:
-        raise OptionError(
-            f"{table.name}: '{beaten[0]}' and '{beaten[1]}' say where an item was shown "
-            f"({some(named)}), and the items are in '{sides[0]}' and '{sides[1]}'; read it with "
-            f"--format table --column 'left={sides[0]}' --column 'right={sides[1]}' "
-            f"--column 'outcome={beaten[0]}'."
-        )
+def refuse_unread(table: Table) -> NoReturn:
+    """Refuse a table of which nobody knows what its columns are, with each way to say it.
 
-
-def _refuse_choices_among_more(table: Table) -> None:
-    """Refuse the choice of one among items of one column, or of three and more columns."""
-    have = table.columns.keys()
-    decided = next(
-        (name for name in (*OUTCOME, "chosen", "best", "preferred") if name in have), None
+    No column is proposed: whoever follows a wrong proposal gets nonsense.
+    """
+    labels = dict.fromkeys(cell for name in in_a_grid(table.columns) for cell in table.first(name))
+    ratings, pairs, who = (
+        option("format", RATINGS.name),
+        ("left", "right", "outcome"),
+        "annotator=NAME",
     )
-    if decided is None:
-        return
-    each = f"write a row for each item that '{decided}' beat, under annotator,winner,loser"
-    for one, two in LEFT_RIGHT:
-        third = one[:-1] + {"a": "c", "1": "3"}.get(one[-1], "")
-        if {one, two} <= have and third != one[:-1] and table.first(third):
-            raise TableError(
-                f"{table.name}: shows more than two items in a row ('{one}', '{two}', '{third}'); "
-                f"{each}."
-            )
-    for name in SHOWN:
-        if any(value.startswith("[") for value in table.first(name)):
-            raise TableError(
-                f"{table.name}: holds all items of a row in '{name}', and '{decided}' may name "
-                f"one or count from 0 or from 1; {each}."
-            )
-
-
-def refuse_without_pairs(table: Table, known: Mapping[str, Any]) -> NoReturn:
-    """Refuse a table that has no pairs with the best guess at what it holds instead."""
-    have, found = table.columns.keys(), f"found: {listed(table.header)}"
-    first = (table.head or [{}])[0]
-    if first.get("") and not all(first.values()):
-        raise TableError(
-            f"{table.name}: its header is in two rows, and columns have no name in the first "
-            f"('{first['']}' is in the second); write all names into the first row and remove the "
-            "second."
-        )
-    for name in sorted(have):
-        values = table.first(name)
-        if values and all(map(_VERSUS.search, values)):
-            raise TableError(
-                f"{table.name}: column '{name}' holds both items ('{values[0]}'); split it into "
-                "two columns, left and right."
-            )
-    sides = (known["left"], known["right"]) if "left" in known else _two_that_differ(table, SIDES)
-    if sides is not None and not {*sides} & {*rated_columns(table.head)}:
-        one, two = (table.columns[side] for side in sides)
-        others = have - {*sides, *ANNOTATOR}
-        decided = [table.columns[n] for n in others if DECIDED.search(n) and not PEOPLE.search(n)]
-        outcome = decided[0] if len(decided) == 1 else "NAME"
-        shown = " ".join(
-            f"--column {_quoted(each)}"
-            for each in (f"left={one}", f"right={two}", f"outcome={outcome}")
-        )
-        raise TableError(
-            f"{table.name}: column 'outcome' missing ({found}): '{one}' and '{two}' look like "
-            f"pairs, but no column says in known words which was chosen; name it with {shown}, and "
-            "its labels with --outcome LABEL=left --outcome LABEL=right, or numbers with "
-            "--strength-scale LEFT:RIGHT."
-        )
-    found_labels = dict.fromkeys(cell for n in in_a_grid(have) for cell in table.first(n))
-    if found_labels and not any(map(str.isdigit, found_labels)):
-        raise TableError(
-            f"{table.name}: each column of a question holds labels (found: "
-            f"{','.join(found_labels)}); {LABELLED}, and --format ratings."
-        )
-    numbers = [name for name in rated_columns(table.head) if not _is_measured(name)]
-    item = next((table.columns[name] for name in ITEM if name in have), "NAME")
-    who = next((f"annotator={table.columns[n]}" for n in ANNOTATOR if n in have), "annotator=NAME")
-    rated = [table.columns[name] for name in (*RATING, *numbers) if name in have]
-    rating = f"rating={rated[0] if len({*rated}) == 1 else 'NAME'}"
-    rank = next((f"rank={table.columns[name]}" for name in RANKS if name in have), rating)
-    scores = ""
-    if item != "NAME" and rated and not have & {*ANNOTATOR}:
-        scores = " Scores of a model come second, after the judgments."
+    if labels and not any(map(str.isdigit, labels)):
+        order = option("order", "LABEL,LABEL,...")
+        ratings += f" {order}, the best first (found: {','.join(labels)}),"
     raise TableError(
-        f"{table.name}: no row is known to name two items and which of them won ({found}). If one "
-        "does, name the columns, as in --column left=NAME --column right=NAME --column "
-        "outcome=NAME; if a row is a rating or a rank, as in --column "
-        f"{_quoted(who)} --column {_quoted(f'item={item}')} --column {_quoted(rank)}; if each "
-        "column holds the ratings of one annotator, say --format ratings --column "
-        f"{_quoted(f'item={item}')}; if those of one item, --format ratings --column "
-        f"{_quoted(who)}. Of several answers in a row make a row each; for exports see 'aggcal "
-        f"formats'.{scores}"
+        f"{table.name}: cannot tell what its columns are (found: {listed(table.header)}); the "
+        "first line must name them. Where a row compares two items, say which hold them, as in "
+        f"{option('column', who, *(f'{own}=NAME' for own in pairs))} (or winner and loser); where "
+        f"it rates or ranks an item, {option('column', who, 'item=NAME', 'rating=NAME')} (or "
+        f"rank); where each column holds one annotator's ratings, {ratings} "
+        f"{option('column', 'item=NAME')}; where each holds those of one item, {ratings} "
+        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal "
+        "formats'. Scores come second, after the judgments."
     )
-
-
-def _refuse_headers(table: Table) -> None:
-    """Refuse a table without a header, or with one in two rows."""
-    have = table.columns.keys()
-    if len(have) == 1 and names_table({*next(iter(have)).split()}, NAMES):
-        raise TableError(
-            f"{table.name}: its columns are parted by spaces; save it with commas or tabs between "
-            "them."
-        )
-    first = {name: [*map(str.lower, table.first(name))] for name in have}
-    data = any(name in cells for name, cells in first.items())
-    labels = any(is_label(n) and cells and all(map(is_label, cells)) for n, cells in first.items())
-    judged = paired(have) and bool(have & {*OUTCOME})
-    if (data or (labels and not judged)) and table.delimiter is not None:
-        raise TableError(
-            f"{table.name}: the first line holds data ({some(sorted(have))}), not the names of "
-            f"columns; add a first line such as {_FORM} or annotator,winner,loser."
-        )

@@ -47,6 +47,10 @@ def _records(whole: Mapping[str, Any]) -> list[Any]:
         if _is_header([*whole]) and all(key.isdigit() for key in inside):
             keys = dict.fromkeys(key for each in whole.values() for key in each)
             return [{name: each.get(key) for name, each in whole.items()} for key in keys]
+    if len(whole) > 1 and all(isinstance(each, Mapping) for each in whole.values()):
+        inner = [*whole.values()]
+        if all(each.keys() == inner[0].keys() for each in inner) and _is_header([*inner[0]]):
+            return inner
     lists = [each for each in whole.values() if isinstance(each, list) and each]
     if len(lists) == 1 and all(isinstance(each, Mapping) for each in lists[0]):
         inner = lists[0]
@@ -58,7 +62,15 @@ def _records(whole: Mapping[str, Any]) -> list[Any]:
         inner = [dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]
     else:
         return []
-    return inner if paired({str(name).strip().lower() for name in inner[0]}) else []
+    return inner if paired({str(name).strip().lower() for name in _inside(inner[0])}) else []
+
+
+def _inside(record: Mapping[str, Any]) -> Iterator[str]:
+    """Go through the names in a record and in the records in it."""
+    for name, value in record.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from _inside(value)
 
 
 def _is_header(cells: Any) -> bool:

@@ -13,8 +13,7 @@ import numpy as np
 
 from aggcal.data.acts import RankingWeight
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.errors.voice import spoken
+from aggcal.errors import OptionError, TooLittleDataError, argument, count, option, some
 from aggcal.io.choices import (
     Blank,
     Choices,
@@ -245,7 +244,7 @@ def parts_of(
             read.notes += unused_labels(everything[0])
         if not read.parts:
             raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
-        read.notes = [*dict.fromkeys(map(spoken, read.notes))]
+        read.notes = [*dict.fromkeys(read.notes)]
         yield read
 
 
@@ -253,10 +252,9 @@ def options_without_effect(part: Part) -> list[str]:
     """Return the options that would have no effect on a file of this format."""
     usual = Choices()
     return [
-        f"--{option.replace('_', '-')}"
-        for option in _OF_SOME
-        if option not in part.form.options
-        and getattr(part.choices, option) != getattr(usual, option)
+        argument(name.replace("_", "-"))
+        for name in _OF_SOME
+        if name not in part.form.options and getattr(part.choices, name) != getattr(usual, name)
     ]
 
 
@@ -264,9 +262,7 @@ def _told(part: Part, choices: Choices) -> list[str]:
     """Return what is to be said of one of several files."""
     name = part.form.info.name
     told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
-    told += [
-        f"{option} has no effect on {name} judgments" for option in options_without_effect(part)
-    ]
+    told += [f"{given} has no effect on {name} judgments" for given in options_without_effect(part)]
     told += [
         f"there is no column '{other}' to take as '{own}'"
         for own, other in {**choices.columns, **choices.wished}.items()
@@ -284,10 +280,10 @@ def _named(part: Part) -> set[str]:
 def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     """Refuse options that had an effect on no file; tell of labels that no file has."""
     without = [options_without_effect(part) for part in parts]
-    for option in without[0]:
-        if all(option in each for each in without):
+    for given in without[0]:
+        if all(given in each for each in without):
             raise OptionError(
-                f"{name}: {option} does not apply to judgments of these formats; leave it out."
+                f"{name}: {given} does not apply to judgments of these formats; leave it out."
             )
     for own, other in {**choices.columns, **choices.wished}.items():
         if all(own not in _named(part) for part in parts):
@@ -332,7 +328,7 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
                 raise OptionError(
                     f"'{said}' would mean {before} in {where} and {means} in {part.label}, which "
                     "have different labels beside it; say what it means with "
-                    f"--outcome '{said}=MEANING'."
+                    f"{option('outcome', f'{said}=MEANING')}."
                 )
 
 
@@ -341,10 +337,10 @@ def _finished(read: Judgments, name: str) -> Judgments:
     _refuse_repeated_header(read, name)
     judgments = checked_sides(read)
     spelling = judgments.spelling
-    said = [*map(spoken, _like_places(judgments.item_ids.tolist()))]
+    said = [*_like_places(judgments.item_ids.tolist())]
     if spelling is not None:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
-        said += [*spelling.notes, *map(spoken, spelling.unseen(ids))]
+        said += [*spelling.notes, *spelling.unseen(ids)]
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.errors import InputError, OptionError, TableError
+from aggcal.errors import InputError, OptionError, TableError, option, some
 from aggcal.io import words
 from aggcal.io.choices import Choices, column_of, no_such_column
 from aggcal.io.columns import Column, joined, number, numbers, plain_numbers
@@ -25,11 +25,10 @@ from aggcal.io.guessing import (
     guessed_act,
     refuse_guesses,
     refuse_key,
-    refuse_places_for_items,
-    refuse_without_pairs,
+    refuse_unread,
 )
 from aggcal.io.saving import digest
-from aggcal.io.tables import Cells, Table, opened
+from aggcal.io.tables import Cells, Table, opened, such
 from aggcal.io.workbooks import Sheet
 from aggcal.registry import RANKINGS, RATINGS, TABLE
 
@@ -157,8 +156,6 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         kept = {own: choices.columns[own] for own in here}
         choices = replace(choices, columns=kept)
     table.columns |= {own: table.columns[other] for own, other in here.items()}
-    if format_name is None and not table.is_text:
-        refuse_places_for_items(table)
     form = recognised(table, format_name)
     if form.info == TABLE and any(
         isinstance(v, Mapping) for row in table.head for v in row.values()
@@ -180,7 +177,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
             f"{table.name}: {form.info.name} is not a table with columns to name; "
-            "leave --column out."
+            f"leave {option('column')} out."
         )
     missing = next((own for own in choices.columns if own not in here), None)
     if missing is not None:
@@ -203,7 +200,8 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
     if form.info == RATINGS and not choices.order:
-        refuse_key(table, "--order lowest or --order highest, or --order and all labels")
+        lowest, highest = option("order", "lowest"), option("order", "highest")
+        refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
@@ -350,11 +348,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     names = {own: _names(source)[0] for own, source in sources.items()}
     if "annotator" not in columns:
         columns["annotator"] = Column.fill(nobody(choices, notes), rows)
-    elif choices.annotator is not None:
-        notes.append(
-            f"annotator '{choices.annotator}' is not used: the column '{names['annotator']}' names "
-            "who judged"
-        )
+    notes += _judge_not_used(choices, names.get("annotator"))
     notes += [form.says[name] for name in names.values() if name in form.says]
     if not choices.wished and "criterion" not in names:
         notes += _questions(table, used)
@@ -384,7 +378,77 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
         part.sided = False
     _number_columns(part, table)
     _say_unused(table, notes)
-    return part
+    if "swapped" in columns:
+        _put_where_shown(part)
+    return _by_side(part, table) if words.TALLIES.keys() & columns.keys() else part
+
+
+def _judge_not_used(choices: Choices, column: str | None) -> Notes:
+    """Say that the annotator whom the user named judged nothing, as a column names who did."""
+    if choices.annotator is None or column is None:
+        return []
+    return [f"annotator '{choices.annotator}' is not used: '{column}' names who judged"]
+
+
+def _put_where_shown(part: Part) -> None:
+    """Exchange items in the rows where a column says that they were shown the other way round.
+
+    It holds yes or no, or which item was shown first.
+    """
+    columns = part.columns
+    swapped, left, right = columns.pop("swapped"), columns["left"], columns["right"]
+
+    def yes(text: str) -> float:
+        side = {"left": 0.0, "right": 1.0}.get(words.LABELS.get(words.spelt(text), ""))
+        return words.TRUTH.get(text.lower(), number(text) if side is None else side)
+
+    turned = swapped.look_up([*map(yes, swapped.texts)], np.nan, float)
+    turned = np.where(swapped.same(left), 0.0, np.where(swapped.same(right), 1.0, turned))
+    unclear = ~np.isin(turned, (0.0, 1.0))
+    if unclear.any():
+        row, where, n = part.first(unclear)
+        raise TableError(
+            f"{part.name}: {where} has '{swapped.at(row)}' in column '{part.called('swapped')}', "
+            f"which is neither yes nor no nor one of its items ({such(n)}); correct it."
+        )
+    texts = [*dict.fromkeys((*left.texts, *right.texts))]
+    one, other = left.within(texts), right.within(texts)
+    columns["left"] = Column(texts, np.where(turned == 1.0, other, one))
+    columns["right"] = Column(texts, np.where(turned == 1.0, one, other))
+
+
+def _by_side(part: Part, table: Table) -> Part:
+    """Make a row of each side that won, and of a tie, which weighs as often as it occurred."""
+    times: dict[str, np.ndarray] = {}
+    for own in words.TALLIES.keys() & part.columns.keys():
+        column = part.columns.pop(own)
+        said_so = column.map(lambda text: str(words.TRUTH.get(text.lower(), text)))
+        plain, said = plain_numbers(said_so, part.called(own), table)
+        part.notes += said
+        times[words.TALLIES[own]] = n = np.where(plain.blank, 0.0, numbers(plain))
+        if not (n >= 0.0).all():
+            first, where, _ = part.first(~(n >= 0.0))
+            raise TableError(
+                f"{part.name}: {where} has '{column.at(first)}' in column '{part.called(own)}', "
+                "which is not how often a side won; correct it."
+            )
+    counts = np.vstack([*times.values()])
+    every = np.vstack([counts, ~counts.any(axis=0)])  # nobody answered there
+    row, side = np.nonzero(every.T)
+    shown = some([part.called(own) for own in words.TALLIES if own in part.names], 3)
+    part.notes.append(f"{shown} say how often each side won: as often it counts")
+    weight = part.numbers.get("weight", np.ones(every.shape[1]))
+    place, whole = part.place, part.whole
+    columns = {own: column.rows(row) for own, column in part.columns.items()}
+    codes = np.where(side == len(times), -1, side).astype(np.int32)
+    return replace(
+        part,
+        columns=columns | {"outcome": Column([*times], codes)},
+        numbers={own: n[row] for own, n in part.numbers.items()}
+        | {"weight": weight[row] * every[side, row]},
+        place=lambda k: place(int(row[k])),
+        whole=None if whole is None else lambda at: whole(row[at]),
+    )
 
 
 def _number_columns(part: Part, table: Table) -> None:
@@ -450,13 +514,15 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
             name: name for name in ("weight", "criterion", *words.EXTRA) if name in have
         } | plain_pair(have)
         known |= guessed(table, known, choices)
-        if not {"winner", "outcome"} & known.keys():
-            refuse_without_pairs(table, known)
+        if not {"winner", "outcome", "left_wins"} & {*known, *choices.columns}:
+            refuse_unread(table)
+    of_tables = words.OF_TABLES if form.info == TABLE else ()
     for own in choices.columns:
-        if own not in known and own not in (*words.EXTRA, "weight", "criterion"):
+        if own not in known and own not in (*words.EXTRA, *of_tables, "weight", "criterion"):
             raise OptionError(
                 f"{table.name}: {form.info.name} has no '{own}' (it has "
-                f"{', '.join(known)}); leave it out or read the file with --format table."
+                f"{', '.join(known)}); leave it out or read the file with "
+                f"{option('format', TABLE.name)}."
             )
         known[own] = own
     known |= _parting(table, form, choices, notes)
@@ -468,7 +534,8 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
             chosen[own] = _people(table, there) if own == "annotator" else there[0]
     times = None if "weight" in chosen else _counts(table, choices)
     if times is not None and "annotator" in chosen:
-        notes.append(f"the column '{times}' is not used; --column weight={times} weighs by it")
+        by_it = option("column", f"weight={times}")
+        notes.append(f"the column '{times}' is not used; {by_it} weighs by it")
     elif times is not None:
         chosen["weight"] = times
     return chosen
@@ -526,8 +593,9 @@ def _questions(table: Table, used: set[str]) -> list[str]:
         if 1 < len({*cells}) <= len(cells) // 3:
             spelt = table.columns[name]
             said.append(
-                f"answers to all values of the column '{spelt}' are taken together; --column "
-                f"'criterion={spelt}' --criteria all tells them apart"
+                f"answers to all values of the column '{spelt}' are taken together; "
+                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                "apart"
             )
     return sorted(said)
 

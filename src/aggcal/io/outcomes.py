@@ -9,7 +9,15 @@ from typing import NoReturn
 import numpy as np
 
 from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
-from aggcal.errors import OptionError, OutcomeError, TableError, TooLittleDataError, count, some
+from aggcal.errors import (
+    OptionError,
+    OutcomeError,
+    TableError,
+    TooLittleDataError,
+    count,
+    option,
+    some,
+)
 from aggcal.io import words
 from aggcal.io.choices import on_scale
 from aggcal.io.columns import Column, number, numbers, plain_numbers
@@ -61,7 +69,7 @@ def meant(part: Part) -> None:
         part.said = tuple(columns["outcome"].texts)
         answers = [t for t in sorted(part.said) if words.is_label(t) or not np.isnan(number(t))]
         if part.table is not None and answers and not asked:
-            each = " ".join(f"--outcome '{text}=MEANING'" for text in answers[:_MOST_SAID])
+            each = option("outcome", *(f"{text}=MEANING" for text in answers[:_MOST_SAID]))
             refuse_key(part.table, f"{each}, where MEANING is {', '.join(words.MEANINGS)}")
         _refuse_off_scale(part, asked)
         columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
@@ -88,12 +96,25 @@ def _refuse_places(part: Part) -> None:
     items = {text.lower() for side in ("left", "right") for text in part.columns[side].texts}
     typed = part.choices.columns.keys() & {"winner", "loser"}
     named = part.path is not None or part.backend is not None  # tuples have no names
-    if named and items in words.PLACES and not typed:
-        name, other = part.called("winner"), part.called("loser")
+    if part.table is None or typed:
+        return
+    have = part.table.columns
+    sides = next((pair for pair in words.LEFT_RIGHT if {*pair} <= have.keys()), None)
+    shown = {v.lower() for side in sides or () for v in part.table.first(side)}
+    places = all(words.is_label(text) or text in ("0", "1", "2") for text in items)
+    name, other = part.called("winner"), part.called("loser")
+    if sides is not None and items and places and not items & shown:
+        left, right = (have[side] for side in sides)
+        columns = option("column", f"left={left}", f"right={right}", f"outcome={name}")
+        raise OptionError(
+            f"{part.name}: '{name}' and '{other}' say where an item was shown "
+            f"({some(sorted(items))}); read it with {option('format', TABLE.name)} {columns}."
+        )
+    if named and items in words.PLACES:
         raise OptionError(
             f"{part.name}: '{name}' and '{other}' hold only {some(sorted(items))}, which may be "
             "places where items were shown; write the items into these columns, or, if they are "
-            f"called so, say --column 'winner={name}' --column 'loser={other}'."
+            f"called so, say {option('column', f'winner={name}', f'loser={other}')}."
         )
 
 
@@ -104,7 +125,7 @@ def _refuse_worse(part: Part) -> NoReturn:
     sides = {text: means for text, means in meant.items() if means in words.OPPOSITE}
 
     def options(sides: Mapping[str, str]) -> str:
-        return " ".join(f"--outcome '{text}={side}'" for text, side in sides.items())
+        return option("outcome", *(f"{text}={side}" for text, side in sides.items()))
 
     turned = {text: _turned(means) for text, means in sides.items()}
     ways = f"say {options(sides)} if the better, or {options(turned)} if the worse"
@@ -193,13 +214,7 @@ def _refuse_both(spelling: Spelling, ids: set[str]) -> None:
 
 def _of_one_item(columns: Mapping[str, Column]) -> int:
     """Count the rows that compare an item with itself."""
-    return int(_same(columns["left"], columns["right"]).sum())
-
-
-def _same(one: Column, other: Column) -> np.ndarray:
-    """Return in which rows two columns hold the same text."""
-    codes = one.within(other.texts)
-    return np.asarray((codes >= 0) & (codes == other.codes))
+    return int(columns["left"].same(columns["right"]).sum())
 
 
 # -------------------------------------------------------------------- meaning
@@ -209,7 +224,7 @@ def _plain(part: Part) -> Column:
     """Write numbers in the usual way, unless they are ids that look like numbers."""
     outcome = part.columns["outcome"]
     numeric = any(re.search(r"\d", text) and np.isnan(number(text)) for text in outcome.texts)
-    named = any(_same(outcome, part.columns[side]).any() for side in ("left", "right"))
+    named = any(outcome.same(part.columns[side]).any() for side in ("left", "right"))
     if part.table is None or named or not numeric:
         return outcome
     plain, said = plain_numbers(outcome, part.names["outcome"], part.table)
@@ -226,16 +241,16 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
     if not part.choices.origin and not outcome.has(lambda text: text.lower() in scale).any():
         raise OptionError(
             f"{part.name}: no outcome is a number from {ends[0]} to {ends[-1]}; leave "
-            "--strength-scale out, or name the column that holds the numbers with "
-            "--column outcome=NAME."
+            f"{option('strength-scale')} out, or name the column that holds the numbers with "
+            f"{option('column', 'outcome=NAME')}."
         )
     off = outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked)
     if off.any():
         row, where, n = part.first(off)
         raise OutcomeError(
             f"{part.name}: {where} has the outcome {outcome.at(row)}, which is not on the scale "
-            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct --strength-scale, or say what the "
-            f"number means with --outcome '{outcome.at(row)}=MEANING'."
+            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct {option('strength-scale')}, or say "
+            f"what the number means with {option('outcome', f'{outcome.at(row)}=MEANING')}."
         )
 
 
@@ -253,7 +268,7 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     labels |= part.steps
     others = [text for text in outcome.texts if text.lower() not in asked and text not in labels]
     values = {text: number(text) for text in others if not np.isnan(number(text))}
-    shown = said_by_names(*(part.names.get(side, "") for side in ("left", "right")))
+    shown = said_by_names(part.called("left"), part.called("right"))
     # A number alone, or one beside others from 0 to 1, may as well count from 0 or be a strength.
     counted = {text for text in shown if text.isdecimal()}
     between = {text for text, value in values.items() if 0.0 <= value <= 1.0}
@@ -296,14 +311,14 @@ def _graded(labels: Mapping[str, str], asked: Mapping[str, str], name: str) -> d
         first = next(text for text, (_, level) in steps.items() if level == 1).lower()
         raise OutcomeError(
             f"{name}: outcomes such as '{first}' beside '{own}' are ambiguous: which is the "
-            f"stronger? Say what each label means with --outcome '{first}=MEANING'."
+            f"stronger? Say what each label means with {option('outcome', f'{first}=MEANING')}."
         )
     order = sorted(levels) if 1 in levels else [2, 3, 4]
     if len(order) > 3:  # noqa: PLR2004
         raise OutcomeError(
             f"{name}: its outcomes tell four steps of 'better' apart "
             f"({', '.join(sorted(map(str.lower, steps)))}), and there may be three; say what each "
-            "label means with --outcome LABEL=MEANING."
+            f"label means with {option('outcome', 'LABEL=MEANING')}."
         )
     return {text: side + "+" * order.index(level) for text, (side, level) in steps.items()}
 
@@ -313,25 +328,23 @@ def read_as(part: Part) -> list[str]:
 
     Nothing is said where all are called as ours, and of what a format is known for.
     """
-    known = ("outcome",) if part.form.labels else ()
-    shown = part.names if part.table is None or part.form.info == TABLE else {}
+    shown = part.names
     if part.table is not None:
         shown = {own: part.table.columns.get(n.lower(), n) for own, n in shown.items()}
     named = {
         own: f'{own} = "{name.strip()}"'
         for own, name in shown.items()
-        if own in (*words.OWN, "item", "rating", "rank") and own not in known
+        if own in (*words.OWN, "item", "rating", "rank")
     }
     typed = part.choices.columns
     if all(n.strip().lower() == own or own in typed for own, n in shown.items() if own in named):
         named = {}
     elif part.by_item and "outcome" in named:
         named["outcome"] += " (the item that won)"
-    usual = (*words.MEANINGS, *part.form.labels)
     labels = {
         text: means
         for text, means in sorted(part.labels.items())
-        if text.lower() not in usual and words.spelt(text) not in words.BOTH_BAD
+        if text.lower() not in words.MEANINGS and words.spelt(text) not in words.BOTH_BAD
     }
     if not {*labels.values()} - {"tie"}:
         labels = {}
@@ -349,7 +362,8 @@ def _ties(outcome: Column, labels: Mapping[str, str]) -> list[str]:
         if n:
             verb = "is counted as a tie" if n == 1 else "are counted as ties"
             label = words.spelt(name)
-            notes.append(f"{n:,} '{name}' {verb}; --outcome {label}=skip leaves them out")
+            without = option("outcome", f"{label}=skip")
+            notes.append(f"{n:,} '{name}' {verb}; {without} leaves them out")
     return notes
 
 
@@ -371,7 +385,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     open_ = ~outcome.blank & outcome.has(lambda text: text.lower() not in asked)
     known = outcome.has(lambda text: text in labels)
     ours = own and all(text.lower() in words.MEANINGS for text in labels)
-    is_left, is_right = _same(outcome, left), _same(outcome, right)
+    is_left, is_right = outcome.same(left), outcome.same(right)
     item = is_left | is_right
     if not (open_ & item).any() or (ours and not (open_ & ~known & ~between).any()):
         part.notes += said
@@ -436,11 +450,13 @@ def _directed(
     stated = {number(label): means[:4] for label, means in asked.items()}
     beyond = [label for label in stated if not (np.isnan(label) or 0.0 <= label <= 1.0)]
     if beyond and part.choices.strength_scale is None:
-        rest = " ".join(f"--outcome {text}=MEANING" for text in sorted(values, key=float))
+        rest = option("outcome", *(f"{text}=MEANING" for text in sorted(values, key=float)))
         raise OutcomeError(
             f"{part.name}: {beyond[0]:g} has a meaning of its own, so the other numbers are no "
             f"strengths; say what each of them means with {rest}."
         )
+    if not beyond and {*stated} >= {0.0, 1.0} and {*values.values()} <= {0.5}:
+        return by_label.map(lambda text: "tie" if text in values else text)
     straight = stated.get(1.0) == "left" or stated.get(0.0) == "righ"
     turned = stated.get(1.0) == "righ" or stated.get(0.0) == "left"
     ours = [part.names[own] for own in ("left", "right", "outcome")] == ["left", "right", "outcome"]
@@ -466,16 +482,16 @@ def _directed(
 def _refuse_swapped(part: Part) -> None:
     """Refuse answers that name a side where another column says that sides were exchanged."""
     table, choices = part.table, part.choices
-    if table is None or "outcome" in choices.columns or choices.outcomes:
+    if table is None or {"outcome", "swapped"} & choices.columns.keys() or choices.outcomes:
         return
     for name in filter(words.SWAPPED.search, table.columns.keys() - {*part.names.values()}):
         if len({*table.first(name)}) > 1:
             raise OptionError(
                 f"{part.name}: '{name}' says that items were shown in the other order in some rows,"
                 f" and '{part.called('outcome')}' may name the side where an item is written or "
-                "where it was shown; if the former, say --column "
-                f"'outcome={part.called('outcome')}'; if the latter, exchange the items of those "
-                "rows first."
+                "where it was shown; if the former, say "
+                f"{option('column', 'outcome=' + part.called('outcome'))}; if the latter, "
+                f"{option('column', 'swapped=' + table.columns[name])}."
             )
 
 
@@ -485,7 +501,7 @@ def _refuse_direction(part: Part, ends: list[str]) -> None:
     labels = sorted(ends, key=float, reverse=True) or ["1", "0"]
 
     def options(*sides: str) -> str:
-        return " ".join(f"--outcome {label}={sides[float(label) != 0.0]}" for label in labels)
+        return option("outcome", *(f"{each}={sides[float(each) != 0.0]}" for each in labels))
 
     raise OutcomeError(
         f"{part.name}: column '{part.called('outcome')}' says by numbers from 0 to 1 which item "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal.data.alike import key, visible
-from aggcal.errors import OutcomeError, TableError, WeightError
+from aggcal.errors import OutcomeError, TableError, WeightError, option
 from aggcal.io import words
 from aggcal.io.columns import Column, number
 from aggcal.io.naming import Part, repeated_header
@@ -31,8 +31,8 @@ def refuse_rows(part: Part, not_answered: str) -> None:
         _, where, n = part.first(unanswered)
         raise OutcomeError(
             f"{part.name}: {where} has no outcome ({such(n)}); write left, right, tie, skip, "
-            "failed or a number from 0 to 1, or leave --blank error out to count them as not "
-            "answered."
+            f"failed or a number from 0 to 1, or leave {option('blank', 'error')} out to count "
+            "them as not answered."
         )
     # Of a judgment that was never given it need not be known what was shown; but one item alone
     # is what a spreadsheet adds below its rows ("Total, 60"), unless we wrote what was rated.
@@ -90,10 +90,11 @@ def _what_numbers_may_mean(outcome: Column) -> str:
     met = sorted((text for text in outcome.texts if not np.isnan(number(text))), key=number)
     if len(met) > 7:  # noqa: PLR2004  # more steps than a scale may have
         return "rescale the outcomes so that 1 is a clear left and 0 a clear right"
-    each = " ".join(f"--outcome {text}=MEANING" for text in met)
+    each = option("outcome", *(f"{text}=MEANING" for text in met))
     ways = f"say what each number means with {each}, where MEANING is {', '.join(words.MEANINGS)}"
     if len(met) > 2 and all(float(number(text)).is_integer() for text in met):  # noqa: PLR2004
-        ends = f"--strength-scale '{met[0]}:{met[-1]}' if its lowest is the strongest left"
+        scale = option("strength-scale", f"{met[0]}:{met[-1]}")
+        ends = f"{scale} if its lowest is the strongest left"
         ways += f"; or, for a scale, its ends, such as {ends}, '{met[-1]}:{met[0]}' if the right"
     return ways
 
@@ -112,7 +113,8 @@ def refuse_between(part: Part) -> None:
         raise OutcomeError(
             f"{part.name}: {where} has the outcome {outcome.at(row)}, though others are steps "
             f"such as left+ ({such(n)}); say which step each number means with "
-            f"--outcome '{outcome.at(row)}=MEANING', where MEANING is {', '.join(words.GRADES)}."
+            f"{option('outcome', f'{outcome.at(row)}=MEANING')}, where MEANING is "
+            f"{', '.join(words.GRADES)}."
         )
 
 
@@ -126,17 +128,14 @@ def _refuse_labels(part: Part, bad: np.ndarray, odd: set[str]) -> None:
     if same:
         raise OutcomeError(
             f"{part.name}: {where} has the outcome '{visible(value)}', which is the item "
-            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids, "
-            "or correct them."
+            f"'{visible(same[0])}' but for its spelling; merge such ids with "
+            f"{option('normalize-ids')}, or correct them."
         )
     times = zip(outcome.texts, outcome.times().tolist(), strict=True)
     every = sorted(((-k, text) for text, k in times if text in odd and k))
     listed = ", ".join(f"'{text}' ({-k:,}x)" for k, text in every[:_LISTED])
     more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
-    # With an apostrophe in it, the hint would end in the middle of the label.
-    typed = [text for _, text in every[:_LISTED]]
-    typed = ["LABEL"] if any("'" in text for text in typed) else typed
-    shown = " ".join(f"--outcome '{text}=MEANING'" for text in typed)
+    shown = option("outcome", *(f"{text}=MEANING" for _, text in every[:_LISTED]))
     raise OutcomeError(
         f"{part.name}: {where} has the unknown outcome '{value}' ({n:,} of {len(part):,} rows: "
         f"{listed}{more}); say what each label means with {shown}, where MEANING is "

@@ -16,18 +16,25 @@ OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "cr
 """The columns of our own tables."""
 EXTRA = ("seconds", "ranking", "screen", "reason", "sided")
 """Others of our own that few tables have."""
+TALLIES = {"left_wins": "left", "right_wins": "right", "ties": "tie"}
+"""How often each side won, where a row tells of several answers."""
+OF_TABLES = (*TALLIES, "swapped")
+"""Columns that a table of pairs has only where the user says so, or where it is certain."""
 
 ANNOTATOR = _spaced(
     "annotator", "annotator_id", "worker", "worker_id", "workerid", "judge", "judge_id", "judgeid",
     "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user", "reviewer_id",
-    "reviewer_name", "reviewername", "member name", "member #", "reviewer_email", "annotator_name",
+    "reviewerid", "reviewer_name", "reviewername", "member name", "member #", "reviewer_email",
+    "annotator_name",
     "rater_name", "judge_name", "judgename", "participant_id", "prolific_pid", "prolific_id",
     "respondent_id", "email address", "teacher", "marker", "examiner", "coder", "labeler",
     "labeller", "user_id", "completed_by", "responseid", "response_id", "respondent", "evaluator",
     "juror", "jury", "jury_member", "prüfer", "prüferin",
     "lehrer", "lehrerin", "lehrkraft", "gutachter", "gutachterin", "bewerter", "korrektor",
     "jurymitglied", "juge", "enseignant", "enseignante", "correcteur", "évaluateur", "juez",
-    "evaluador", "giudice", "grader", "voter_id", "antwort id", "profesor", "profesora", "docente",
+    "evaluador", "giudice",
+    "listener", "interviewer", "taster",
+    "grader", "voter_id", "antwort id", "profesor", "profesora", "docente",
     "jurado", "examinador", "userid", "_annotator_id", "_session_id", "session_id",
     "evaluation_session_id",
 )
@@ -54,12 +61,12 @@ WINNER_LOSER = (
     ("winner", "loser"), ("winner_id", "loser_id"), ("winner id", "loser id"),
     ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "not chosen"),
     ("chosen", "rejected"),
-    ("preferred", "other"), ("better", "worse"),
+    ("preferred", "other"), ("preferred", "over"), ("better", "worse"),
 )
 """What was put above what."""
 BEATEN = (
     *WINNER_LOSER, ("won", "lost"), ("winning", "losing"), ("wins", "loses"),
-    ("chosen", "unchosen"), ("best", "worst"), ("selected", "rejected"),
+    ("chosen", "unchosen"), ("selected", "rejected"),
     ("gewinner", "verlierer"), ("gagnant", "perdant"), ("ganador", "perdedor"),
     ("vincitore", "perdente"),
 )
@@ -68,7 +75,7 @@ _ONE_OTHER = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("one", "two"),
     ("links", "rechts"), ("gauche", "droite"), ("linker", "rechter"), ("erster", "zweiter"),
     ("erste", "zweite"), ("izquierda", "derecha"), ("sinistra", "destra"), ("sinistro", "destro"),
-    ("white", "black"), ("home", "away"),
+    ("white", "black"), ("home", "away"), ("top", "bottom"), ("esquerda", "direita"),
 )
 """What people call the two sides, in names of columns and in answers."""
 SIDES = (*_ONE_OTHER, ("1", "2"), ("0", "1"), ("premier", "second"))
@@ -80,7 +87,7 @@ OUTCOME = (
 DECIDED = re.compile(
     r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
     r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r|entscheidung"
-    r"|\bwins?\b|_wins?\b|won\b|besser|meilleur|mieux|choix|scelta|mejor"
+    r"|\bwins?\b|_wins?\b|won\b|\bftr\b|^p_|prob|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
 LOST = frozenset((
@@ -112,7 +119,11 @@ KEY = re.compile(
     re.IGNORECASE,
 )
 """What a line above a table holds that may say what its numbers mean."""
-ASKED = re.compile(r"question$|criteri(?:on|um|a)$|aspect$|attribute$|dimension$")
+TALLIED = re.compile(r"\b(?:wins?|won|winner|votes?|chosen|preferred|selected|on)\b")
+"""What columns are called that say of one side how often it won."""
+TIED = ("tie", "ties", "tied", "draw", "draws")
+"""The same of neither."""
+ASKED = re.compile(r"question$|prompt$|criteri(?:on|um|a)$|aspect$|attribute$|dimension$")
 """What columns are called that say what was asked, beside who won."""
 SWAPPED = re.compile(r"swap|flip|revers|mirror|shown.first|first.shown|left.is")
 """What columns are called that say in which rows the sides were exchanged."""
@@ -121,7 +132,7 @@ ITEM = _spaced(
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
     "candidate", "contestant", "schüler", "schülerin", "aufsatz", "arbeit", "beitrag", "élève",
     "copie", "klausur", "antrag", "team", "movie", "movie_id", "movieid", "entrant", "entrant_no",
-    "abstract", "abstract_id", "alumno", "alumna", "estudiante",
+    "abstract", "abstract_id", "asin", "paper title", "alumno", "alumna", "estudiante",
 )
 LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
 """What columns are called, beside their sides, that hold items."""
@@ -136,6 +147,7 @@ PER_ITEM = ("id", "model", "system", "name")
 RANKS = ("rank", "place", "position", "placement", "rang", "platz")
 """Which place an item got: the lowest number is the best, so that none of these is a rating."""
 AVERAGES = (
+    "points possible", "possible points", "max points",
     "mean", "average", "avg", "median", "mittelwert", "durchschnitt", "moyenne", "promedio",
 )
 SUMMARIES = (
@@ -148,7 +160,8 @@ RATING = _spaced(
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
     "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
     "recommendation", "overall_score", "total_score", "schulnote", "punkte", "punktzahl",
-    "bewertung", "overall", "note", "zensur", "calificación", "puntuación", "punteggio", "quality",
+    "bewertung", "overall", "mos",
+    "note", "zensur", "calificación", "puntuación", "punteggio", "quality",
 )
 MARKS = ("mark", "grade", "note", "schulnote", "zensur", "calificación")
 """What schools call ratings: of these the lowest number is the best in some countries."""
@@ -162,6 +175,8 @@ SHOWN = (
     "candidates", "models", "completions",
 )
 """What lists all items of a screen in one cell."""
+OF_SURVEYS = frozenset(("lastpage", "submitdate", "startlanguage"))
+"""Columns of LimeSurvey, whose ``id`` is that of who answered."""
 SECONDS = {
     "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e3, "lead_time": 1.0,
     "response time (s)": 1.0, "response_time_ms": 1e3,
@@ -222,7 +237,9 @@ _THINGS = (
     "candidate", "system", "generator", "completion", "summary", "image", "sample",
 )
 _ANSWERS = (
-    *_ONE_OTHER, ("[[a]]", "[[b]]"), ("←", "→"), ("arrowleft", "arrowright"), ("l", "r"),
+    *_ONE_OTHER, ("[[a]]", "[[b]]"), ("←", "→"), ("<-", "->"), (">", "<"),
+    ("the_first_one", "the_second_one"), ("la_première", "la_seconde"), ("le_premier", "le_second"),
+    ("arrowleft", "arrowright"), ("l", "r"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"), ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
     ("1-0", "0-1"),
     *((f"{thing}{end}", f"{thing}{other}") for thing in _THINGS
@@ -240,7 +257,9 @@ _TIES = (
     "unentschieden", "gleich", "gleich_gut", "beide", "beide_gleich_gut", "beide_gleich",
     "kein_unterschied", "égalité", "égal", "pas_de_différence", "aucune_différence", "empate",
     "pari", "parità", "1/2_1/2", "½_½",
-    "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
+    "=", "~", "≈", "a_~_b", "a~b", "gelijk", "égales", "égaux", "identiques", "both_equal",
+    "both_are_good", "i_like_both", "no_clear_preference", "both_are_equal",
+    "both_are_equally_good", "neither_is_better",
 )
 
 
@@ -287,7 +306,8 @@ _SENTENCES = (
     r"(?P<side>[^<>=]+?)_?(?P<sign>>{1,3}|<{1,3})_?(?P<other>[^<>=]+)",
     (
         rf"(?:the_)?(?P<side>.+?)_(?:is_|was_)?(?:(?P<how>{_WORDS})_)?"
-        r"(?P<verdict>better|worse|preferred|wins|won|loses|lost)(?:_than_(?:the_)?(?P<other>.+))?"
+        r"(?P<verdict>better|worse|preferred|wins|won|beats?|loses|lost)"
+        r"(?:_(?:than_)?(?:the_)?(?P<other>.+))?"
     ),
     (
         rf"(?:i_)?(?:(?P<how>{_WORDS})_)?prefer(?:_the)?_(?P<side>.+?)"
@@ -295,6 +315,15 @@ _SENTENCES = (
     ),
 )
 _NAMED = {k: v for k, v in LABELS.items() if v in ("left", "right")} | {"1": "left", "2": "right"}
+_NAMED |= {
+    f"{thing}_{end}": side
+    for thing in ("copie", "essay", "script", "arbeit", "aufsatz", "paper")
+    for end, side in (("a", "left"), ("b", "right"), ("1", "left"), ("2", "right"))
+}
+_IN_ENGLISH = {
+    "ist": "is", "est": "is", "besser": "better", "meilleure": "better", "meilleur": "better",
+    "schlechter": "worse", "la": "the", "le": "the", "der": "the", "die": "the", "das": "the",
+}  # fmt: skip
 _LONGEST_LABEL = 80  # characters: what is longer is a text, not a step of a scale
 OPPOSITE = {"left": "right", "right": "left"}
 
@@ -306,10 +335,11 @@ def step(label: str) -> tuple[str, int] | None:
     --------
     >>> step("A is slightly better"), step("Response B is much better"), step("a>>b")
     (('left', 1), ('right', 3), ('left', 3))
-    >>> step("strongly prefer B"), step("much better"), step("a>>a")
-    (('right', 3), None, None)
+    >>> step("strongly prefer B"), step("much better"), step("a>>a"), step("Text 1 ist besser")
+    (('right', 3), None, None, ('left', 2))
     """
-    text = spelt(label).strip("[]().!_")
+    words = spelt(label).strip("[]().!_").split("_")
+    text = "_".join(_IN_ENGLISH.get(word, word) for word in words)
     for sentence in _SENTENCES:
         match = re.fullmatch(sentence, text)
         if match is None:
@@ -346,11 +376,22 @@ def paired(columns: Collection[str], every: Collection[str] = ()) -> bool:
     >>> paired({"a", "b"}), paired({"a", "b", "c"}), paired({"chosen", "rejected"})
     (True, False, True)
     """
-    third = {("a", "b"): "c", ("x", "y"): "z"}
     return any(
-        one in columns and two in columns and third.get((one, two)) not in (every or columns)
+        one in columns and two in columns and third(one, two) not in (every or columns)
         for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
     )
+
+
+def third(one: str, two: str) -> str | None:
+    """Return what the next column is called of a series of which two are the first.
+
+    Examples
+    --------
+    >>> third("option_a", "option_b"), third("1", "2"), third("left", "right")
+    ('option_c', '3', None)
+    """
+    end = {"a": "c", "x": "z", "1": "3", "0": "2"}.get(one[-1])
+    return None if end is None or one[:-1] != two[:-1] else one[:-1] + end
 
 
 def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:

@@ -114,7 +114,8 @@ def _registered(group: str, kind: type[Info], taken: Container[str]) -> Mapping[
         if fault:
             whose = "an installed package" if point.dist is None else f"'{point.dist.name}'"
             what = f"The entry point '{point.name}' ({group}) of {whose} {fault}, and is ignored."
-            warnings.warn(PluginWarning(what, f"Repair or uninstall {whose}."), stacklevel=2)
+            said = PluginWarning(what, "", f"Repair or uninstall {whose}.")
+            warnings.warn(said, stacklevel=2)
     return found
 
 

@@ -11,7 +11,7 @@ from scipy.special import bdtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.text import brief
-from aggcal.errors import OptionError, TableError, some
+from aggcal.errors import OptionError, TableError, option, some
 from aggcal.metrics import kendall, spearman
 from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
 from aggcal.report.run import Run
@@ -65,8 +65,8 @@ class Comparison:
             )
         if self.independent and self.same_judgments:
             raise OptionError(
-                "--independent does not hold: every item has the same record in both runs, so "
-                "they share their judgments; leave it out."
+                f"{option('independent')} does not hold: every item has the same record in both "
+                "runs, so they share their judgments; leave it out."
             )
 
     @property

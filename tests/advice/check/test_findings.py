@@ -134,7 +134,7 @@ def test_a_clean_study_passes_with_its_numbers() -> None:
 def test_warnings_of_the_fit_take_back_what_passed() -> None:
     study = simulate(items=12, annotators=8, judgments=800, seed=2)
     judgments = aggcal.read_judgments(study.judgments)
-    warning = AggcalWarning("The kernel is odd", "choose another")
+    warning = AggcalWarning("The kernel is odd", "", "choose another")
     warning.code = "disconnected"
     found = advise(judgments, warnings=[warning])
     assert found is not None
@@ -145,8 +145,8 @@ def test_warnings_of_the_fit_take_back_what_passed() -> None:
 
 
 def test_a_warning_says_what_and_what_to_do_in_sentences() -> None:
-    assert str(AggcalWarning("2 rows are odd", "remove them")) == "2 rows are odd. Remove them."
-    assert AggcalWarning("2 rows are odd.", "Remove them.").title == "2 rows are odd"
+    assert str(AggcalWarning("2 rows are odd", "", "remove them")) == "2 rows are odd. Remove them."
+    assert AggcalWarning("2 rows are odd.", "", "Remove them.").title == "2 rows are odd"
 
 
 def test_no_number_is_shown_by_powers_of_ten() -> None:

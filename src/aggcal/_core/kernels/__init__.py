@@ -37,6 +37,8 @@ def library() -> ctypes.CDLL | None:
     count, array = ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_components.restype = None
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
+    kernels.aggcal_isotonic.restype = count
+    kernels.aggcal_isotonic.argtypes = [count, array, array, array]
     _declare_acts(kernels)
     _declare_columns(kernels)
     _declare_checks(kernels)

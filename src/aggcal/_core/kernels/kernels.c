@@ -1,4 +1,4 @@
-/* The version, the processor, and connected components. */
+/* The version, the processor, connected components, and isotonic regression. */
 #include <stdint.h>
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
@@ -46,4 +46,25 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
         pieces--;
     }
     for (int32_t i = 0; i < n_items; i++) parent[i] = root_of(parent, i);
+}
+
+/* Isotonic regression by pooling adjacent violators: values and their weights become those of the
+ * blocks, first[b] where block b begins. Returns how many blocks there are. */
+int64_t aggcal_isotonic(int64_t n, double *value, double *weight, int64_t *first)
+{
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double v = value[i], w = weight[i];
+        int64_t begin = i;
+        while (blocks > 0 && value[blocks - 1] >= v) {
+            blocks--;
+            double both = weight[blocks] + w;
+            v = (weight[blocks] * value[blocks] + w * v) / both;
+            w = both;
+            begin = first[blocks];
+        }
+        value[blocks] = v, weight[blocks] = w, first[blocks] = begin;
+        blocks++;
+    }
+    return blocks;
 }

@@ -14,7 +14,6 @@ from aggcal.advice.check.precision import Precision
 from aggcal.advice.verdicts import Accused
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, ended, printable, sentence, some
-from aggcal.errors.voice import spoken
 
 TOPICS = {
     "alike-ids": "similar ids",
@@ -166,7 +165,7 @@ class Finding:
 
         Examples
         --------
-        >>> warning = AggcalWarning("An item is odd", "look at it", items=["a"])
+        >>> warning = AggcalWarning("An item is odd", "", "look at it", items=["a"])
         >>> found = Finding.of_warning(warning)
         >>> found.message, found.remedy, found.details
         ('An item is odd.', 'Look at it.', {'items': ['a'], 'number': 1})
@@ -180,12 +179,12 @@ class Finding:
         return cls(
             severity,
             warning.code,
-            ended(warning.what),
+            warning.what,
             sentence(warning.remedy),
             details,
             title=warning.title,
             affects=_affected(warning, judgments),
-            why="" if warning.why.rstrip(".") == warning.title else ended(warning.why),
+            why=warning.why and sentence(warning.why),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -279,7 +278,7 @@ class Check:
         for finding in self.findings:
             lines += ["", f"{finding.severity}: {finding.title}."]
             lines += [f"  {ended(finding.why)}"] if finding.why else []
-            lines.append(f"  What to do: {sentence(spoken(finding.remedy))}")
+            lines.append(f"  What to do: {sentence(finding.remedy)}")
         if not self.findings:
             lines += ["", "No problems were found."]
         if self.precision is not None:

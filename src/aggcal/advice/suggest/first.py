@@ -83,7 +83,7 @@ def first_suggestions(
         _dealt(keys_of(left, right, n_items), new_annotators),
         "order",
         None,
-        notices=() if n >= n_items - 1 else (DisconnectedWarning(what, remedy),),
+        notices=() if n >= n_items - 1 else (DisconnectedWarning(what, "", remedy),),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from aggcal.errors import OptionError, TableError, did_you_mean
+from aggcal.errors import OptionError, TableError, did_you_mean, option
 from aggcal.io.choices import Choices
 from aggcal.io.formats.arena import ARENA
 from aggcal.io.formats.argilla import ARGILLA
@@ -64,7 +64,7 @@ def recognised(table: Table, name: str | None = None) -> Format:
             if is_of(OWN["ratings"], table):
                 raise OptionError(
                     f"{table.name}: holds ranks and ratings; say which to use with "
-                    "--format rankings or --format ratings."
+                    f"{option('format', 'rankings')} or {option('format', 'ratings')}."
                 )
         return form
     if name not in FORMATS:
@@ -77,7 +77,7 @@ def recognised(table: Table, name: str | None = None) -> Format:
         found = listed(sorted(table.columns)) or "no columns"
         raise TableError(
             f"{table.name}: does not look like {form.info.summary} (found: {found}); "
-            "leave --format out or choose another."
+            f"leave {option('format')} out or choose another."
         )
     return form
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aggcal.errors import OutcomeError, TableError
+from aggcal.errors import OutcomeError, TableError, option
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -100,7 +100,7 @@ def _arena_hard(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
             note(
                 notes,
                 "the file does not say which model was the baseline, so it is called "
-                f"'{_BASELINE}'; --alias FILE gives it a name",
+                f"'{_BASELINE}'; {option('alias', 'FILE')} gives it a name",
             )
         shown = baseline or _BASELINE, model
         # The first game shows the baseline as A, the second the model.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
-from aggcal.errors import OptionError, OutcomeError, TableError, count
+from aggcal.errors import OptionError, OutcomeError, TableError, count, option
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -165,7 +165,7 @@ def _answers(record: Mapping[str, Any], location: str, choices: Choices) -> Iter
             raise OutcomeError(
                 f"{location}: is '{status}', and this form of export does not say which responses "
                 "are drafts; export with to_list(flatten=True), which does, or take them all with "
-                "--drafts."
+                f"{option('drafts')}."
             )
         for question, given in responses.items():
             for one in list_of(given, location, question):

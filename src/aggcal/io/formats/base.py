@@ -108,8 +108,6 @@ class Format:
     """Whether records are rows of a table, whose columns the user may name."""
     may_be: Callable[[Table], bool] = _none
     """Whether a table can be meant that is only read so if the user names the format."""
-    labels: tuple[str, ...] = ()
-    """Outcome labels that the format is known for: nobody need be told how they were taken."""
     says: Mapping[str, str] = field(default_factory=dict)
     """What to say where a column is used."""
     info: FormatInfo = UNREGISTERED

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.errors import OptionError, OutcomeError, TableError, option
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -177,7 +177,7 @@ class _Reader:
             if key not in data:
                 raise OptionError(
                     f"{location}: has no data '{key}' (there are {', '.join(map(str, data))}); "
-                    "name both sides with --left-key and --right-key."
+                    f"name both sides with {option('left-key')} and {option('right-key')}."
                 )
         return _id(data[str(left)]), _id(data[str(right)])
 
@@ -197,7 +197,7 @@ def _sided_keys(data: Mapping[str, Any], location: str) -> tuple[str, str]:
     seen = "; ".join(f"{a} and {b}" for a, b in pairs) or f"only {', '.join(map(str, data))}"
     raise OptionError(
         f"{location}: cannot tell which data hold the left and the right item ({seen}); name them, "
-        "as in --left-key text1 --right-key text2."
+        f"as in {option('left-key', 'text1')} {option('right-key', 'text2')}."
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from aggcal.errors import OptionError, TableError, some
+from aggcal.errors import OptionError, TableError, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -37,7 +38,7 @@ _WORDS = (
 _IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|rank)$")
 IN_BRACKETS = re.compile(r".*\[(.+)\]$")
 """A column of a grid in a form: the question, and in brackets the row."""
-_OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
+_OPTION = re.compile(r"(?:item|option|choice|alternative|alt|text)[ _-]?(\d+|[a-h])$|[a-h]$")
 _OF_PLACES = re.compile(
     r"(?:.*\[)?(?:r|rank|place|location|position|pref|preference)[ _-]?\[?\d+\]?$"
 )
@@ -88,10 +89,10 @@ def refuse_unclear_ranks(table: Table) -> None:
             return
     second = "write a row for each item, under annotator,item,rank"
     if table.columns.keys() & {*ANNOTATOR} and not any(map(_OPTION.match, table.columns)):
-        second = "add --format ratings --order lowest"
+        second = f"add {option('format', 'ratings')} {option('order', 'lowest')}"
     raise OptionError(
         f"{table.name}: '{names[0]}' may hold the item that is first or the rank of an item; for "
-        f"the first, add --format rankings; for the second, {second}."
+        f"the first, add {option('format', 'rankings')}; for the second, {second}."
     )
 
 
@@ -173,8 +174,9 @@ def _collect(
     item, rank = cell_text(cells["item"]), number_of(ordinal[1] if ordinal else cells["rank"])
     if rank == 0.0 and not choices.order:
         raise OptionError(
-            f"{location}: the rank 0 may be the best or stand for none; say --order lowest if it is"
-            " the best, or leave out the rows of items that were not ranked."
+            f"{location}: the rank 0 may be the best or stand for none; say "
+            f"{option('order', 'lowest')} if it is the best, or leave out the rows of items that "
+            "were not ranked."
         )
     if item is None or rank is None:
         raise TableError(
@@ -242,9 +244,11 @@ def _in_one_cell(value: Any, location: str) -> list[list[str]]:
 
 def _shown(cells: Mapping[str, Any], location: str) -> list[str]:
     """Return the items of a row: a list in one cell, or one in each of several."""
-    listed = next((name for name in SHOWN if cells.get(name) not in (None, "")), None)
-    if listed is not None:
-        return [item for tier in _in_one_cell(cells[listed], location) for item in tier]
+    for name in SHOWN:
+        value = cells.get(name)
+        items = [] if value in (None, "") else [*chain(*_in_one_cell(value, location))]
+        if len(items) > 1:  # a set may be called by one number
+            return items
     options = (cell_text(cells[name]) for name in sorted(filter(_OPTION.match, cells)))
     return [item for item in options if item is not None]
 
@@ -261,6 +265,8 @@ def _best_worst(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
         cells = under_our_names(record, location, choices)
         who, shown = _who(cells, f"choice {k}", choices, notes), _shown(cells, location)
         ends = [cell_text(cells.get(name)) for name in ("best", "worst")]
+        if not {*ends} & {*shown}:  # they may name the columns of the items
+            ends = [cell_text(cells.get((end or "").lower(), end)) for end in ends]
         for name, item in zip(("best", "worst"), ends, strict=True):
             if item is not None and item not in shown:
                 raise TableError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import TableError, TooLittleDataError, count, some
+from aggcal.errors import TableError, TooLittleDataError, count, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -31,7 +31,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
 from aggcal.io.formats.rankings import weight_of
-from aggcal.io.formats.scale import LABELLED, Scale, rating_of
+from aggcal.io.formats.scale import Scale, labelled, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
 from aggcal.io.words import (
     ANNOTATOR,
@@ -47,7 +47,7 @@ from aggcal.io.words import (
 )
 
 _RATER = re.compile(
-    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r)[ _-]?#?(?:\d+|[a-z])$"
+    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r|j)[ _-]?#?(?:\d+|[a-z])$"
     r"|(?:mr|mrs|ms|miss|dr|prof|herr|frau|sr|sra|mme)\b\.? \S"
 )
 """How columns are called that hold the ratings of one annotator each."""
@@ -66,7 +66,10 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
-_ADDED = re.compile(r"download|timestamp|^course total|^trials?\b")
+_ADDED = re.compile(
+    r"download|timestamp|^trials?\b|\b(?:course|category) total"
+    r"|\b(?:current|final) (?:score|points|grade)"
+)
 """What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
@@ -234,11 +237,12 @@ def _columns(
         if unused:
             notes.append(f"columns without ratings are not used: {some(unused)}")
     if not named:
-        raise TableError(f"no column holds ratings; {LABELLED}{_found(rows)}.")
+        raise TableError(f"no column holds ratings; {labelled()}{_found(rows)}.")
     if transposed and len(named) < 2:  # noqa: PLR2004
         raise TableError(
             f"only '{spelt[named[0]]}' holds numbers, and columns of items are two or more; if a "
-            "row is a rating, name its columns with --column item=NAME --column rating=NAME."
+            "row is a rating, name its columns with "
+            f"{option('column', 'item=NAME', 'rating=NAME')}."
         )
     grid = [grid_row(spelt[name]) for name in named] if transposed else []
     inside = [row[1].strip() for row in grid if row is not None]
@@ -331,7 +335,8 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
     notes += said
     if confident and "weight" not in choices.columns:
-        notes.append("the column 'confidence' is not used; --column weight=confidence weighs by it")
+        by_it = option("column", "weight=confidence")
+        notes.append(f"the column 'confidence' is not used; {by_it} weighs by it")
 
 
 def _refuse_labels(ratings: Sequence[Rating]) -> None:
@@ -342,7 +347,7 @@ def _refuse_labels(ratings: Sequence[Rating]) -> None:
     if 2 * labels.total() > len(given):
         found = ",".join(label for label, _ in labels.most_common(_MOST_LABELS))
         more = f" and {len(labels) - _MOST_LABELS:,} more" if len(labels) > _MOST_LABELS else ""
-        raise TableError(f"the ratings are no numbers (found: {found}{more}); {LABELLED}.")
+        raise TableError(f"the ratings are no numbers (found: {found}{more}); {labelled()}.")
 
 
 def _may_be_ranks(series: _Series) -> bool:
@@ -403,7 +408,7 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
     if orders.number and not orders.pairs and not choices.origin:
         raise TooLittleDataError(
             "nobody has rated two items on one occasion, so that nothing can be compared; name the "
-            "columns with --column item=NAME --column rating=NAME --column annotator=NAME."
+            f"columns with {option('column', 'item=NAME', 'rating=NAME', 'annotator=NAME')}."
         )
     notes += orders.notes
     if every:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aggcal.errors import OptionError, count, some
+from aggcal.errors import OptionError, count, option, some
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import (
     Format,
@@ -74,7 +74,7 @@ def _hotcrp(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
         plain += fields[chosen]
     yield from compared(iter(plain), choices, notes)
     if drafts:
-        notes.append(f"{count(drafts, 'row')} of drafts left out; --drafts takes them")
+        notes.append(f"{count(drafts, 'row')} of drafts left out; {option('drafts')} takes them")
 
 
 def notes_of(record: Any) -> list[Mapping[str, Any]]:
@@ -117,7 +117,7 @@ def _openreview(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
         raise OptionError(
             f"reviewers have a name for each paper ('{anonymous}'), so that nobody's ratings "
             "can be compared; export the reviews with the reviewers' own ids (as a chair), or "
-            "rename them with --alias FILE."
+            f"rename them with {option('alias', 'FILE')}."
         )
     rows = list(compared(iter(reviews), choices, notes))
     if others:

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from aggcal.errors import OptionError, TableError
+from aggcal.errors import OptionError, TableError, option
 from aggcal.io.formats.base import Notes, number_of
 from aggcal.io.words import MARKS, RANKS
 
@@ -23,9 +23,6 @@ _OF = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de)\s*(\d+)\s*", r
 _STARS = re.compile(r"\s*(\u2605+)\u2606*\s*|\s*(\d+(?:\.\d+)?) stars?\s*", re.IGNORECASE)
 LOWEST, HIGHEST = "lowest", "highest"
 """Which number is the best, instead of an order of labels."""
-_SAY = f"say which is the best with --order {LOWEST} or --order {HIGHEST}"
-LABELLED = "if ratings are labels, name all of them, the best first, with --order 'LABEL,LABEL,...'"
-"""What to do about ratings that are no numbers."""
 _BEST, _WORST = 3, -3
 # fmt: off
 _WORTH = tuple((re.compile(rf"\b(?:{words})\b", re.IGNORECASE), worth) for worth, words in (
@@ -60,6 +57,16 @@ _COUNTED = re.compile(
     r"|complaint|latency|risk|seconds|duration|\blaps?\b"
 )
 """What columns are called of which less may be better."""
+
+
+def labelled() -> str:
+    """Say what to do about ratings that are not numbers."""
+    order = option("order", "LABEL,LABEL,...")
+    return f"if ratings are labels, name all of them, the best first, with {order}"
+
+
+def _say() -> str:
+    return f"say which is the best with {option('order', LOWEST)} or {option('order', HIGHEST)}"
 
 
 def rating_of(value: Any) -> float | None:
@@ -111,12 +118,12 @@ class Scale:
         if found is None and self._heights:
             raise TableError(
                 f"{location}: the rating '{value}' is not in the order that was given; add it "
-                "to --order."
+                f"to {option('order')}."
             )
         if found is None:
             raise TableError(
                 f"{location}: the rating '{value}' is not a finite number; correct the row, leave "
-                f"it blank if there was none, or {LABELLED}."
+                f"it blank if there was none, or {labelled()}."
             )
         if found not in self._seen and isinstance(value, str):
             self._learn(found, value)
@@ -169,7 +176,7 @@ class Scale:
         ranks = [name for name in sorted(names) if name in RANKS or _RANK.search(name)]
         if ranks and min(self._seen) <= 0.0:
             raise OptionError(
-                f"the rank {min(self._seen):g} may be the best or stand for none; {_SAY}."
+                f"the rank {min(self._seen):g} may be the best or stand for none; {_say()}."
             )
         falling += ranks or [name for name in sorted(names) if _LOWER.search(name)]
         rising += [name for name in sorted(names) if _OUT_OF.search(name)]
@@ -179,7 +186,7 @@ class Scale:
         if falling and len(falling) >= len(rising):
             raise OptionError(
                 f"'{falling[0]}' calls the lowest rating the best and '{rising[0]}' the highest; "
-                f"{_SAY}."
+                f"{_say()}."
             )
         if rising:
             return HIGHEST
@@ -189,12 +196,12 @@ class Scale:
         counted = next(filter(_COUNTED.search, sorted(names)), None)
         doubtful = counted if doubtful is None else doubtful
         if doubtful is not None and not marks:
-            raise OptionError(f"nothing says which end of {doubtful!r} is the best; {_SAY}.")
+            raise OptionError(f"nothing says which end of {doubtful!r} is the best; {_say()}.")
         if (thirds and seen <= _THIRDS) or marks or names & {"note", "schulnote", "zensur"}:
             shown = ", ".join(f"{one:g}" for one in sorted(seen)[:4])
             raise OptionError(
                 f"the ratings look like marks ({shown}), whose best is the lowest number in some "
-                f"countries and the highest in others; {_SAY}."
+                f"countries and the highest in others; {_say()}."
             )
         return HIGHEST
 
@@ -226,7 +233,7 @@ class Scale:
             raise OptionError(
                 f"the rating {min(codes):g} may be a rating or stand for no answer, as the others "
                 f"are from {min(rest):g} to {top:g}; leave such cells blank if it stands for "
-                f"none, or {_SAY} if it is one."
+                f"none, or {_say()} if it is one."
             )
 
 

@@ -115,7 +115,6 @@ TABLES = {
             "outcome": ("winner", Made(_ONE_HOT, _one_hot)),
         },
         options=_SCALE,
-        labels=("model_a", "model_b"),
     ),
     "crowd-kit": Format(
         has("worker", "left", "right", "label"),
@@ -190,7 +189,6 @@ TABLES = {
             "weight": "weight",
         },
         options=_SCALE,
-        labels=("x", "y"),
     ),
     "table": Format(
         lambda _: True,

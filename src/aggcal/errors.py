@@ -47,12 +47,10 @@ A message says what is wrong, where, and what to do.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
-
-from aggcal.errors.voice import option as option
-from aggcal.errors.voice import spoken
 
 _SHOWN, _LONGEST = 3, 100  # ids that a message names before it counts, and characters of each
 _ALIKE = 0.6
@@ -190,11 +188,105 @@ def check_choice(what: str, name: Any, choices: Collection[str]) -> None:
         raise OptionError(f"{what} '{name}' is unknown{near}; choose {', '.join(choices)}.")
 
 
+# ------------------------------------------------- options, in the words of whoever reads a message
+
+# fmt: off
+_ARGUMENTS = {
+    "column": "columns", "outcome": "outcomes", "judged-by": "annotator", "alias": "aliases",
+    "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
+    "precision": "wanted_error", "score-column": "column", "truth-column": "column",
+    "text-column": "column", "consensus-column": "column", "item-column": "item",
+    "elo-anchor": "anchor", "reversed": "reversed_share", "number": "judgments",
+    "true-scores": "n",
+}
+"""Options whose argument in Python is called otherwise."""
+_FLAGS = {
+    "no-check": "check=False", "unweighted": "weights=None",
+    **{flag: flag.replace("-", "_") + "=True" for flag in (
+        "append", "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
+        "spreadsheet-safe", "independent",
+    )},
+}
+"""Options without a value: what they are in Python."""
+# fmt: on
+_PRIOR = {"score-sd", "reliability-sd"}
+_PLAIN = re.compile(r"[\w=.-]*[\w=]").fullmatch
+"""A value that a shell does not take apart."""
+_PLACEHOLDERS = {"FILE", "LABEL", "MEANING", "NAME", "X"}
+"""Words that stand for what is to be written."""
+_reader = {"shell": False}
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Let messages name the options of the command line, not the arguments of functions."""
+    before, _reader["shell"] = _reader["shell"], True
+    try:
+        yield
+    finally:
+        _reader["shell"] = before
+
+
+def option(name: str, *values: str) -> str:
+    """Write what to add to a command or, where Python was called, to the call of a function.
+
+    Examples
+    --------
+    >>> option("method", "btl"), option("features", "FILE"), option("per-item"), option("repeat")
+    ("method='btl'", 'features=FILE', 'per_item=', 'repeat=True')
+    >>> option("column", "left=One", "right=Two")
+    "columns={'left': 'One', 'right': 'Two'}"
+    >>> with command_line():
+    ...     option("repeat"), option("column", "left=One", "right=The other")
+    ('--repeat', "--column left=One --column 'right=The other'")
+    """
+    if _reader["shell"]:
+        each = [f"--{name} {v if _PLAIN(v) else repr(v)}" for v in values]
+        return " ".join(each) or f"--{name}"
+    if name in _FLAGS:
+        return _FLAGS[name]
+    if name in ("column", "outcome") and values:
+        # A label may hold "=", and so may the name of a column.
+        pairs = [v.rsplit("=", 1) if name == "outcome" else v.split("=", 1) for v in values]
+        written = ", ".join(f"{own!r}: {_literal(other)}" for own, other in pairs)
+        return f"{argument(name)}={{{written}}}"
+    value = ", ".join("None" if v == "none" else _literal(v) for v in values)
+    if name in _PRIOR:
+        return f"prior=Prior({argument(name)}={value or '...'})"
+    return f"{argument(name)}={value}"
+
+
+def argument(name: str) -> str:
+    """Name an option of the command line or, where Python was called, the argument.
+
+    Examples
+    --------
+    >>> argument("judged-by"), argument("model-sd")
+    ('annotator', 'model_sd')
+    """
+    return f"--{name}" if _reader["shell"] else keyword(name)
+
+
+def keyword(name: str) -> str:
+    """Return the argument that an option of the command line is in Python.
+
+    Examples
+    --------
+    >>> keyword("judged-by"), keyword("model-sd")
+    ('annotator', 'model_sd')
+    """
+    return _ARGUMENTS.get(name, name.replace("-", "_"))
+
+
+def _literal(value: str) -> str:
+    return value if value in _PLACEHOLDERS else repr(value)
+
+
 class AggcalError(Exception):
     """Everything that aggcal raises on purpose, in one line whatever it quotes."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(spoken(message)))
+        super().__init__(printable(message))
 
 
 class InputError(AggcalError, ValueError):
@@ -262,15 +354,13 @@ class AggcalWarning(UserWarning):
 
     Parameters
     ----------
-    what
-        What was found, with counts and the first few ids: one or two sentences.
+    title
+        What was found, in a few words and numbers: also a heading.
+    why
+        The evidence with the first few ids, and what follows from it; what to read below that
+        heading.
     remedy
         What to do about it, in the imperative.
-    title
-        The finding in a few words and numbers, for a heading; by default, ``what``.
-    why
-        What to read below that heading: the evidence, and what follows from it, without what the
-        heading says; by default, ``what``.
     items, annotators
         Ids of all items or annotators that it concerns.
     judgments
@@ -278,8 +368,8 @@ class AggcalWarning(UserWarning):
 
     Examples
     --------
-    >>> str(SelfPairWarning("2 self-comparisons were not fitted", "remove them"))
-    '2 self-comparisons were not fitted. Remove them.'
+    >>> str(DuplicateRowsWarning("2 duplicate rows", "Each counts", "remove copies"))
+    '2 duplicate rows. Each counts. Remove copies.'
     """
 
     code = "notice"
@@ -290,26 +380,27 @@ class AggcalWarning(UserWarning):
 
     def __init__(
         self,
-        what: str,
+        title: str,
+        why: str,
         remedy: str,
         *,
-        title: str = "",
-        why: str = "",
         items: Iterable[object] = (),
         annotators: Iterable[object] = (),
         judgments: int | None = None,
     ) -> None:
-        super().__init__(what, remedy)
-        self.what = what
-        self.remedy = remedy
-        self.title = title or what.rstrip(".")
-        self.why = why or what
+        super().__init__(title, why, remedy)
+        self.title, self.why, self.remedy = title.rstrip("."), why, remedy
         self.items = tuple(map(str, items))
         self.annotators = tuple(map(str, annotators))
         self.judgments = judgments
 
+    @property
+    def what(self) -> str:
+        """What was found, and the evidence."""
+        return f"{ended(self.title)} {sentence(self.why)}" if self.why else ended(self.title)
+
     def __str__(self) -> str:
-        return printable(spoken(f"{ended(self.what)} {sentence(self.remedy)}"))
+        return printable(f"{self.what} {sentence(self.remedy)}")
 
 
 class AlikeIdsWarning(AggcalWarning, code="alike-ids"):
