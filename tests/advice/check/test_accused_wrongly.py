@@ -127,8 +127,6 @@ def test_answers_that_hardly_count_are_not_called_erratic(seed: int) -> None:
     assert not named(looked_at(table | {"weight": weights[who]}), "erratic")
 
 
-
-
 def test_no_side_is_named_where_annotators_prefer_different_ones() -> None:
     random = np.random.default_rng(6)
     side = np.zeros(20)

@@ -142,8 +142,6 @@ def test_warnings_of_the_fit_take_back_what_passed() -> None:
     assert "disconnected" not in {each.code for each in found.check.passed}
 
 
-
-
 def test_a_warning_says_what_and_what_to_do_in_sentences() -> None:
     assert str(AggcalWarning("2 rows are odd", "", "remove them")) == "2 rows are odd. Remove them."
     assert AggcalWarning("2 rows are odd.", "", "Remove them.").title == "2 rows are odd"

@@ -120,5 +120,3 @@ def test_two_annotators_are_not_held_against_each_other() -> None:
     table = answered(np.random.default_rng(7), tossed)
     two = np.isin(table["annotator"], ["0", "1"])
     assert not erratic({name: column[two] for name, column in table.items()})
-
-

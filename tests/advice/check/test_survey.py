@@ -94,12 +94,6 @@ def test_two_camps_are_told_apart(correlation: float) -> None:
     assert right >= 22
 
 
-
-
-
-
-
-
 def test_without_sides_nothing_is_said_of_them() -> None:
     study = simulate(items=10, annotators=5, judgments=200, seed=1)
     found = check(aggcal.read_judgments(study.judgments))

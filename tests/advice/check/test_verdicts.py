@@ -20,8 +20,6 @@ from aggcal.registry.literals import FittedName
 from aggcal.simulation import simulate
 
 
-
-
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (3, 10), (643, 1072), (40, 40)])
 def test_the_interval_of_a_share_inverts_the_score_test(part: int, whole: int) -> None:
     low, high = wilson_interval(np.array([float(part)]), np.array([float(whole)]))
@@ -45,17 +43,16 @@ def biased(share: float, number: int, seed: int) -> Judgments:
     return aggcal.read_judgments(rows)
 
 
-def test_sixty_percent_left_in_a_thousand_answers_is_reported() -> None:
-    judgments = biased(0.6, 1072, 1)
+def test_two_thirds_left_in_a_thousand_answers_are_reported() -> None:
+    assert not check(biased(0.6, 1072, 1), with_precision=False, quick=True).accused.named
+    judgments = biased(0.7, 1072, 1)
     found = check(judgments, with_precision=False, quick=True)
     details = next(f.details for f in found.findings if f.code == "position-bias")
     assert details["annotators"] == ["u0"]
     assert found.accused.named["u0"][0] == "one-sided"
     columns = left_shares(judgments)
-    assert columns["left_share_low"][0] < 0.6 < columns["left_share_high"][0]
-    assert columns["left_share_low"][0] > 0.55
-
-
+    assert columns["left_share_low"][0] < 0.7 < columns["left_share_high"][0]
+    assert columns["left_share_low"][0] > 0.65
 
 
 def screens(per_screen: int, n_screens: int) -> Judgments:
@@ -75,18 +72,19 @@ def screens(per_screen: int, n_screens: int) -> Judgments:
     return aggcal.read_judgments({name: np.array(c, dtype=object) for name, c in columns.items()})
 
 
+def reversed_of(judgments: Judgments) -> list[str]:
+    accused = check(judgments, with_precision=False).accused
+    return [name for name, (verdict, _) in accused.named.items() if verdict == REVERSED]
+
+
 def test_an_accusation_does_not_rest_on_two_or_three_screens() -> None:
     few = screens(20, 3)
     assert few.screen is not None
     assert len(few.screen) == few.n_judgments
-    assert not len(strays(Fitted.of(few)).reversed)
+    assert reversed_of(few) == []
     # The same answers, each on a screen of its own, leave no doubt.
-    assert strays(Fitted.of(replace(few, screen=None))).reversed.tolist() == [0]
-    assert strays(Fitted.of(screens(4, 15))).reversed.tolist() == [0]
-
-
-
-
+    assert reversed_of(replace(few, screen=None)) == ["u0"]
+    assert reversed_of(screens(4, 15)) == ["u0"]
 
 
 def test_47_percent_agreement_is_not_the_opposite() -> None:
@@ -102,9 +100,7 @@ def test_47_percent_agreement_is_not_the_opposite() -> None:
             columns["winner"].append(f"i{winner}")
             columns["loser"].append(f"i{loser}")
     table = {name: np.array(c, dtype=object) for name, c in columns.items()}
-    found = strays(Fitted.of(aggcal.read_judgments(table)))
-    assert found.p_value_if_tossed[0] < 0.01
-    assert not len(found.reversed)
+    assert reversed_of(aggcal.read_judgments(table)) == []
 
 
 def test_without_a_check_nobody_is_accused_and_the_fit_says_whom_it_inverts() -> None:

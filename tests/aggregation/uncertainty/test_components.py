@@ -170,14 +170,8 @@ def test_the_sentences_say_so(tmp_path: Path) -> None:
 
 def test_precision_is_about_pairs_that_something_compares() -> None:
     """Three studies side by side are as precise as each of them is alone."""
-    from aggcal.advice.check.context import Fitted
-    from aggcal.advice.check.precision import precision
-
-    whole = precision(Fitted.of(aggcal.read_judgments(islands())))
-    parts = [
-        precision(Fitted.of(aggcal.read_judgments([r for r in islands() if r[1][0] == k])))
-        for k in "012"
-    ]
+    whole = check(islands()).precision
+    parts = [check([r for r in islands() if r[1][0] == k]).precision for k in "012"]
     assert whole is not None
     alone = [part.right_order for part in parts if part is not None]
     assert whole.right_order == pytest.approx(np.mean(alone), abs=0.02)

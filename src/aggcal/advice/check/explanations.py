@@ -7,7 +7,7 @@ returns a `Statistic` and give it a row; `look` does everything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.advice.check.cells import Cells, indicator
 from aggcal.advice.check.replicate import Residuals
 
-_SPREADS = np.geomspace(0.08, 4.0, 12)
+_SPREADS: list[float] = np.geomspace(0.08, 4.0, 12).tolist()
 """Sds of effects that are tried, in logits."""
 LEAST_SHARED = 8
 """Questions that two annotators share from which they are compared: of fewer, agreement is luck."""
@@ -52,7 +52,9 @@ class Explanation(NamedTuple):
     aside."""
 
 
-def _gain(pull: FloatArray, info: FloatArray, group: IntArray, size: int) -> FloatArray:
+def gains(
+    pull: FloatArray, info: FloatArray, group: IntArray, size: int, spreads: Sequence[float]
+) -> FloatArray:
     """Return the log-likelihood that independent effects add: spreads by groups by studies.
 
     ``pull`` is effects by studies, ``info`` what is known of each effect; effects of one group have
@@ -60,15 +62,15 @@ def _gain(pull: FloatArray, info: FloatArray, group: IntArray, size: int) -> Flo
     """
     adds = indicator(group, size)
     square, found = pull**2, []
-    for sd in _SPREADS:
+    for sd in spreads:
         explained = adds @ (square * (0.5 / (info + sd**-2))[:, None])
         found.append(explained - 0.5 * (adds @ np.log1p(sd**2 * info))[:, None])
     return np.stack(found)
 
 
 def _of_the_study(pull: FloatArray, info: FloatArray) -> Statistic:
-    gain = _gain(pull, info, np.zeros(len(info), dtype=np.int64), 1)
-    return Statistic(np.maximum(gain.max(axis=0), 0.0), float(_SPREADS[gain[:, 0, 0].argmax()]))
+    gain = gains(pull, info, np.zeros(len(info), dtype=np.int64), 1, _SPREADS)
+    return Statistic(np.maximum(gain.max(axis=0), 0.0), _SPREADS[int(gain[:, 0, 0].argmax())])
 
 
 def _asked_again(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:
@@ -96,26 +98,27 @@ def repeated_answers(cells: Cells, residuals: Residuals) -> Statistic | None:
     return _of_the_study((adds @ residuals.left)[again], (adds @ residuals.variance)[again])
 
 
-def _tastes(cells: Cells, residuals: Residuals) -> tuple[IntArray, FloatArray, FloatArray]:
+def item_sums(
+    cells: Cells, left: FloatArray, known: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return codes of annotators by items, what is left for each, and what is known of it."""
     codes = np.concatenate([cells.who * cells.items + end for end in cells.ends])
     keys, entry = np.unique(codes, return_inverse=True)
     low, high = np.split(entry.ravel(), 2)
     lower, higher = indicator(low, len(keys)), indicator(high, len(keys))
-    pull = (lower - higher) @ residuals.left
-    return keys, pull, (lower + higher) @ residuals.variance
+    return keys, (lower - higher) @ left, (lower + higher) @ known
 
 
 def tastes(cells: Cells, residuals: Residuals) -> Statistic:
     """Measure what each annotator sees in an item."""
-    return _of_the_study(*_tastes(cells, residuals)[1:])
+    return _of_the_study(*item_sums(cells, residuals.left, residuals.variance)[1:])
 
 
 def own_orders(cells: Cells, residuals: Residuals) -> Statistic:
     """Measure it for each annotator alone: who has an order of one's own."""
-    keys, pull, info = _tastes(cells, residuals)
+    keys, pull, info = item_sums(cells, residuals.left, residuals.variance)
     m = cells.annotators
-    gain = _gain(pull, info, keys // cells.items, m)
+    gain = gains(pull, info, keys // cells.items, m, _SPREADS)
     return Statistic(np.maximum(gain.max(axis=0), 0.0), who=np.arange(m)[:, None])
 
 
@@ -123,7 +126,7 @@ def camps(cells: Cells, residuals: Residuals) -> Statistic | None:
     """Measure how far annotators share what they see in items: the largest eigenvalue of that."""
     if cells.annotators < _FEWEST_IN_CAMPS:
         return None
-    keys, pull, _ = _tastes(cells, residuals)
+    keys, pull, _ = item_sums(cells, residuals.left, residuals.variance)
     owner, item = keys // cells.items, keys % cells.items
     of_all = np.maximum(cells.by_who @ residuals.variance, 1e-9)
     table = pull / np.sqrt(of_all)[owner][:, None]

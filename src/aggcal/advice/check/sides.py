@@ -24,6 +24,8 @@ _OF_ALL = float(np.log(0.55 / 0.45))
 """The same where all have it in common: 55 in 100 moves many answers together."""
 _SURE = 3.3
 """Standard errors from which all together are said to prefer a side: 1 time in 1,000."""
+_LEAST_APART = 0.1
+"""Sd of habits at least: that of few annotators may be estimated as 0."""
 _LEAST_KEPT = 0.2
 """Share of the information on the common habit that the scores may leave, at least: with less it
 cannot be told from the scores of the items that are always shown on one side."""
@@ -63,7 +65,8 @@ def sides(cells: Cells, fitted: Fit, among: int | None = None) -> Sides:
     rest = np.setdiff1d(np.flatnonzero(told > 0.0), who)
     common, error = 0.0, np.inf
     if len(rest):
-        weight = 1.0 / (se[rest] ** 2 + fitted.habit_sd**2)
+        apart = float(np.var(habit[rest])) - float(np.mean(se[rest] ** 2))
+        weight = 1.0 / (se[rest] ** 2 + max(apart, _LEAST_APART**2))
         common = float(weight @ habit[rest] / weight.sum())
         error = float(weight.sum() ** -0.5)
         kept = _kept(cells, fitted, each)

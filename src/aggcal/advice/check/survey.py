@@ -17,6 +17,7 @@ from aggcal.advice.check.agreement import (
     repeats,
 )
 from aggcal.advice.check.data import of_data, opposite, range_of, same_source, unmatched
+from aggcal.advice.check.explanations import LEAST_SHARED
 from aggcal.advice.check.findings import Check, Finding, Passed
 from aggcal.advice.check.look import People, people_of
 from aggcal.advice.check.precision import Precision, precision
@@ -225,6 +226,8 @@ def _not_checked(judgments: Judgments, people: People) -> list[str]:
             "position bias over the whole study (too few items were shown on both sides to tell it "
             "from their scores)"
         )
+    if not people.compared and not people.divided:
+        found.append(f"copied answers (no two annotators share {LEAST_SHARED} or more questions)")
     if people.divided:
         found.append("copied answers (annotators of one taste agree with each other anyway)")
         found.append("annotators against the others (there is no single consensus to compare with)")
