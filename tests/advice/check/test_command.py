@@ -27,7 +27,7 @@ def test_findings_precision_and_exit_codes(tmp_path: Path, command: Command) -> 
     assert quick.returncode == 1
     assert "position-bias" not in quick.stdout
     assert "favours one side of the screen" in quick.stdout
-    assert "left out to save time" in quick.stdout
+    assert "Not checked: " in quick.stdout
     wrong = command("check", "j.csv", "--precision", "-1")
     assert wrong.returncode == 2
     assert "above 0" in wrong.stderr

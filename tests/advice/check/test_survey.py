@@ -74,15 +74,16 @@ def test_copies_are_named_with_whom_they_copy() -> None:
     ]
 
 
-@pytest.mark.parametrize("correlation", [-1.0, 0.0])
-def test_two_camps_are_told_apart(correlation: float) -> None:
+def test_those_who_see_the_exact_opposite_are_said_to_contradict_the_others() -> None:
     study = simulate(
-        items=25,
-        annotators=24,
-        judgments=24 * 80,
-        camp_share=0.4,
-        camp_correlation=correlation,
-        seed=5,
+        items=25, annotators=24, judgments=1920, camp_share=0.4, camp_correlation=-1.0, seed=5
+    )
+    assert named(looked_over(study), "contradicting") == those(study, "camp")
+
+
+def test_two_camps_are_told_apart() -> None:
+    study = simulate(
+        items=25, annotators=24, judgments=1920, camp_share=0.4, camp_correlation=0.0, seed=5
     )
     found = [f for f in looked_over(study).findings if f.code == "divided"]
     assert found[0].severity == "problem"
@@ -116,7 +117,7 @@ def test_a_quick_look_says_what_it_left_out() -> None:
     judgments = aggcal.read_judgments(simulate(items=10, annotators=5, judgments=200).judgments)
     found = check(judgments, quick=True)
     assert found.precision is None
-    assert any("left out to save time" in text for text in found.not_checked)
+    assert any(text.startswith("dependent answers") for text in found.not_checked)
 
 
 def test_scores_that_run_the_other_way_are_a_problem() -> None:
@@ -165,9 +166,8 @@ def test_llmfao_shows_the_side_that_gpt_3_5_prefers(data_folder: Path) -> None:
     details = next(f.details for f in found.findings if f.code == "position-bias")
     at = details["annotators"].index("gpt-3.5-turbo-instruct")
     assert (details["chose_left"][at], details["decided"][at]) == (1352, 1945)
-    # 54.5% right by count, 56.6% in an even pair: less, but beyond chance and beyond 55 to 45.
-    at = details["annotators"].index("gpt-4")
-    assert (details["chose_left"][at], details["decided"][at]) == (943, 2073)
+    # 56.6% of even pairs to the right is beyond chance, but does little harm.
+    assert "gpt-4" not in details["annotators"]
 
 
 def test_judgemark_is_left_in_peace(data_folder: Path) -> None:

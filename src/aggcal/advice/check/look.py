@@ -51,16 +51,18 @@ _MOST_ROUNDS = 8
 _EXCEPTIONS = 0.1
 """Share of the annotators up to which those with an order of their own are exceptions: if they are
 more, all annotators have tastes of their own."""
-_LIKE_CAMPS = "repeated", "questions", "copies"
+_LIKE_CAMPS = "repeated", "questions"
 """Explanations that look like camps, too: the stronger one is taken first."""
 _COPIED = 0.5
 """Share of the answers that would otherwise differ that are alike where somebody copies: less may
 be two friends."""
-BUDGETS = {"reversed": 0.03, "guessing": 0.1, "erratic": 0.05}
+BUDGETS = {"reversed": 0.05, "guessing": 0.05, "erratic": 0.05}
 """Wrong names that are expected at most in a study, for each kind of accusation."""
-_WEAKLY = 0.3
+_WEAKLY, _USUAL_GAP = 0.25, 1.4
 """Slope, less lapses, times the usual gap, up to which an annotator is as good as guessing: such
-agree with the others in 55% of answers."""
+agree with the others in 55% of answers. Where items hardly differ, everybody seems to guess."""
+_OTHER_SPREADS = 0.35, 0.7, 1.0
+"""Spreads of an unrelated order, times that of the scores: people are more or less careful."""
 _MOST_REVERSED = 0.15
 """Share of annotators who answer in reverse beyond which they may be a camp, as in `find_camps`."""
 _CARELESS = 0.3
@@ -167,18 +169,21 @@ def _explained(
     """Take one explanation into the model; return whether there was one."""
     cells, sure = found.cells, _sure(found, random)
     camps = sure.pop("camps", None)
+    copied = _copied(found, sure["copies"]) if "copies" in sure else []
+    exceptional = 0 < len(copied) <= max(1, _EXCEPTIONS * found.compared)
     others = [float(sure[name].beyond.max()) for name in _LIKE_CAMPS if name in sure]
-    if camps is not None and float(camps.beyond[0]) >= max(others, default=0.0):
+    if camps is not None and not exceptional and float(camps.beyond[0]) >= max(others, default=0.0):
         found.sign = True
         found.camps = None if decide is None else decide()
         if found.divided:
             return False
-    copied = _copied(found, sure["copies"]) if "copies" in sure else []
     if not copied:
         sure.pop("copies", None)
     if not sure:
         return False
     first = max(sure, key=lambda name: float(sure[name].beyond.max()))
+    if first == "questions" and exceptional:
+        first = "copies"  # what questions do would be seen in all couples
     most = max(1, int(_EXCEPTIONS * cells.annotators))
     if {"tastes", "own-order"} <= set(sure) and first in ("tastes", "own-order"):
         many = len(sure["own-order"].those(_SURE_OF_PEOPLE)) > most
@@ -277,7 +282,7 @@ def kinds(
     prior = fitted.log_prior if strangers else log_prior(likelihood)
     posterior = normalised(likelihood + prior)
     usual = float(np.sqrt(np.mean(np.square(cells.gap(fitted.scores))) + 1e-12))
-    weakly = np.abs(SLOPE) * (1.0 - LAPSE) * usual <= _WEAKLY
+    weakly = np.abs(SLOPE) * (1.0 - LAPSE) * max(usual, _USUAL_GAP) <= _WEAKLY
     follows, turned = (KIND == HONEST) & ~weakly, (KIND == REVERSED) & ~weakly
     grouped = [posterior[:, part].sum(axis=1) for part in (follows, weakly, turned)]
     # Who goes by another order looks like one who guesses, until the answers exclude that.
@@ -293,8 +298,9 @@ def _other_order(cells: Cells, won: FloatArray, fitted: Fit) -> FloatArray:
     left = cells.evidence * (won - cells.number * p)
     known = cells.evidence * cells.number * p * (1.0 - p)
     keys, pull, info = item_sums(cells, left[:, None], known)
-    gain = gains(pull, info, keys // cells.items, cells.annotators, (fitted.score_sd,))
-    return np.asarray(gain[0, :, 0])
+    spreads = [share * fitted.score_sd for share in _OTHER_SPREADS]
+    gain = gains(pull, info, keys // cells.items, cells.annotators, spreads)[:, :, 0]
+    return np.asarray(logsumexp(gain, axis=0) - np.log(len(spreads)))
 
 
 # ------------------------------------------------------------------------------- all annotators
@@ -406,7 +412,7 @@ def people_of(
                 one_sided = others.people[habits.one_sided]
                 people.one_sided = np.concatenate([people.one_sided, one_sided])
             _take(people, others, kept, fitted, random, strangers=True)
-    people.withheld = found.sign and found.camps is None
+    people.withheld = found.sign and (found.camps is None or bool(found.camps.not_looked))
     own_order = ids[np.array(found.own_order, dtype=np.int64)]
     people.named = {} if people.withheld else _named(people, ids[aside], own_order)
     return people

@@ -38,6 +38,9 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import count, option, some
 
 _SHOWN = 4  # annotators of a group, and groups, that a sentence names
+_MOST_REVERSED = 1.0 / 3.0
+"""Share of annotators who answer the opposite of the others beyond which nobody knows who is wrong.
+"""
 _CLEAR = 2.0  # standard errors from which the title names the side that all together prefer
 
 
@@ -102,7 +105,7 @@ def annotator_findings(judgments: Judgments, consensus: Consensus, people: Peopl
     """Report annotators who do not judge as the others do."""
     found = []
     for kind, who in people.named.items():
-        split = kind == "reversed" and 2 * len(who) >= judgments.n_annotators
+        split = kind == "reversed" and len(who) > _MOST_REVERSED * judgments.n_annotators
         if len(who):
             words = WORDS["contradicting" if split else kind]
             found.append(_finding(judgments, consensus, people, who, words))

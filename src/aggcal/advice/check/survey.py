@@ -228,21 +228,27 @@ def _not_checked(judgments: Judgments, people: People) -> list[str]:
         )
     if not people.compared and not people.divided:
         found.append(f"copied answers (no two annotators share {LEAST_SHARED} or more questions)")
-    if people.divided:
-        found.append("copied answers (annotators of one taste agree with each other anyway)")
-        found.append("annotators against the others (there is no single consensus to compare with)")
-    elif not people.judged:
-        found.append("annotators against the others (this needs three or more annotators)")
-    elif people.withheld:
-        found.append(
-            "opposing groups, and reversed and guessing annotators (there is a sign of opposing "
-            "groups, whose members would look the same; a full check looks for them)"
-        )
-    elif people.camps is not None and people.camps.not_looked:
-        found.append(f"opposing groups ({people.camps.not_looked})")
+    found += _not_judged(people)
     if judgments.seconds is None:
         found.append("fast answers (the table has no times)")
     return found
+
+
+def _not_judged(people: People) -> list[str]:
+    """Say why annotators were not held against each other, where they were not."""
+    if people.divided:
+        return [
+            "copied answers (annotators of one taste agree with each other anyway)",
+            "annotators against the others (there is no single consensus to compare with)",
+        ]
+    if not people.judged:
+        return ["annotators against the others (this needs three or more annotators)"]
+    if people.withheld:
+        camps = people.camps
+        why = "a full check looks for them" if camps is None else camps.not_looked
+        like = f"there is a sign of opposing groups, whose members would look the same; {why}"
+        return [f"opposing groups, and reversed and guessing annotators ({like})"]
+    return []
 
 
 def _told(
