@@ -44,15 +44,23 @@ _OF_OTHERS, _MOST, _AT_ONCE = 100, 1_000_000, 50_000
 """Rows by which each of the other annotators is judged, of all of them, and at once."""
 _DRAWS = 99
 """Studies that are drawn each time: more sharpen the tails and take longer."""
-_SURE, _SURE_OF_PEOPLE = 0.005, 0.002
-"""Chance that an honest study has a statistic as large: of what is only taken into the model, and
-of what is said of people, which are three statistics."""
+_SURE = {
+    "repeated": 0.005,
+    "questions": 0.005,
+    "tastes": 0.005,
+    "own-order": 0.002,
+    "copies": 0.0005,
+    "camps": 0.002,
+}
+"""Chance that an honest study has a statistic as large: lower for what is said of people."""
+_WEAK = 0.02
+"""The same for a sign of camps that is looked into."""
 _MOST_ROUNDS = 8
 _EXCEPTIONS = 0.1
 """Share of the annotators up to which those with an order of their own are exceptions: if they are
 more, all annotators have tastes of their own."""
-_LIKE_CAMPS = "repeated", "questions"
-"""Explanations that look like camps, too: the stronger one is taken first."""
+_FEW_COUPLES = 0.05
+"""Share of the couples up to which those who are alike are copies, and no camp or question."""
 _COPIED = 0.5
 """Share of the answers that would otherwise differ that are alike where somebody copies: less may
 be two friends."""
@@ -67,7 +75,7 @@ _MOST_REVERSED = 0.15
 """Share of annotators who answer in reverse beyond which they may be a camp, as in `find_camps`."""
 _CARELESS = 0.3
 """Share of answers given without looking from which somebody is called erratic."""
-_LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.65
+_LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.6
 """Agreement with the others up to which somebody may be called reversed, guessing, or the follower
 of another order."""
 _FEWEST = 3
@@ -167,18 +175,18 @@ def _explained(
     found: Looked, decide: Callable[[], Camps] | None, random: np.random.Generator
 ) -> bool:
     """Take one explanation into the model; return whether there was one."""
-    cells, sure = found.cells, _sure(found, random)
-    camps = sure.pop("camps", None)
+    cells, tested = found.cells, _tested(found, random)
+    sure = {name: each for name, each in tested.items() if each.chance.min() <= _SURE[name]}
     copied = _copied(found, sure["copies"]) if "copies" in sure else []
-    exceptional = 0 < len(copied) <= max(1, _EXCEPTIONS * found.compared)
-    others = [float(sure[name].beyond.max()) for name in _LIKE_CAMPS if name in sure]
-    if camps is not None and not exceptional and float(camps.beyond[0]) >= max(others, default=0.0):
+    exceptional = 0 < len(copied) <= max(1, _FEW_COUPLES * found.compared)
+    if not copied:
+        sure.pop("copies", None)
+    sure.pop("camps", None)
+    if not found.sign and not exceptional and _like_camps(tested, asked=decide is not None):
         found.sign = True
         found.camps = None if decide is None else decide()
         if found.divided:
             return False
-    if not copied:
-        sure.pop("copies", None)
     if not sure:
         return False
     first = max(sure, key=lambda name: float(sure[name].beyond.max()))
@@ -186,7 +194,7 @@ def _explained(
         first = "copies"  # what questions do would be seen in all couples
     most = max(1, int(_EXCEPTIONS * cells.annotators))
     if {"tastes", "own-order"} <= set(sure) and first in ("tastes", "own-order"):
-        many = len(sure["own-order"].those(_SURE_OF_PEOPLE)) > most
+        many = len(sure["own-order"].those(_SURE["own-order"])) > most
         first = "tastes" if many else "own-order"
     if adds := {row.name: row.adds for row in EXPLANATIONS}[first]:
         found.effects = replace(found.effects, **{adds: sure[first].spread})
@@ -195,30 +203,47 @@ def _explained(
         found.copies += copied
         aside = sorted({each.other for each in copied})
     else:
-        aside = sure[first].those(_SURE_OF_PEOPLE)[:most].tolist()
+        aside = sure[first].those(_SURE[first])[:most].tolist()
         found.own_order += aside
     found.aside += aside
     found.cells, found.won = without(cells, found.won, np.array(aside))
     return True
 
 
-def _sure(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
-    """Return the explanations that draws of the model so far do not reach."""
+def _tested(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
+    """Hold the study against draws of the model so far, by each explanation that is not in it."""
     cells, effects = found.cells, found.effects
     drawn = draw(cells, found.fitted, effects, _DRAWS, random)
     left = residuals(cells, found.fitted, np.column_stack([found.won, drawn]))
-    sure = {}
+    tested = {}
     for row in EXPLANATIONS:
         known = found.sign if row.name == "camps" else row.adds and getattr(effects, row.adds)
-        statistic = None if known else row.of(cells, left)
-        if statistic is None:
-            continue
-        tested = Tested.of(statistic)
-        if row.name == "copies":
-            found.compared = max(found.compared, len(tested.chance))
-        if tested.chance.min() <= (_SURE if row.adds else _SURE_OF_PEOPLE):
-            sure[row.name] = tested
-    return sure
+        if not known and (statistic := row.of(cells, left)) is not None:
+            tested[row.name] = Tested.of(statistic)
+    if "copies" in tested:
+        found.compared = max(found.compared, len(tested["copies"].chance))
+    return tested
+
+
+def _like_camps(tested: dict[str, Tested], *, asked: bool) -> bool:
+    """Tell whether there is a sign of camps that nothing explains better.
+
+    Where `find_camps` can be asked, which decides by itself, a weak sign is enough.
+    """
+    signs = [
+        float(tested[name].beyond.max())
+        for name, level in (
+            ("camps", _WEAK if asked else _SURE["camps"]),
+            ("tastes", _SURE["tastes"]),
+        )
+        if name in tested and tested[name].chance.min() <= level
+    ]
+    others = [
+        float(tested[name].beyond.max())
+        for name in ("repeated", "questions")
+        if name in tested and tested[name].chance.min() <= _SURE[name]
+    ]
+    return bool(signs) and max(signs) >= max(others, default=0.0)
 
 
 def _copied(found: Looked, tested: Tested) -> list[Copy]:
@@ -226,7 +251,7 @@ def _copied(found: Looked, tested: Tested) -> list[Copy]:
     cells, size = found.cells, len(found.cells.low)
     p = np.einsum("cg,cg->c", found.fitted.chance, found.fitted.posterior[cells.who])
     copies = []
-    for one, other in tested.who[tested.those(_SURE_OF_PEOPLE)].tolist():
+    for one, other in tested.who[tested.those(_SURE["copies"])].tolist():
         said = []
         for u in (one, other):
             mine = slice(int(cells.starts[u]), int(cells.starts[u + 1]))
@@ -470,6 +495,12 @@ def _take(
     strangers: bool = False,
 ) -> None:
     """Judge these annotators, and note what is found."""
+    if people.looked.effects.again:  # who repeats oneself has said it once
+        entry = np.unique(cells.who * len(cells.low) + cells.question, return_inverse=True)[
+            1
+        ].ravel()
+        again = np.bincount(entry, cells.number)[entry]
+        cells = replace(cells, evidence=cells.evidence / np.maximum(again, 1.0))
     judged = kinds(cells, won, fitted, random, strangers=strangers)
     some = np.flatnonzero(np.diff(cells.starts))
     who = cells.people[some]
