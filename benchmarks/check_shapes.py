@@ -99,12 +99,8 @@ CODES = {
     "erratic": "erratic",
     "divided": "camps",
     "different-tastes": "camps",
-    "perhaps-divided": "camps",
     "side-preferred": "side-preferred",
     "no-agreement": "no-agreement",
-    "self-contradiction": "self-contradiction",
-    "order-decides": "order-decides",
-    "circular": "circular",
 }
 ACCUSED = ("reversed", "guessing", "left", "copies")
 
@@ -180,16 +176,11 @@ def _acts(
     return {"annotator": [f"u{u:04d}" for u in who], **columns}
 
 
-def _pairs(
-    shape: Shape,
-    worth: np.ndarray,
-    lapse: np.ndarray,
-    habit: np.ndarray,
-    random: np.random.Generator,
-    *,
-    copied: bool,
-) -> Table:
-    m, n = worth.shape
+Questions = tuple[np.ndarray, np.ndarray, np.ndarray, "np.ndarray | None"]
+
+
+def _questions(shape: Shape, m: int, n: int, random: np.random.Generator) -> Questions:
+    """Return who judges which two items, and the screens that these are on."""
     screen = None
     if shape.design == "screens":
         owner = np.sort(np.arange(shape.rows) % m)
@@ -215,19 +206,19 @@ def _pairs(
         every = np.array(list(combinations(range(n), 2)))
         grid = np.indices((m, len(every), shape.repeats)).reshape(3, -1)
         who, (a, b) = grid[0], every[grid[1]].T
-    turned = a > b if shape.fixed_sides else random.random(len(who)) < 0.5
-    a, b = np.where(turned, b, a), np.where(turned, a, b)
-    kept = a != b
-    who, a, b = who[kept], a[kept], b[kept]
-    screen = None if screen is None else screen[kept]
-    source = np.flatnonzero(who == 0)
-    if copied:  # the second gets the questions of the first
-        rest = who != 1
-        last = None if screen is None else screen[source] + int(screen.max()) + 1
-        screen = None if last is None else np.concatenate([screen[rest], last])
-        who = np.concatenate([who[rest], np.ones(len(source), dtype=int)])
-        a, b = np.concatenate([a[rest], a[source]]), np.concatenate([b[rest], b[source]])
-        source = np.flatnonzero(who == 0)
+    return who, a, b, screen
+
+
+def _answers(
+    shape: Shape,
+    worth: np.ndarray,
+    lapse: np.ndarray,
+    habit: np.ndarray,
+    questions: Questions,
+    random: np.random.Generator,
+) -> np.ndarray:
+    """Say who prefers the left item."""
+    (who, a, b, screen), n = questions, worth.shape[1]
     gap = worth[who, a] - worth[who, b] + habit[who]
     won = random.random(len(who)) < lapse[who] / 2.0 + (1.0 - lapse[who]) * expit(gap)
     if screen is not None:
@@ -243,6 +234,34 @@ def _pairs(
         low_first = np.where(a < b, won, ~won)[where][again.ravel()]
         same = random.random(len(who)) < 0.9
         won = np.where(same, np.where(a < b, low_first, ~low_first), won)
+    return won
+
+
+def _pairs(
+    shape: Shape,
+    worth: np.ndarray,
+    lapse: np.ndarray,
+    habit: np.ndarray,
+    random: np.random.Generator,
+    *,
+    copied: bool,
+) -> Table:
+    n = worth.shape[1]
+    who, a, b, screen = _questions(shape, worth.shape[0], n, random)
+    turned = a > b if shape.fixed_sides else random.random(len(who)) < 0.5
+    a, b = np.where(turned, b, a), np.where(turned, a, b)
+    kept = a != b
+    who, a, b = who[kept], a[kept], b[kept]
+    screen = None if screen is None else screen[kept]
+    source = np.flatnonzero(who == 0)
+    if copied:  # the second gets the questions of the first
+        rest = who != 1
+        last = None if screen is None else screen[source] + int(screen.max()) + 1
+        screen = None if last is None else np.concatenate([screen[rest], last])
+        who = np.concatenate([who[rest], np.ones(len(source), dtype=int)])
+        a, b = np.concatenate([a[rest], a[source]]), np.concatenate([b[rest], b[source]])
+        source = np.flatnonzero(who == 0)
+    won = _answers(shape, worth, lapse, habit, (who, a, b, screen), random)
     if copied:
         last = np.flatnonzero(who == 1)
         own = random.random(len(last)) < 0.08

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import aggcal
-from aggcal.report.comparison import Comparison
+from aggcal.report.two_runs import Comparison
 from aggcal.simulation import simulate
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)

@@ -20,7 +20,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.covariance import DenseCovariance
-from aggcal.aggregation.ranks import rank_intervals
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.calibrators import find
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
@@ -78,11 +78,11 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
     target = calibrator.on_exact(inputs, values)(made.exact)
-    ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
+    known = Uncertainty.of("laplace", inputs.level, inputs.consensus, inputs.covariance)
     wide = found.high - found.low
     slack = 1e-9 * SD
     inside = (found.low - slack <= target) & (target <= found.high + slack)
-    flat = (wide <= slack) & (ranks[0] < ranks[1])
+    flat = (wide <= slack) & (known.rank_low < known.rank_high)
     return float(inside.mean()), float(wide.mean()) / SD, float(flat.mean())
 
 

@@ -2,7 +2,6 @@
 
     python benchmarks/whole.py [--most JUDGMENTS] [--limit SECONDS] [--engine ENGINE]
     python benchmarks/whole.py --sizes 1e8 --jobs 16 --limit 900 --data /scratch [--engine ...]
-    python benchmarks/whole.py --readme benchmarks/results/whole.md
 
 Writes studies as Parquet files (text ids, activity by Zipf's law, 1% ties, weights) with a table of
 model scores, and measures, each in a process of its own, `aggcal run` from the command to its end:
@@ -301,18 +300,6 @@ def line(judgments: int, name: str, found: dict[str, Any] | str) -> str:
     return f"| {judgments:,} | {name} | {cells} | {' | '.join(parts)} |"
 
 
-def into_readme(result: Path) -> None:
-    """Put the table of a kept result between the marks in README."""
-    readme = HERE.parent / "README.md"
-    before, rest = readme.read_text(encoding="utf-8").split("<!-- whole -->", 1)
-    after = rest.split("<!-- /whole -->", 1)[1]
-    lines = result.read_text(encoding="utf-8").splitlines()
-    table = "\n".join(line for line in lines if line.startswith("|"))
-    name = f"[{result.name}](benchmarks/results/{result.name})"
-    text = f"<!-- whole -->\n\n{table}\n\nFrom {name}: {lines[0]}\n\n<!-- /whole -->"
-    readme.write_text(before + text + after, encoding="utf-8")
-
-
 def main() -> None:
     """Measure every size and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -324,15 +311,11 @@ def main() -> None:
     parser.add_argument("--data", metavar="FOLDER", help="where studies are kept")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--peers-most", type=float, default=1e7)
-    parser.add_argument("--readme", metavar="FILE")
     parser.add_argument("--output", metavar="FILE", help="for the table")
     parser.add_argument("--only", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--scheduler", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.readme:
-        into_readme(Path(asked.readme))
-        return
     if asked.only:
         name, judgments_file, scores_file, output = asked.only
         if name in BY_HAND:

@@ -172,18 +172,18 @@ def test_a_check_refuses_its_options_first(monkeypatch: pytest.MonkeyPatch) -> N
 # For each option that is neither a number nor a choice a value that is wrong, or None where only
 # reading can tell whether a name or a file is there.
 WRONG_WORDS: dict[str, str | None] = {
-    "scheduler": "tcp://host:1", "column": "annotator", "outcome": "B", "output": "file.txt/out",
-    "category_shares": "0,1", "features": "identity", "second_model": "missing.csv",
+    "engine": "cloud", "scale": "elos", "column": "annotator", "outcome": "B",
+    "output": "file.txt/out",
+    "features": "identity",
     "alias": "missing.csv", "bounds": "5,1", "digits": "-1", "order": "A,B,a",
-    "by": "topic,topic", "control": "missing.csv", "criteria_weights": "content",
-    "strength_scale": "nan", "grades": "50,40", "elo_anchor": "a", "study": "missing.toml",
+    "by": "topic,topic", "control": "missing.csv",
+    "strength_scale": "nan", "grades": "50,40", "study": "missing.toml",
     "title": "two\nlines", "question": "a bell\a", "methods": "hra-g:tie", "pictures": "missing",
     "goal": "tau",
     **dict.fromkeys((
-        "items", "judgments", "judged_by", "left_key", "right_key", "criterion", "memory",
-        "context", "score_column", "item_column", "texts", "text_column", "anchors",
-        "consensus_column", "annotator", "new_annotator", "truth_column", "files", "scores",
-        "consensus", "truth", "results", "inputs", "more_judgments", "other", "without", "item",
+        "items", "judgments", "judged_by", "criterion", "context", "score_column", "texts",
+        "anchors", "annotator", "files", "scores", "consensus", "truth", "results", "inputs",
+        "more_judgments", "other", "without", "item",
     )),
 }  # fmt: skip
 NEEDS = {
@@ -201,9 +201,7 @@ NEEDS = {
     "explain": ["item", "folder"],
     "power": ["j.csv", "--goal", "tau=0.8"],
     "evaluate": ["i.csv", "t.csv"],
-    "methods": [],
-    "formats": [],
-    "datasets": [],
+    "list": ["formats"],
     "completion": ["bash"],
 }
 

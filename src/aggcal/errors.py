@@ -61,6 +61,8 @@ each takes some microseconds."""
 
 # What moves a cursor or begins a line, and what turns the text beside it or cannot be encoded.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# An id may be a whole book.
+_ENDLESS = re.compile(r"('[^']{100})[^']{900,}(?=')|(\S{100})\S{900,}")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -73,8 +75,11 @@ def printable(text: str) -> str:
     --------
     >>> printable("one" + chr(27) + "[2J" + chr(10) + "two"), printable(chr(0x202E) + "abc")
     ('one [2J two', '\N{REPLACEMENT CHARACTER}abc')
+    >>> len(printable("the item '" + 70_000 * "so " + "'"))
+    114
     """
-    return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+    plain = _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+    return _ENDLESS.sub(lambda id_: f"{id_[1] or id_[2]}...", plain)
 
 
 def cut(text: str, longest: int) -> str:
@@ -194,25 +199,32 @@ def check_choice(what: str, name: Any, choices: Collection[str]) -> None:
 _ARGUMENTS = {
     "column": "columns", "outcome": "outcomes", "judged-by": "annotator", "alias": "aliases",
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
-    "precision": "wanted_error", "score-column": "column", "truth-column": "column",
-    "text-column": "column", "consensus-column": "column", "item-column": "item",
-    "elo-anchor": "anchor", "reversed": "reversed_share", "number": "judgments",
-    "true-scores": "n",
+    "precision": "wanted_error", "score-column": "column",
+    "reversed": "reversed_share", "number": "judgments", "true-scores": "n",
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {
     "no-check": "check=False", "unweighted": "weights=None",
     **{flag: flag.replace("-", "_") + "=True" for flag in (
-        "append", "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
+        "force", "repeat", "drafts", "normalize-ids", "quick", "centred",
         "spreadsheet-safe", "independent",
     )},
 }
 """Options without a value: what they are in Python."""
 # fmt: on
+PYTHON_ONLY = frozenset(
+    (
+        *("blank", "drafts", "ranking-weight", "tie-within", "score-sd", "reliability-sd"),
+        *("estimator", "draws", "criteria-weights", "second-model", "unweighted", "error"),
+        *("influence", "repeat", "sample", "centred", "design", "studies", "link", "new-annotator"),
+        *("categories", "category-shares"),
+    )
+)  # fmt: skip
+"""Arguments that the command line does not have; its messages say so."""
 _PRIOR = {"score-sd", "reliability-sd"}
 _PLAIN = re.compile(r"[\w=.-]*[\w=]").fullmatch
 """A value that a shell does not take apart."""
-_PLACEHOLDERS = {"FILE", "LABEL", "MEANING", "NAME", "X"}
+_PLACEHOLDERS = {"FILE", "KEY", "LABEL", "MEANING", "NAME", "X"}
 """Words that stand for what is to be written."""
 _reader = {"shell": False}
 
@@ -238,22 +250,29 @@ def option(name: str, *values: str) -> str:
     "columns={'left': 'One', 'right': 'Two'}"
     >>> with command_line():
     ...     option("repeat"), option("column", "left=One", "right=The other")
-    ('--repeat', "--column left=One --column 'right=The other'")
+    ('repeat=True in Python', "--column left=One --column 'right=The other'")
     """
+    if _reader["shell"] and name in PYTHON_ONLY:
+        return f"{_argued(name, *values)} in Python"
     if _reader["shell"]:
         each = [f"--{name} {v if _PLAIN(v) else repr(v)}" for v in values]
         return " ".join(each) or f"--{name}"
+    return _argued(name, *values)
+
+
+def _argued(name: str, *values: str) -> str:
+    """Write an option as the argument of a function."""
     if name in _FLAGS:
         return _FLAGS[name]
     if name in ("column", "outcome") and values:
         # A label may hold "=", and so may the name of a column.
         pairs = [v.rsplit("=", 1) if name == "outcome" else v.split("=", 1) for v in values]
         written = ", ".join(f"{own!r}: {_literal(other)}" for own, other in pairs)
-        return f"{argument(name)}={{{written}}}"
+        return f"{keyword(name)}={{{written}}}"
     value = ", ".join("None" if v == "none" else _literal(v) for v in values)
     if name in _PRIOR:
-        return f"prior=Prior({argument(name)}={value or '...'})"
-    return f"{argument(name)}={value}"
+        return f"prior=Prior({keyword(name)}={value or '...'})"
+    return f"{keyword(name)}={value}"
 
 
 def argument(name: str) -> str:
@@ -264,7 +283,7 @@ def argument(name: str) -> str:
     >>> argument("judged-by"), argument("model-sd")
     ('annotator', 'model_sd')
     """
-    return f"--{name}" if _reader["shell"] else keyword(name)
+    return f"--{name}" if _reader["shell"] and name not in PYTHON_ONLY else keyword(name)
 
 
 def keyword(name: str) -> str:

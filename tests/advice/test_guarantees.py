@@ -67,7 +67,7 @@ def test_the_sentences_of_the_order(clean: aggcal.Assessment) -> None:
     found = aggcal.assess(nothing, warn=False).guarantees
     assert found["certified_pairs"].claim == "No two items can be told apart yet at 95% confidence."
     assert found["tiers"].claim == "No clear tiers at 95% confidence."
-    assert "3 items (all there are) could be the best" in found["first"].claim
+    assert "The best is one of all 3 items (95% confidence)." in found["first"].claim
 
 
 def test_a_fit_that_did_not_converge_claims_nothing(clean: aggcal.Assessment) -> None:

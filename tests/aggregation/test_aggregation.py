@@ -272,27 +272,7 @@ def test_crowd_finds_reversed_annotators_below_one_half(
         assert stats.kendalltau(consensus.scores, study.latent).statistic > 0.8
 
 
-def test_the_virtual_annotator_shrinks_as_a_prior_does(study_judgments: aggcal.Judgments) -> None:
-    """With η fixed near 1 and weight w, the penalty is −w Σ [log F(s) + log F(−s)]."""
-    tied = aggcal.aggregate(study_judgments, aggcal.CrowdBT(virtual=50.0), warn=False)
-    loose = aggcal.aggregate(study_judgments, aggcal.CrowdBT(), warn=False)
-    assert np.abs(tied.scores).max() < 0.5 * np.abs(loose.scores).max()
-    free, bound = (
-        aggcal.aggregate(
-            study_judgments, aggcal.CrowdBT(virtual=virtual, estimator="mode"), warn=False
-        )
-        for virtual in (0.0, 50.0)
-    )
-    assert np.abs(bound.scores).max() < 0.5 * np.abs(free.scores).max()
-    s, terms = bound.scores, link("logistic").terms
-    assert bound.objective is not None
-    assert bound.log_likelihood is not None
-    penalty = 50.0 * float(np.sum(terms(s)[0] + terms(-s)[0])) + 0.5 * float(s @ s)
-    penalty -= 3.0 * float(np.sum(np.log(bound.reliabilities)))
-    assert bound.objective == pytest.approx(penalty - bound.log_likelihood, rel=1e-9)
-
-
-@pytest.mark.parametrize("wrong", [{"alpha": 0.5}, {"virtual": -1.0}, {"prior": None}])
+@pytest.mark.parametrize("wrong", [{"alpha": 0.5}, {"prior": None}])
 def test_impossible_crowds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="crowd-bt"):
         aggcal.CrowdBT(**wrong)  # type: ignore[arg-type]  # on purpose

@@ -38,7 +38,7 @@ def test_correlations_are_those_of_the_truth() -> None:
     """The fit itself supposes one correlation for all pairs: it must not show."""
     inside, values = [], []
     for seed in range(8):
-        judgments = aggcal.read_judgments(study(seed, MIXED), criteria="all")
+        judgments = aggcal.read_judgments(study(seed, MIXED), by="criterion")
         terms = Terms(position="off")
         found = aggcal.aggregate(judgments, method="btl", terms=terms, warn=False)
         alike = by_criterion(found).correlation
@@ -54,7 +54,7 @@ def test_correlations_are_those_of_the_truth() -> None:
 
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_a_weighted_mean_is_one_of_scores_by_criterion(method: str) -> None:
-    judgments = aggcal.read_judgments(study(20, MIXED, items=12, rows=600), criteria="all")
+    judgments = aggcal.read_judgments(study(20, MIXED, items=12, rows=600), by="criterion")
     given = {"style": 1.0, "content": 3.0, "form": 0.0}
     terms = Terms(position="off", criteria_weights=given)
     found = aggcal.aggregate(judgments, method=method, terms=terms, warn=False)
@@ -83,7 +83,7 @@ def test_a_weighted_mean_is_one_of_scores_by_criterion(method: str) -> None:
 
 def test_wrong_weights_are_refused() -> None:
     table = study(21, MIXED, items=6, rows=200)
-    judgments = aggcal.read_judgments(table, criteria="all")
+    judgments = aggcal.read_judgments(table, by="criterion")
     for weights, said in (
         ({"content": 1.0, "form": 1.0}, "no weight for 'style'"),
         ({"content": 1.0, "form": 1.0, "stlye": 1.0}, "no criterion 'stlye'"),

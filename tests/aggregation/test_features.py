@@ -490,7 +490,6 @@ def test_run_with_a_file_of_features(method: str, files: Path, command: Command)
         (("--method", "barcw", "--features", "nowhere.csv"), "nowhere.csv: no such file"),
         (("--method", "gppl", "--features", "text.csv"), "text.csv: line 3, item 'b': the feature"),
         (("--method", "gppl", "--features", "index.csv"), "a column has no name"),
-        (("--method", "gppl", "--features", "features.csv", "--score-sd", "1"), "omit --score-sd"),
         (("--method", "gppl", "--features", "features.csv", "--prior", "auto"), "leave prior out"),
     ],
 )

@@ -134,22 +134,9 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "wrong"),
     [
-        ("items", "all"),
-        ("top", {"stops": [3, 2], "percent": []}),
-        ("top", {"stops": [1], "percent": [[0, "x"]] * 9}),
-        ("tiers", -1),
-        ("best", [0] * 9),
-        ("worst", [99]),
-        ("sure", 95),
-        ("opponents", [1, 2]),
-        ("record", [[1, 2]] * 9),
-        ("upsets", [[["a", 1]]] * 9),
-        ("disagreed", [["u", 1, 1]] * 9),
-        ("judged", [["u", [99]]]),
-        ("pairs", [[1, 0, 1, 1, 1]]),
-        ("first", [10**9]),
+        ("items", "all"), ("items", ["a"] * 10), ("opponents", [1, 2]), ("upsets", 3),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_not_ours_is_refused(part: str, wrong: Any, tmp_path: Path) -> None:
     found = saved(tmp_path).comparisons
     assert not misfit(found, 9)

@@ -131,6 +131,39 @@ def test_every_page_is_quiet_fits_the_window_and_is_accessible(
         assert_accessible(page, view)
 
 
+BROKEN = """() => {
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        if (node.parentElement.closest("script, style, template, svg, code, .sr")) continue;
+        for (const { 0: text, index } of node.data.matchAll(/[−+]?\\d[\\d,.–]*\\d%?/g)) {
+            const range = document.createRange();
+            range.setStart(node, index);
+            range.setEnd(node, index + text.length);
+            const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+            if (tops.size > 1) found.push(node.data.slice(Math.max(0, index - 30), index + 30));
+        }
+    }
+    return found;
+}"""
+"""Numbers of a page that are broken over two lines, with what stands around them."""
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1000, 1400])
+def test_the_table_begins_on_the_first_screen_and_no_number_breaks(
+    width: int, open_page: Open, demo: Path
+) -> None:
+    with open_page(demo, viewport={"width": width, "height": 740}) as page:
+        table, row = page.locator("#items"), page.locator("#items tbody").first
+        assert table.bounding_box()["y"] <= 350  # type: ignore[index]
+        place = row.bounding_box()
+        assert place is not None
+        assert place["y"] + place["height"] <= 740
+        for tab in page.locator(".tabs a").all():
+            tab.click()
+            assert page.evaluate(BROKEN) == []
+            assert_fits(page)
+
+
 @pytest.mark.parametrize("where", ["#items tbody:nth-of-type(3) summary", "#word-consensus"])
 def test_one_pale_word_among_many_would_be_seen(where: str, open_page: Open, demo: Path) -> None:
     with open_page(demo, **VIEWS["dark"]) as page:
@@ -323,7 +356,7 @@ def test_a_row_opens_to_what_is_known_of_it(open_page: Open, demo: Path) -> None
         won = json.loads((demo.parent / "comparisons.json").read_text())["record"][3][0]
         expect(detail).to_contain_text(f"{won} won")
         expect(detail).to_contain_text(f"{rows[3]['n_judgments']} judgments against")
-        expect(detail).to_contain_text("The model ranks it")
+        expect(detail).to_contain_text("By your score it is")
         keep(page, "row-open")
         other = detail.locator('a[href^="#item="]').first
         name = other.inner_text()

@@ -29,37 +29,22 @@ def control(made_once: MadeOnce) -> Path:
     return made / "report.html"
 
 
-def test_a_link_opens_the_order_of_a_category(open_page: Open, bridge: Path) -> None:
-    told = document(bridged(), check=False)
+def test_the_order_of_each_category_is_a_table_that_is_searched(
+    open_page: Open, bridge: Path
+) -> None:
+    told = listing(document(bridged(), check=False), "by-category")["item"]["values"]
     with open_page(bridge) as page:
-        for k, name in enumerate(("parks", "roads")):
-            fold = page.locator(f"#by-view > details[id='by={name}']")
-            expect(fold.locator("table")).to_be_hidden()
-            page.evaluate("(to) => { location.hash = to; }", f"by={name}")
-            names = fold.locator("tbody th.c-item")
-            expect(names).to_have_text(listing(told, f"by-{k}")["item"]["values"])
-            expect(names.first).to_be_visible()
         page.get_by_role("link", name="The order of each category").click()
         expect(page.get_by_role("heading", name="By category")).to_be_in_viewport()
-
-
-def test_a_category_leads_back_to_its_items(open_page: Open, bridge: Path) -> None:
-    with open_page(bridge) as page:
-        page.evaluate("location.hash = 'by=roads'")
-        expect(page.locator("#by-view details[open] > summary")).to_have_text("topic: roads")
-        page.locator("#by-view details[open] tbody a").first.click()
-        expect(page.locator("#items details[open]")).to_have_count(1)
-        page.evaluate("location.hash = 'by=nowhere'")
-        expect(page.locator("#items")).to_be_visible()
-
-
-def test_without_scripts_every_order_is_there(open_page: Open, bridge: Path) -> None:
+        expect(page.locator("#by-category .part b")).to_have_text(["topic: parks", "topic: roads"])
+        names = page.locator("#by-category tbody th.c-item")
+        expect(names).to_have_text(told)
+        page.locator("#by-category-search").fill(told[3])
+        expect(names).to_have_text([told[3]] * 2)
+        names.first.get_by_role("link").click()
+        expect(page.locator("#items tbody.hit summary")).to_have_text(told[3])
     with open_page(bridge, java_script_enabled=False) as page:
-        folds = page.locator("#by-view > details")
-        expect(folds).to_have_count(3)  # all categories, and each
-        for fold in folds.all():
-            fold.locator("summary").first.click()
-            expect(fold.locator("table")).to_be_visible()
+        expect(page.locator("#by-category tbody th.c-item")).to_have_text(told)
         expect(page.locator("#ground")).to_be_visible()
 
 
@@ -75,7 +60,4 @@ def test_pages_are_accessible_and_fit(
             expect(page.locator(f"#{tab}")).to_be_visible()
             assert_fits(page)
             keep(page, f"terms-{which}-{tab}-{view}")
-        if which == "bridge":
-            page.evaluate("location.hash = 'by=parks'")
-            assert_fits(page)
         assert_accessible(page, view)

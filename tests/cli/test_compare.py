@@ -65,7 +65,7 @@ def test_other_files_are_not_replaced(judged: Path, command: Command) -> None:
     (("--methods", "btl,hra-x"), "did you mean 'hra-"),
     (("--methods", "hra-g:ties"), "no judgment is a tie"),
     (("--folds", "200"), "cannot be parted into 200 folds"),
-    (("--sample", "5"), "50 or more"),
+    (("--folds", "1"), "2 or more"),
 ])  # fmt: skip
 def test_wrong_options_are_one_sentence(
     words: tuple[str, ...], said: str, judged: Path, command: Command
@@ -104,7 +104,8 @@ def test_auto_falls_back_where_there_is_too_little(tmp_path: Path, command: Comm
 
 
 @pytest.mark.parametrize(
-    "words", [("--prior", "none"), ("--ties", "halves"), ("--score-sd", "1"), ("--engine", "dask")]
+    "words",
+    [("--prior", "none"), ("--ties", "halves"), ("--context", "p:fit"), ("--engine", "dask")],
 )
 def test_auto_refuses_what_it_chooses(
     words: tuple[str, ...], judged: Path, command: Command

@@ -50,7 +50,7 @@ def test_refusals_are_one_sentence(tmp_path: Path, command: Command) -> None:
         (("--strength-scale", "5"), "write 1:5 if 1 means that the left item is much better"),
         ((), "its ends, such as --strength-scale '-2:2'"),
         (
-            ("--criteria", "all", "--strength-scale", "-2:2"),
+            ("--by", "criterion", "--strength-scale", "-2:2"),
             "no column 'criterion' to take as a category",
         ),
     ):

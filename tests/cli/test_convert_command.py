@@ -25,4 +25,4 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     assert wrong.returncode == 2
     assert "OURS=THEIRS" in wrong.stderr
     assert tuple(FORMATS) == tuple(FORMATS.choices)
-    assert set(json.loads(command("formats", "--json").stdout)) == set(FORMATS)
+    assert set(json.loads(command("list", "formats", "--json").stdout)) == set(FORMATS)

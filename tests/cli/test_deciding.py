@@ -41,8 +41,7 @@ def test_everything_at_once(
     monkeypatch.chdir(folder)
     (folder / "aggcal.toml").write_text(
         'judgments = "j.csv"\nscores = "s.csv"\noutput = "out"\ntop = 2\ncut = 60\n'
-        'grades = [50, 65]\nerror = 0.1\nscale = "elo"\n'
-        'elo-anchor = "c,d=1500"\n'
+        'grades = [50, 65]\nscale = "elo:c,d=1500"\n'
     )
     assert main(["run", "--no-check"]) == 0
     said = capsys.readouterr().err
@@ -57,9 +56,8 @@ def test_everything_at_once(
     assert {row["uncertain"] for row in items} <= {"True", "False"}
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["decisions"]["top"] == 2
-    assert summary["decisions"]["error"] == 0.1
     assert "--grades 50,65" in summary["settings"]["command"]
-    assert main(["report", "out", "--format", "md", "-q"]) == 0
+    assert main(["report", "out", "-o", "out/report.md", "-q"]) == 0
     assert "Best set of 2" in (folder / "out" / "report.md").read_text()
 
 
@@ -80,10 +78,11 @@ def test_numbers_below_0_need_no_equals_sign(
     ("words", "about"),
     [
         (["--top", "4"], "only 4 items"),
-        (["--scale", "elo", "--elo-anchor", "z=1000"], "'z' is not among the judged items"),
+        (["--scale", "elo:z=1000"], "'z' is not among the judged items"),
         (["--scale", "win", "--cut", "60"], "no probability of beating the average item"),
-        (["--elo-anchor", "e=1000"], "--elo-anchor is for --scale elo"),
-        (["--error", "0.2"], "--error is for the verdicts of --top and --cut"),
+        (["--scale", "win:e=1000"], "write, for example, elo:ITEM=1000"),
+        (["--grades", "A=x"], "write, for example, A=70,B=60"),
+        (["--error", "0.2"], "is for Python only: error="),
         (["--scale", "elo", "--method", "crowd-bt"], "do not say how often an item wins"),
         (["--scale", "1:5"], "choose elo, 0-100, win"),
     ],

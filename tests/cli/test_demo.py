@@ -1,4 +1,4 @@
-"""``aggcal demo`` and ``aggcal datasets``: real data, and numbers that can be checked."""
+"""``aggcal demo`` and ``aggcal list datasets``: real data, and numbers that can be checked."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ def test_demo_without_the_data_is_one_sentence_and_leaves_nothing(
 
 
 def test_the_datasets_are_listed(command: Command, data_folder: Path) -> None:
-    done = command("datasets")
+    done = command("list", "datasets")
     assert done.returncode == 0, done.stderr
     for info in DATASETS.values():
         assert f"{info.name} " in done.stdout
         assert f"{info.judgments:,} judgments; {info.licence};" in done.stdout
-    found = json.loads(command("datasets", "--json").stdout)
+    found = json.loads(command("list", "datasets", "--json").stdout)
     assert list(found) == list(DATASETS)
     for name, each in found.items():
         if DATASETS[name].in_repository:

@@ -150,7 +150,7 @@ def test_names_that_are_not_utf_8_everywhere_else(tmp_path: Path, command: Comma
     assert done.stderr.count("\n") == 1
     done = command(
         "run", "j.csv", f"{strange}.csv", "-o", strange, "--judged-by", "me", "--texts",
-        f"{strange}.csv", "--text-column", "score", "--json",
+        f"{strange}.csv", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / strange / "report.html").is_file()

@@ -24,22 +24,20 @@ MADE = {
     "report": ("out", "--title", "Essays"),
     "explain": ("item-03", "out"),
     "convert": (TABLES[0], "-o", "new.csv"),
-    "formats": (),
     "evaluate": ("out/items.csv", "data/truth.csv"),
     "simulate": ("-o", "new", "--items", "5", "--number", "20"),
     "power": (
         *("--goal", "half-width=1.5", "--items", "4", "--annotators", "3", "--method", "btl"),
-        *("--studies", "4", "-o", "new"),
+        *("-o", "new"),
     ),
     "suggest": (TABLES[0], "-n", "2", "-o", "new.csv"),
-    "methods": (),
-    "datasets": (),
+    "list": ("datasets",),
     "demo": ("--data", "simulated", "-o", "new"),
     "completion": ("zsh",),
 }
 """How each command is called; a new one needs an entry."""
 WRITES_NOTHING = {
-    *("check", "explain", "formats", "evaluate", "methods", "datasets", "completion"),
+    *("check", "explain", "evaluate", "list", "completion"),
 }
 
 

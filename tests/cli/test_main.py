@@ -30,8 +30,7 @@ def test_help_and_version(command: Command) -> None:
         "check",
         "evaluate",
         "simulate",
-        "methods",
-        "datasets",
+        "list",
         "demo",
     ):
         assert name in done.stdout
@@ -54,21 +53,21 @@ def test_help_does_not_wait_for_the_numbers() -> None:
 def test_a_misspelt_command_is_held_against_all_of_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert parse(["methods", "--quiet"]).quiet
+    assert parse(["list", "methods", "--quiet"]).quiet
     with pytest.raises(SystemExit):
-        parse(["methds"])
-    assert f"(did you mean 'methods'?); choose {', '.join(COMMANDS)};" in capsys.readouterr().err
+        parse(["simlate"])
+    assert f"(did you mean 'simulate'?); choose {', '.join(COMMANDS)};" in capsys.readouterr().err
 
 
 def test_methods_lists_every_method(command: Command) -> None:
-    done = command("methods")
+    done = command("list", "methods")
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(METHODS)
-    assert list(json.loads(command("methods", "--json").stdout)) == list(METHODS)
+    assert list(json.loads(command("list", "methods", "--json").stdout)) == list(METHODS)
 
 
 def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     pipe = subprocess.Popen(
-        [sys.executable, "-m", "aggcal", "methods"],
+        [sys.executable, "-m", "aggcal", "list", "methods"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -68,7 +68,9 @@ def test_a_file_of_the_user_is_neither_replaced_nor_removed(
 def test_calibrate_takes_away_only_what_an_earlier_run_wrote(
     study: Path, tmp_path: Path, call: Command
 ) -> None:
-    words = ("calibrate", study / "truth.csv", study / "scores.csv", "--consensus-column", "truth")
+    order = tmp_path / "order.csv"
+    order.write_text((study / "truth.csv").read_text().replace("truth", "score", 1))
+    words = ("calibrate", order, study / "scores.csv")
     out = tmp_path / "out"
     out.mkdir()
     (out / "annotators.csv").write_text("mine")
@@ -120,41 +122,39 @@ def test_a_study_is_made_again_but_not_over_results(call: Command) -> None:
     refused(call("run", "s/judgments.csv", "s/scores.csv", "-o", "s"), "annotators.csv")
 
 
-@pytest.mark.parametrize(
-    "words", [("report", "out", "--format", "md", "-o"), ("suggest", "s/judgments.csv", "-o")]
-)
+@pytest.mark.parametrize("words", [("report", "out", "-o"), ("convert", "s/judgments.csv", "-o")])
 def test_single_files_are_replaced_only_by_force(
     study: Path, tmp_path: Path, call: Command, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "s").symlink_to(study)
     assert call("aggregate", "s/judgments.csv", "-o", "out", "-q").returncode == 0
-    (tmp_path / "mine.txt").write_text("mine")
-    (tmp_path / "link.txt").symlink_to("mine.txt")
-    refused(call(*words, "mine.txt"), "already exists")
-    refused(call(*words, "link.txt"), "already exists")
-    assert (tmp_path / "mine.txt").read_text() == "mine"
-    (tmp_path / "mine.txt").chmod(0o600)
-    assert call(*words, "link.txt", "--force", "-q").returncode == 0
-    assert (tmp_path / "link.txt").is_symlink()
-    assert (tmp_path / "mine.txt").read_text() != "mine"
-    assert stat.S_IMODE((tmp_path / "mine.txt").stat().st_mode) == 0o600
+    (tmp_path / "mine.md").write_text("mine")
+    (tmp_path / "link.md").symlink_to("mine.md")
+    refused(call(*words, "mine.md"), "already exists")
+    refused(call(*words, "link.md"), "already exists")
+    assert (tmp_path / "mine.md").read_text() == "mine"
+    (tmp_path / "mine.md").chmod(0o600)
+    assert call(*words, "link.md", "--force", "-q").returncode == 0
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "mine.md").read_text() != "mine"
+    assert stat.S_IMODE((tmp_path / "mine.md").stat().st_mode) == 0o600
     refused(call(*words, "out"), "is a folder")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.txt", "mine.txt", "out", "s"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.md", "mine.md", "out", "s"]
 
 
 def test_devices_and_pipes_are_written_into(study: Path, tmp_path: Path, call: Command) -> None:
     assert call("aggregate", study / "judgments.csv", "-o", "out", "-q").returncode == 0
     assert call("report", "out", "-o", "/dev/null", "--force", "-q").returncode == 0
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
-    done = call("report", "out", "--format", "md", "-o", "/dev/stdout", "-q")
-    assert done.stdout.startswith("# 8 items compared by 4 annotators")
+    done = call("report", "out", "-o", "/dev/stdout", "-q")
+    assert done.stdout.startswith("<!doctype html>")
     refused(call("report", "out", "-o", "/dev/full", "-q"), "disk is full")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
-        assert call("report", "out", "--format", "md", "-o", "pipe", "-q").returncode == 0
+        assert call("report", "out", "-o", "pipe", "-q").returncode == 0
         assert reader.stdout is not None
-        assert reader.stdout.read().startswith(b"# 8 items compared by 4 annotators")
+        assert reader.stdout.read().startswith(b"<!doctype html>")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     with socket.socket(socket.AF_UNIX) as there:
         there.bind(str(tmp_path / "socket"))
@@ -221,7 +221,7 @@ def test_a_mixture_is_refused_by_name(study: Path, tmp_path: Path, call: Command
     (tmp_path / "items.csv").write_bytes(before["items.csv"])
     for items in ("items.csv", "b/items.csv"):
         assert call("evaluate", items, study / "truth.csv", "-q").returncode == 0
-    for more in ((), ("--format", "json"), ("-o", "-"), ("-o", "page.html")):
+    for more in ((), ("-o", "a.json"), ("-o", "-"), ("-o", "page.html")):
         refused(call("report", "a", *more), "a/items.csv", "--force")
     assert contents(tmp_path / "a") == before
     assert not (tmp_path / "page.html").exists()
@@ -232,7 +232,7 @@ def test_a_report_is_listed_with_the_results(study: Path, tmp_path: Path, call: 
     words = ("run", study / "judgments.csv", study / "scores.csv", "-o", "out", "-q")
     assert call(*words).returncode == 0
     for _ in range(2):
-        assert call("report", "out", "--format", "json", "-q").returncode == 0
+        assert call("report", "out", "-o", "out/report.json", "-q").returncode == 0
     listed = json.loads((tmp_path / "out" / "summary.json").read_text())["files"]
     assert set(listed) == set(contents(tmp_path / "out")) - {"summary.json"}
     assert call(*words).returncode == 0
@@ -286,15 +286,16 @@ def test_a_signal_leaves_nothing_behind(
     judgments = str(study / "judgments.csv")
     # Progress is printed, to know when the draws have begun.
     script = (
-        "import sys\nfrom aggcal.cli.console import Console\n"
-        "Console.on_draw = lambda *_: print('draws', file=sys.stderr, flush=True)\n"
+        "import sys, time\nfrom aggcal.cli.console import Console\n"
+        "def wait(*_):\n    print('draws', file=sys.stderr, flush=True)\n    time.sleep(0.01)\n"
+        "Console.on_draw = wait\n"
         "from aggcal.__main__ import start\nsys.exit(start())"
     )
     command = [sys.executable, "-c", script, "aggregate", judgments, "-o", "out"]
     ended = set()
     for delay in (0.2,):
         process = subprocess.Popen(
-            [*command, "--uncertainty", "bootstrap", "--draws", "20000"],
+            [*command, "--uncertainty", "bootstrap"],
             cwd=tmp_path,
             env={**os.environ, "TMPDIR": str(temporary)},
             stderr=subprocess.PIPE,

@@ -10,7 +10,7 @@ import pytest
 from conftest import Command, table
 
 
-def test_anchors_model_sd_and_a_second_model_through_the_command(
+def test_anchors_and_model_sd_through_the_command(
     study_folder: Path, tmp_path: Path, command: Command
 ) -> None:
     judgments, scores = study_folder / "judgments.csv", study_folder / "scores.csv"
@@ -31,10 +31,6 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
     report = (tmp_path / "anchored" / "report.html").read_text()
     assert "What can be claimed" in report
     assert "coverage of the truth" in report
-    done = command(
-        "run", judgments, scores, "-o", "second", "--calibrator", "fused", "--second-model", scores
-    )
-    assert done.returncode == 0, done.stderr
     done = command("run", judgments, scores, "-o", "safe", "--calibrator", "safe", "--model-sd", 9)
     assert done.returncode == 0, done.stderr
     assert "safe" in json.loads((tmp_path / "safe" / "summary.json").read_text())["guarantees"]
@@ -47,9 +43,8 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
         (["--model-sd", "-1"], "--model-sd is -1.0; give a number above 0"),
         (["--level", "95"], "--level is 95.0; give a number between 0 and 1, such as 0.95"),
         (["--anchors", "none.csv"], "none.csv"),
-        (["--second-model", "SCORES"], "only 'fused' can use"),
+        (["--second-model", "SCORES"], "is for Python only: second_model="),
         (["--uncertainty", "sandwich"], "choose robust, laplace, bootstrap, none"),
-        (["--uncertainty", "bootstrap", "--draws", "2"], "give at least 10"),
     ],
 )
 def test_options_of_stage_2_that_cannot_be(
@@ -62,25 +57,3 @@ def test_options_of_stage_2_that_cannot_be(
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def test_features_stand_in_for_scores(study_folder: Path, tmp_path: Path, command: Command) -> None:
-    rows = table(study_folder / "truth.csv")
-    order, features = tmp_path / "order.csv", tmp_path / "features.csv"
-    order.write_text("item,score,sd\n" + "".join(f"{r['item']},{r['latent']},0.3\n" for r in rows))
-    lines = [f"{r['item']},{2.0 * float(r['latent']) + k % 3}" for k, r in enumerate(rows)]
-    features.write_text("\n".join(["item,length", *lines, ""]))
-    done = command("calibrate", order, "--features", features, "-o", "out", "--calibrator", "auto")
-    assert done.returncode == 0, done.stderr
-    assert f"predicted from the features of {len(rows)} items" in done.stderr
-    found = {r["item"]: float(r["model"]) for r in table(tmp_path / "out" / "items.csv")}
-    off = [abs(found[r["item"]] - float(r["latent"])) for r in rows]
-    assert sum(off) / len(off) < 0.6
-    both = command("calibrate", order, order, "--features", features, "-o", "new")
-    for wrong, said in (
-        (both, "both given"),
-        (command("calibrate", order, "-o", "new"), "missing"),
-    ):
-        assert wrong.returncode == 2
-        assert said in wrong.stderr
-        assert not (tmp_path / "new").exists()

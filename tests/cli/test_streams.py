@@ -92,7 +92,7 @@ def test_neither_a_home_nor_a_locale_is_needed(data: Path, tmp_path: Path) -> No
 def test_a_full_stream_is_told_of_help_too(
     data: Path, tmp_path: Path, fork_server: ForkServer
 ) -> None:
-    done = shell(data, tmp_path, "aggcal methods > /dev/full", server=fork_server)
+    done = shell(data, tmp_path, "aggcal list methods > /dev/full", server=fork_server)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
 

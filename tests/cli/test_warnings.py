@@ -159,7 +159,7 @@ def test_ids_that_nearly_match_are_pointed_out(tmp_path: Path, command: Command)
     (tmp_path / "j.csv").write_text("annotator,winner,loser\nu,GPT-4,b\nv,b,GPT-4\nv,1,b\n")
     (tmp_path / "s.csv").write_text("item,score\ngpt 4,1\nb,2\n1.0,3\n")
     done = command("run", "j.csv", "s.csv", "-o", "out")
-    first = done.stderr.splitlines()[0]
+    first = next(line for line in done.stderr.splitlines() if line.startswith("warning"))
     assert first.startswith("warning: 4 item ids are probably 2 items. They differ only in")
     assert ": '1', '1.0'; 'GPT-4', 'gpt 4'." in first
     found = command("check", "j.csv", "s.csv").stdout.partition("problem: ")[2]

@@ -113,16 +113,6 @@ def test_readme_is_short_and_names_what_a_fresh_machine_needs() -> None:
         assert (DOCS / "_static" / theme).is_file()
 
 
-def test_the_figures_of_readme_are_those_that_were_measured() -> None:
-    """The table of speed is that of the file that it names, as `benchmarks/whole.py` puts it."""
-    kept = re.search(r"<!-- whole -->(.*)<!-- /whole -->", text("README.md"), re.DOTALL)
-    assert kept is not None
-    (path,) = re.findall(r"\]\((benchmarks/results/whole\S*\.md)\)", kept[1])
-    measured = [line for line in text(path).splitlines() if line.startswith("|")]
-    assert [line for line in kept[1].splitlines() if line.startswith("|")] == measured
-    assert f"{{include}} ../../{path}" in text("docs/reference/speed.md")
-
-
 def test_commands_and_options_within_sentences_exist() -> None:
     """What is not in a block is not run: at least it is there."""
     known = options()

@@ -32,15 +32,13 @@ if GUIDED:
     with atheris.instrument_imports(include=["aggcal"]):
         import aggcal.io.judgments
 
-from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES  # noqa: E402  # not before it is guided
+from test_readings import EXAMPLES, ONE_OF_EACH  # noqa: E402  # not before it is guided
 
 import aggcal  # noqa: E402
 from aggcal.cli import main as run_command  # noqa: E402
 from aggcal.errors import AggcalError  # noqa: E402
 
-SEEDS = {name: text.encode() for name, (_, text, _) in SAMPLES.items()} | {
-    "preflib": PREFLIB.encode(),
-    "preflib, old header": OLD_PREFLIB.encode(),
+SEEDS = {name: EXAMPLES[name].content.encode() for name in ONE_OF_EACH} | {
     "short form": b"annotator,winner,loser,weight,criterion\nu,a,b,1,c\nv,b,a,2,c\n",
     "long form": b"annotator,left,right,outcome\nu,a,b,left\nv,b,a,0.3\nv,b,a,skip\n",
 }

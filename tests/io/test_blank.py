@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aggcal
-from aggcal.errors import InputError, OptionError, ScoreError
+from aggcal.errors import ScoreError
 from aggcal.io.convert import convert_judgments
 
 LONG = "annotator,left,right,outcome\nann,a,b,left\nann,b,c,\nbob,a,c,right\n,b,a,\n"
@@ -30,18 +30,6 @@ def test_blank_outcomes_are_counted(tmp_path: Path) -> None:
     said = aggcal.aggregate(found, warn=False).warnings
     assert any("(2 not answered" in w.what for w in said)
     assert aggcal.check(found).counts["not_fitted"] == {"not answered": 2}
-
-
-@pytest.mark.parametrize("nothing", ["NA", "n/a", "null", "  "])
-def test_words_for_nothing(tmp_path: Path, nothing: str) -> None:
-    text = LONG.replace("ann,b,c,", f"ann,b,c,{nothing}")
-    found = aggcal.read_judgments(_file(tmp_path, "votes.csv", text))
-    assert found.unfitted.counts == {"not answered": 2}
-    mapped = aggcal.read_judgments([("ann", "a", "b", "na")], outcomes={"NA": "tie"})
-    assert mapped.outcome.tolist() == [0.5]
-    # An item may be called so.
-    rows = [{"annotator": "ann", "left": "NA", "right": "b", "winner": "NA"}]
-    assert aggcal.read_judgments(rows).outcome.tolist() == [1.0]
 
 
 def test_null_in_json_is_blank(tmp_path: Path) -> None:
@@ -74,33 +62,6 @@ def test_nan_in_parquet_is_blank(tmp_path: Path, more: dict[str, list[str]]) -> 
         "a": 1.5,
         "c": 3.0,
     }
-
-
-def test_blank_rows_of_winners_and_losers_and_of_ratings(tmp_path: Path) -> None:
-    short = "annotator,winner,loser\nann,a,b\nbob,,\n"
-    found = aggcal.read_judgments(_file(tmp_path, "votes.csv", short))
-    assert found.unfitted.counts == {"not answered": 1}
-    with pytest.raises(InputError, match="line 3 has no value in column 'loser'"):
-        aggcal.read_judgments(_file(tmp_path, "half.csv", short.replace("bob,,", "bob,a,")))
-    rated = "item,annotator,rating\na,ann,3\nb,ann,4\nc,ann,\n"
-    found = aggcal.read_judgments(_file(tmp_path, "ratings.csv", rated))
-    assert found.unfitted.counts == {"not answered": 1}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        LONG,
-        "annotator,winner,loser\nann,a,b\nbob,,\n",
-        "item,annotator,rating\na,x,1\nb,x,\nc,x,2\n",
-    ],
-)
-def test_blank_answers_are_refused_on_request(tmp_path: Path, text: str) -> None:
-    path = _file(tmp_path, "votes.csv", text)
-    with pytest.raises(InputError, match=r"has no outcome .*leave blank='error' out"):
-        aggcal.read_judgments(path, blank="error")
-    with pytest.raises(OptionError, match="choose skip or error"):
-        aggcal.read_judgments(path, blank="drop")  # type: ignore[arg-type]
 
 
 def test_blank_scores(tmp_path: Path) -> None:

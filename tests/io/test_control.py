@@ -84,7 +84,7 @@ def test_merged_spellings_reach_the_control() -> None:
         ("item,prompt,words\na,p,1\na,q,1\n", "'words' is the same in every row"),
         ("item,prompt,n\na,p,1\nb,p,1\nc,p,1\na,q,2\nb,q,2\nc,q,2\n", "'n' is the same for both"),
         ("item,x,y\na,1,2\nb,2,4\nc,5,10\n", "'y' follows exactly from 'x'"),
-        ("item,words\na,1\na,2\n", "if the values depend on the prompt, add the column 'prompt'"),
+        ("item,words\na,1\na,2\n", "if values depend on the prompt, add the column 'prompt'"),
         ("item,prompt,words\n", "has a header but no row"),
     ],
 )  # fmt: skip

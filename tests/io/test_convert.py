@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
+from test_formats import PREFLIB, by_pair, judged
+from test_readings import EXAMPLES, ONE_OF_EACH
 
 import aggcal
 from aggcal.errors import OptionError, OutputError
@@ -16,10 +17,10 @@ from aggcal.io.convert import convert_judgments
 WHOLE_PAIRS = Choices(ranking_weight="pair")
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("sample", ONE_OF_EACH)
 def test_our_own_format_loses_nothing(sample: str, tmp_path: Path) -> None:
     source, target = tmp_path / "export", tmp_path / "out.csv"
-    source.write_text(SAMPLES[sample][1], encoding="utf-8")
+    source.write_text(EXAMPLES[sample].content, encoding="utf-8")
     done = convert_judgments([source], target)
     one, other = aggcal.read_judgments(source), aggcal.read_judgments(target)
     assert done.n_rows == one.n_rows == other.n_rows
@@ -37,7 +38,7 @@ def test_our_own_format_loses_nothing(sample: str, tmp_path: Path) -> None:
     assert again.read_bytes() == target.read_bytes()
 
 
-@pytest.mark.parametrize("text", [PREFLIB, OLD_PREFLIB])
+@pytest.mark.parametrize("text", [PREFLIB, EXAMPLES["the old header of PrefLib"].content])
 def test_preflib_comes_back_as_it_was(text: str, tmp_path: Path) -> None:
     source, table, target = tmp_path / "in.toc", tmp_path / "table.csv", tmp_path / "out.toc"
     source.write_text(text)
@@ -142,7 +143,7 @@ def test_criteria_are_not_thrown_together(to: str, tmp_path: Path) -> None:
 
 def test_votes_and_non_votes_become_one_table(tmp_path: Path) -> None:
     votes, others, target = tmp_path / "votes.csv", tmp_path / "non.csv", tmp_path / "out.csv"
-    votes.write_text(IDEAS)
+    votes.write_text(EXAMPLES["all-our-ideas"].content)
     others.write_text(
         "Record Type,Skip ID,Appearance ID,Session ID,Left Choice ID,Right Choice ID,Reason,Valid\n"
         "Skip,1,a,s1,11,12,too hard,TRUE\nBounce,,b,s9,12,13,,TRUE\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import shlex
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 import pytest
 
 import aggcal
-from aggcal.errors import InputError, OptionError, OutcomeError, TableError
+from aggcal.errors import OptionError, OutcomeError
 from aggcal.io.choices import Blank
 from conftest import Command, table
 
@@ -262,109 +261,3 @@ def test_items_that_are_called_like_places_are_told(ids: tuple[str, str]) -> Non
     (note,) = aggcal.read_judgments(data).notes
     assert note.startswith(f"the items are called '{ids[0]}', '{ids[1]}'; if these are places")
     assert aggcal.read_judgments([*data, ("u", "C3", ids[0])]).notes == ()
-
-
-def test_a_choice_among_three_is_no_pair() -> None:
-    for names in ("option_a,option_b,option_c", "item1,item2,item3"):
-        keys = ("annotator", *names.split(","), "winner")
-        for chosen in ("A", "1", "x"):
-            with pytest.raises(TableError, match="cannot tell what its columns are"):
-                aggcal.read_judgments([dict(zip(keys, ("u", *"xyz", chosen), strict=True))])
-
-
-@pytest.mark.parametrize("chosen", [0, 1, "A", "e1"])
-def test_items_in_one_column(chosen: Any, tmp_path: Path) -> None:
-    lines = [json.dumps({"annotator": "u", "options": pair, "chosen": chosen}) for pair in PAIRS]
-    (tmp_path / "x.jsonl").write_text("\n".join(lines))
-    with pytest.raises(TableError, match="cannot tell what its columns are"):
-        aggcal.read_judgments(tmp_path / "x.jsonl")
-
-
-@pytest.mark.parametrize("ranking", [[2, 0, 1], [2, 3, 1], ["A", "C", "B"]])
-def test_a_ranking_of_places_is_no_ranking_of_items(ranking: list[Any]) -> None:
-    data = [{"annotator": "u", "items": ["x", "y", "z"], "ranking": ranking}]
-    with pytest.raises(TableError, match="not among the items shown"):
-        aggcal.read_judgments(data)
-    found = aggcal.read_judgments([{"annotator": "u", "ranking": ranking}])
-    assert found.n_items == 3
-    said = "the numbers in rankings are taken for items, the best first"
-    assert (said in found.notes) == (ranking[0] == 2)
-
-
-def test_columns_of_ranks_that_may_hold_items() -> None:
-    data = [{"annotator": who, "rank1": 2, "rank2": 3, "rank3": 1} for who in ("u", "v")]
-    with pytest.raises(OptionError, match=r"format='rankings'.*format='ratings' order='lowest'"):
-        aggcal.read_judgments(data)
-    judgments = aggcal.read_judgments(data, format="rankings")
-    assert judgments.item_ids.tolist() == ["1", "2", "3"]
-    judgments = aggcal.read_judgments(data, format="ratings", order="lowest")
-    assert judgments.item_ids.tolist() == ["rank1", "rank2", "rank3"]
-    named = [{"annotator": "u", "rank1": "x", "rank2": "y", "rank3": "z"}]
-    assert aggcal.read_judgments(named).item_ids.tolist() == ["x", "y", "z"]
-
-
-def test_a_best_item_by_its_place_is_refused() -> None:
-    data = [dict(zip(("annotator", "item1", "item2", "item3", "best", "worst"),
-                     ("u", "x", "y", "z", "1", "3"), strict=True))]  # fmt: skip
-    with pytest.raises(InputError, match="not among the items shown"):
-        aggcal.read_judgments(data)
-
-
-@pytest.mark.parametrize(
-    ("header", "labels"),
-    [
-        ("Gutachter,Erster Text,Zweiter Text,Entscheidung", "erster,zweiter,gleich"),
-        ("Enseignant,Texte 1,Texte 2,Meilleur", "Texte 1,Texte 2,égalité"),
-        ("Giudice,Testo sinistro,Testo destro,Scelta", "sinistra,destra,pari"),
-        ("judge,response_0,response_1,winner", "0,1,tie"),
-        ("Lehrkraft,Text A,Text B,A besser?", "ja,nein,gleich"),
-        ("rater,left,right,winner_side", "L,R,tie"),
-    ],
-)
-def test_sides_are_said_in_the_words_of_the_header(
-    tmp_path: Path, header: str, labels: str
-) -> None:
-    path = tmp_path / "answers.csv"
-    rows = [f"Anna,e1,e{k},{label}" for k, label in enumerate(labels.split(","), 2)]
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    found = aggcal.read_judgments(path)
-    assert found.outcome.tolist() == [1.0, 0.0, 0.5]
-    assert found.annotator_ids.tolist() == ["Anna"]
-
-
-@pytest.mark.parametrize("code", ["99", "-9", "0"])
-def test_a_code_for_missing_is_no_rating_however_often_it_occurs(tmp_path: Path, code: str) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text(f"reviewer,paper,rating\na,p,1\na,q,5\na,r,{code}\n", encoding="utf-8")
-    with pytest.raises(OptionError, match=f"the rating {code} may be a rating"):
-        aggcal.read_judgments(path)
-
-
-def test_points_may_part_thousands_where_semicolons_part_values(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text("judge;item;score\na;p;10.500\na;q;987\n", encoding="utf-8")
-    with pytest.raises(TableError, match=r"write 10,500 or 10500"):
-        aggcal.read_judgments(path)
-
-
-def test_pairs_whose_answer_is_in_other_words_are_asked_for_it(tmp_path: Path) -> None:
-    path = tmp_path / "keys.csv"
-    path.write_text("participant,left_image,right_image,key\na,x,y,f\na,y,z,j\n", encoding="utf-8")
-    with pytest.raises(TableError, match=r"'left': NAME, 'right': NAME, 'outcome': NAME"):
-        aggcal.read_judgments(path)
-    columns = {"left": "left_image", "right": "right_image", "outcome": "key"}
-    found = aggcal.read_judgments(path, columns=columns, outcomes={"f": "left", "j": "right"})
-    assert found.outcome.tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    "whole",
-    [
-        {"version": 1, "data": [{"judge": "a", "left": "x", "right": "y", "outcome": "left"}]},
-        {"judge": ["a"], "left": ["x"], "right": ["y"], "outcome": ["left"]},
-    ],
-)
-def test_one_object_may_hold_the_table(tmp_path: Path, whole: object) -> None:
-    path = tmp_path / "answers.json"
-    path.write_text(json.dumps(whole), encoding="utf-8")
-    assert aggcal.read_judgments(path).outcome.tolist() == [1.0]

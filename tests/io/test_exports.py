@@ -19,64 +19,6 @@ def _read(folder: Path, text: str, **options: Any) -> Any:
     return aggcal.read_judgments(path, **options)
 
 
-UNREAD = [
-    (
-        "WorkerId,Input.left,Input.right,Answer.choice.left,Answer.choice.right\n"
-        "w1,e1,e2,true,false\nw2,e2,e3,false,true\n"
-    ),
-    "left,right,Anna,Bob\ne1,e2,A,A\ne2,e3,B,tie\n",
-    "ResponseId,Q1,Q2\nR_1,A,B\nR_2,B,B\n",
-    ",A,B,C\nA,0,3,2\nB,1,0,4\nC,2,0,0\n",
-    "Reviewer,Paper,Decision\nR1,p1,Accept\nR1,p2,Reject\n",
-    "Respondent ID,Rate the posters,,\n,Poster A,Poster B,Other\n118,5,3,\n119,4,4,\n",
-    "judge,x,y,z\na,1,2,3\nb,2,1,3\n",
-    "Email Address,Rank [A],Rank [B]\na@x,Top,Low\nb@x,Low,Top\n",
-]
-
-
-@pytest.mark.parametrize("text", UNREAD)
-def test_what_is_laid_out_otherwise_is_told_what_to_do(tmp_path: Path, text: str) -> None:
-    with pytest.raises(AggcalError, match="cannot tell what its columns are") as caught:
-        _read(tmp_path, text)
-    assert text.partition(",")[0] in str(caught.value)
-    assert ("(found: Top,Low)" in str(caught.value)) == ("Top" in text)
-
-
-def test_what_a_survey_adds_is_no_rating(tmp_path: Path) -> None:
-    text = "StartDate,Response ID,Last page,Poster A,Poster B\n2024,R_1,3,5,3\n2023,R_2,3,1,2\n"
-    found = _read(tmp_path, text, format="ratings", order="highest")
-    assert found.item_ids.tolist() == ["Poster A", "Poster B"]
-    assert any("are not used: 'StartDate', 'Last page'" in note for note in found.notes)
-
-
-def test_items_may_be_called_a_b_and_c(tmp_path: Path) -> None:
-    found = _read(tmp_path, "voter,A,B,C\nv1,1,2,3\nv2,2,1,\n", format="ratings", order="lowest")
-    assert (found.item_ids.tolist(), found.n_judgments) == (["A", "B", "C"], 4)
-
-
-def test_a_rating_that_does_not_apply_is_blank(tmp_path: Path) -> None:
-    found = _read(tmp_path, "reviewer,paper,rating\nR1,p1,3\nR1,p2,N/A\nR1,p3,4\n")
-    assert (found.n_judgments, found.unfitted.counts) == (1, {"not answered": 1})
-
-
-def test_rejected_work_is_read_and_said(tmp_path: Path) -> None:
-    text = "WorkerId,AssignmentStatus,left,right,choice\nA,Approved,a,b,left\nB,{},a,b,right\n"
-    said = "rows that are 'Rejected' in the column 'assignmentstatus' are read like the others"
-    assert said in _read(tmp_path, text.format("Rejected")).notes
-    assert said not in _read(tmp_path, text.format("Submitted")).notes
-
-
-def test_how_often_is_no_weight_unasked(tmp_path: Path) -> None:
-    text = "annotator,winner,loser,{}\nu,a,b,3\nu,b,c,1\n"
-    said = "the column 'count' is not used; columns={'weight': 'count'} weighs by it"
-    assert said in _read(tmp_path, text.format("count")).notes
-    longer = text.replace("winner,loser", "chosen,rejected").format("count")
-    assert said in _read(tmp_path, longer).notes
-    asked = _read(tmp_path, text.format("count"), columns={"weight": "count"})
-    assert (asked.weight.tolist(), asked.notes) == ([3.0, 1.0], ())
-    assert not _read(tmp_path, text.format("count").replace("3", "1")).notes
-
-
 @pytest.mark.parametrize(
     ("header", "row"),
     [
@@ -133,7 +75,7 @@ def test_a_first_column_without_a_name(tmp_path: Path) -> None:
     ("ids", "said"),
     [
         (("001", "002"), "they differ in leading zeros, which spreadsheets drop"),
-        (("1.0", "2.0"), r"'2.0'\); merge them with normalize_ids=True, or .* aliases=FILE\.$"),
+        (("1.0", "2.0"), r"'2.0'; merge them with normalize_ids=True, or .* aliases=FILE\.$"),
     ],
 )
 def test_ids_as_a_spreadsheet_writes_them(ids: tuple[str, str], said: str) -> None:

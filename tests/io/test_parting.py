@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_formats import IDEAS, PREFLIB, SAMPLES
+from test_formats import PREFLIB
+from test_readings import EXAMPLES, ONE_OF_EACH
 
 import aggcal
 from aggcal.errors import OptionError
@@ -46,7 +47,7 @@ def file(folder: Path, text: str, name: str = "judgments") -> Path:
 
 def test_columns_of_a_table(tmp_path: Path) -> None:
     path = file(tmp_path, TABLE)
-    found = aggcal.read_judgments(path, context="prompt", by="language", criteria="all")
+    found = aggcal.read_judgments(path, context="prompt", by=["language", "criterion"])
     assert contexts(found) == ["why?", "how, then", "", "why?"]
     assert categories(found, "language") == ["de", "en", "de", ""]
     assert categories(found, "criterion") == ["style", "facts", "facts", "style"]
@@ -65,8 +66,7 @@ def test_columns_of_a_table(tmp_path: Path) -> None:
         ({"by": "topic"}, "no column 'topic' to take as a category .*found: annotator, left"),
         ({"by": "language,language"}, "name a column twice"),
         ({"by": ["language", ""]}, "twice or none"),
-        ({"criteria": "some"}, "criteria cannot be 'some'"),
-        ({"criteria": "all", "criterion": "style"}, "leave one of the two out"),
+        ({"by": "criterion", "criterion": "style"}, "leave one of the two out"),
     ],
 )
 def test_wishes_that_cannot_be_met(tmp_path: Path, options: dict[str, Any], about: str) -> None:
@@ -98,7 +98,7 @@ CONTEXTS = {
 @pytest.mark.parametrize("sample", CONTEXTS)
 def test_natural_contexts_of_formats(sample: str, tmp_path: Path) -> None:
     context, expected = CONTEXTS[sample]
-    path = file(tmp_path, SAMPLES[sample][1])
+    path = file(tmp_path, EXAMPLES[sample].content)
     found = aggcal.read_judgments(path, context=context)
     assert found.context_name == context
     assert all(contexts(found))
@@ -111,7 +111,7 @@ def test_natural_contexts_of_formats(sample: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("sample", [*CONTEXTS, "fastchat log", "choix pairs", "gavel"])
 def test_what_no_record_has_is_refused(sample: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no column 'season' to take as the context"):
-        aggcal.read_judgments(file(tmp_path, SAMPLES[sample][1]), context="season")
+        aggcal.read_judgments(file(tmp_path, EXAMPLES[sample].content), context="season")
 
 
 def test_orders_of_preflib_are_contexts(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_the_first_message_of_a_vote_is_its_prompt(tmp_path: Path) -> None:
 
 
 def test_fields_of_a_task_are_categories(tmp_path: Path) -> None:
-    tasks = json.loads(SAMPLES["label-studio"][1])
+    tasks = json.loads(EXAMPLES["label-studio"].content)
     tasks[0]["data"]["language"] = "de"
     found = aggcal.read_judgments(file(tmp_path, json.dumps(tasks)), by="language")
     assert {*categories(found, "language")} == {"de"}
@@ -227,11 +227,6 @@ def test_converting_writes_contexts_and_categories(tmp_path: Path) -> None:
     other = aggcal.read_judgments(target, context="context", by="language")
     assert contexts(one) == contexts(other)
     assert categories(one, "language") == categories(other, "language")
-    more = file(tmp_path, TABLE.replace("why?", "when?"), "more.csv")
-    done = convert_judgments([more], target, choices=choices, append=True)
-    assert done.n_rows == 4
-    with pytest.raises(OptionError, match=r"already contains every judgment of more\.csv"):
-        convert_judgments([more], target, choices=choices, append=True)
 
 
 SIDED = {
@@ -242,14 +237,14 @@ SIDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("sample", ONE_OF_EACH)
 def test_only_formats_that_know_their_sides_are_sided(sample: str, tmp_path: Path) -> None:
-    found = aggcal.read_judgments(file(tmp_path, SAMPLES[sample][1]))
+    found = aggcal.read_judgments(file(tmp_path, EXAMPLES[sample].content))
     assert found.sided == (sample in SIDED)
 
 
 def test_votes_without_sides_are_not_all_on_the_left(tmp_path: Path) -> None:
-    lines = [line.split(",") for line in IDEAS.splitlines()]
+    lines = [line.split(",") for line in EXAMPLES["all-our-ideas"].content.splitlines()]
     shown = [k for k, name in enumerate(lines[0]) if "Choice ID" not in name]
     text = "\n".join(",".join(line[k] for k in shown) for line in lines)
     source, target = file(tmp_path, text, "in.csv"), tmp_path / "out.csv"
@@ -259,9 +254,6 @@ def test_votes_without_sides_are_not_all_on_the_left(tmp_path: Path) -> None:
     assert not aggcal.read_judgments(target).sided
     table = file(tmp_path, "annotator,left,right,outcome\nann,11,12,left\n", "old.csv")
     assert not aggcal.read_judgments([source, table]).sided
-    pairs = file(tmp_path, SAMPLES["choix pairs"][1], "pairs.json")
-    done = convert_judgments([pairs], table, append=True)
-    assert any("winners of judgments without sides" in note for note in done.notes)
 
 
 def test_a_ranking_of_two_sides_is_a_pair(tmp_path: Path) -> None:

@@ -176,41 +176,6 @@ def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said", "options"),
-    [
-        (
-            "reviewer,paper,clarity,style\na,1,3,4\na,2,4,1\n",
-            "'rating': NAME}",
-            {"columns": {"rating": "style"}, "order": "highest"},
-        ),
-        (
-            "Name,Anna,Bob\ne1,4,3\ne2,1,2\n",
-            "format='ratings' columns={'item': NAME}",
-            {"format": "ratings", "columns": {"item": "Name"}, "order": "highest"},
-        ),
-        (
-            "essay,Anna,Bob\n1,A,B\n2,C,C\n",
-            "format='ratings' columns={'item': NAME}",
-            {"format": "ratings", "order": "A,B,C"},
-        ),
-        (
-            "reviewer,p1,p2\na,4,3\nb,5,4\n",
-            "those of one item, format='ratings' columns={'annotator': NAME}",
-            {"format": "ratings", "order": "highest"},
-        ),
-    ],
-)
-def test_the_sentence_leads_to_success(
-    tmp_path: Path, text: str, said: str, options: dict[str, Any] | None
-) -> None:
-    with pytest.raises((OptionError, TableError), match=said):
-        _read(tmp_path, text)
-    if options is not None:
-        pairs = _pairs(_read(tmp_path, text, **options))
-        assert {(one[-1], other[-1]) for _, one, other in pairs} == {("1", "2")}
-
-
 def test_letters_need_an_order(tmp_path: Path) -> None:
     letters = {1: "C", 2: "b-", 3: "B", 4: "A+"}
     text = "teacher,essay,grade\n" + "".join(
@@ -253,25 +218,6 @@ def test_only_the_order_within_a_rater_counts(tmp_path: Path) -> None:
     plain, own = (_read(tmp_path, text(own=each)) for each in (False, True))
     assert _pairs(plain) == _pairs(own)
     assert plain.weight.tolist() == own.weight.tolist()
-
-
-@pytest.mark.parametrize("cell", ["3-4", "6:30", "2024-01-05", "3/5", "3,5,1"])
-def test_what_is_no_rating_is_not_cut_to_one(tmp_path: Path, cell: str) -> None:
-    with pytest.raises(TableError, match=r"is not a finite number|on two scales|no numbers"):
-        _read(tmp_path, f'annotator,item,rating\nu,a,"{cell}"\nu,b,2\n')
-
-
-def test_an_annotator_who_is_not_needed_is_told(tmp_path: Path) -> None:
-    text = "annotator,item,rating\nu,a,1\nu,b,2\n"
-    found = _read(tmp_path, text, annotator="me")
-    assert "annotator 'me' is not used: the file names who judged" in found.notes
-
-
-def test_spellings_are_merged_before_ratings_are_compared(tmp_path: Path) -> None:
-    text = "annotator,item,rating\nAda,e1,1\nada,E 1,3\nADA,e2,4\nAda,e3,1\n"
-    found = _read(tmp_path, text, normalize_ids=True)
-    assert _pairs(found) == {("Ada", "e2", "E 1"), ("Ada", "e2", "e3"), ("Ada", "E 1", "e3")}
-    assert "2 spellings of annotators were changed" in " ".join(found.notes)
 
 
 def test_ids_are_merged_by_all_commands(command: Command, tmp_path: Path) -> None:

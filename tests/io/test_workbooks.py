@@ -99,7 +99,7 @@ def test_errors_are_no_ids_and_no_scores(book: Callable[..., Path]) -> None:
 def test_a_formula_without_a_result_is_blank_and_said(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "b.xlsx", {"S": [["item", "score"], ["a", "=1+1"], ["b", 2]]})
     assert aggcal.read_scores(path).notes[0] == (
-        "1 cell of sheet 'S' with a formula without a stored result is read as blank"
+        "1 cell of the workbook with a formula without a stored result is read as blank"
     )
 
 

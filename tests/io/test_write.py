@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import numpy as np
 import pytest
 
+from aggcal.cli import main
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -73,20 +79,39 @@ def _write(folder: Path, word: str, names: str = "abc") -> None:
     write_files(folder, files, LIST, outdated=outdated)
 
 
-def _killed(folder: Path, word: str, kill: int) -> int:
-    """Write a set in a process of its own, which is killed before a system step; its exit code."""
+FAULTS: dict[str, Callable[[], object]] = {
+    "KILL": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "TERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
+    "EIO": lambda: _fail(errno.EIO),
+    "EACCES": lambda: _fail(errno.EACCES),
+    "ENOSPC": lambda: _fail(errno.ENOSPC),
+}
+
+
+def _fail(number: int) -> NoReturn:
+    raise OSError(number, os.strerror(number))
+
+
+def _struck(work: Callable[[], object], fault: str, at: int, inside: Path) -> int:
+    """Work in a process of its own, with a fault before a system step; return its exit code."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     steps = itertools.count(1)
 
-    def step(event: str, _: object) -> None:
-        if event in STEPS and next(steps) == kill:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def step(event: str, arguments: tuple[object, ...]) -> None:
+        path = arguments[0] if event == "open" else str(inside)
+        if event in STEPS and str(path).startswith(str(inside)) and next(steps) == at:
+            FAULTS[fault]()
 
     sys.addaudithook(step)
-    _write(folder, word, "ab")
-    os._exit(0)
+    try:
+        code = work() or 0
+    except OutputError:
+        code = 2
+    except BaseException:  # noqa: BLE001  # as the interpreter would end
+        code = 1
+    os._exit(int(str(code)))
 
 
 def _held(folder: Path) -> tuple[str, set[str]]:
@@ -110,7 +135,8 @@ def test_a_kill_at_any_step_leaves_one_set(tmp_path: Path, own: set[str]) -> Non
     while code:
         folder = tmp_path / str(len(seen)) / "out"
         shutil.copytree(before, folder)
-        code = _killed(folder, "new", kill=len(seen) + 1)
+        work = partial(_write, folder, "new", "ab")
+        code = _struck(work, "KILL", len(seen) + 1, folder.parent)
         word, others = _held(folder)
         assert others == own
         seen.append(word)
@@ -132,7 +158,7 @@ def test_four_writers_one_killed_leave_one_set(tmp_path: Path, own: set[str]) ->
         with ThreadPoolExecutor(4) as pool:
             kills = (0, 0, 0, dice.randint(1, 60))
             jobs = [
-                pool.submit(_killed, folder, word, kill)
+                pool.submit(_struck, partial(_write, folder, word, "ab"), "KILL", kill, tmp_path)
                 for word, kill in zip(("aaa", "bbb", "ccc", "ddd"), kills, strict=True)
             ]
         assert [job.result() for job in jobs][:3] == [0, 0, 0]
@@ -141,6 +167,96 @@ def test_four_writers_one_killed_leave_one_set(tmp_path: Path, own: set[str]) ->
         assert others == own
     _write(folder, "end")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+STEPS_AT_MOST = 60
+QUICK = ("-q", "--no-check", "--uncertainty", "none", "--method", "btl")
+COMMANDS = {
+    "run": ("run", "study/judgments.csv", "study/scores.csv", "-o", "target", *QUICK),
+    "report": ("report", "target", "-q"),
+    "convert": ("convert", "study/judgments.csv", "-o", "target/own.csv", "-q", "--force"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs fork")
+@pytest.mark.parametrize("own", [{}, {"own.csv": "mine", "mine/kept.csv": "a,b"}])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_fault_at_a_step_of_a_command_leaves_a_mixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: dict[str, str], command: str
+) -> None:
+    """Of a fifth of its steps, another one for each kind of fault."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    size = ("--items", "5", "--annotators", "3", "--number", "20")
+    assert main(["simulate", "-o", "study", *size, "-q", "--seed", "1"]) == 0
+    words, before, ends = COMMANDS[command], Path("before"), dict[str, set[int]]()
+    assert main([*COMMANDS["run"][:4], "before", *QUICK[:-1], "hra-n"]) == 0
+    for name, text in own.items():
+        (before / name).parent.mkdir(exist_ok=True)
+        (before / name).write_text(text)
+
+    def files() -> dict[str, bytes]:
+        every = [path for path in Path("target").rglob("*") if path.is_file()]
+        return {str(path): path.read_bytes() for path in every if ".aggcal-" not in str(path)}
+
+    def restore() -> None:
+        for path in (*Path().glob(".aggcal-*"), Path("target")):
+            shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(before, "target")
+
+    restore()
+    old = files()
+    assert main([*words]) == 0
+    new = files()
+    assert old != new
+    for start, fault in enumerate(FAULTS):
+        for at in range(1 + start, 500, 5):
+            restore()
+            code = _struck(lambda: main([*words]), fault, at, tmp_path)
+            ends.setdefault(fault, set()).add(code)
+            if fault == "KILL" and code:
+                main(["report", "target", "-o", "-", "-q"])  # whoever reads finishes it
+            assert files() in ([old, new] if code else [new]), (fault, at)
+            if [*Path().rglob(".aggcal-*")]:  # what could not be cleared away
+                assert main([*words]) == 0
+            assert not [*Path().rglob(".aggcal-*")], (fault, at)
+            if not code and at > STEPS_AT_MOST:
+                break
+    assert ends["KILL"] == {0, -signal.SIGKILL}
+    assert ends["TERM"] <= {0, 128 + signal.SIGTERM}
+    assert all(ends[fault] <= {0, 2} for fault in ("EIO", "EACCES", "ENOSPC"))
+
+
+STRUCK = """
+import os, signal, sys
+def strike(event, arguments):
+    if event == "import" and arguments[0] == sys.argv[1] and sys.argv[2] in sys.modules:
+        os.kill(os.getpid(), signal.SIGTERM)
+sys.addaudithook(strike)
+from aggcal.cli import main
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize(
+    ("importing", "after"),
+    # The first is imported by NumPy's extension module, which takes a failure for a bad install.
+    [("datetime", "numpy._core.multiarray"), ("scipy", "aggcal")],
+)
+def test_a_signal_during_an_import_is_put_off(importing: str, after: str, tmp_path: Path) -> None:
+    # What is quoted is read by DuckDB.
+    (tmp_path / "j.csv").write_text('annotator,winner,loser\nu,a,"b"\nv,b,c\n')
+    done = subprocess.run(
+        [sys.executable, "-c", STRUCK, importing, after, "aggregate", "j.csv", "-o", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert done.stderr == "aggcal: interrupted.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["j.csv"]
 
 
 def test_arrays_of_the_caller_stay_writable() -> None:

@@ -15,11 +15,19 @@ import aggcal
 from aggcal.cli import main
 from aggcal.errors import InputError, OptionError
 from aggcal.pages.document import to_json
-from aggcal.report.comparison import Comparison, certified_matrix, changed_pairs
-from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
 from aggcal.report.report import RENDERERS
 from aggcal.report.run import Run, load_run
-from aggcal.report.two_runs import two_runs, verdict
+from aggcal.report.two_runs import (
+    Comparison,
+    RankBeliefs,
+    apart,
+    certified_matrix,
+    changed_pairs,
+    confidence,
+    confidence_if_independent,
+    two_runs,
+    verdict,
+)
 from aggcal.simulation import simulate
 
 Rows = list[tuple[str, str, str]]
@@ -146,7 +154,7 @@ def test_certified_pairs_are_those_of_the_run() -> None:
 @pytest.mark.parametrize(
     ("judgments", "lead"),
     [
-        (600, "any of 3 items could be the best in A, any of 3 items could be the best in B"),
+        (600, "the best is one of 3 in A, the best is one of 3 in B"),
         (6000, "{first} is the best in A, {last} is the best in B"),
     ],
 )
@@ -203,7 +211,7 @@ def test_a_lead_within_the_intervals_is_left_open() -> None:
     found = Comparison(a, b)
     first, second = a.items["item"][0], b.items["item"][0]
     assert first != second
-    assert f"any of {len(a.could_be_first)} items could be the best in A" in verdict(found)[1]
+    assert f"the best is one of {len(a.could_be_first)} in A" in verdict(found)[1]
     assert "leads" not in verdict(found)[1]
 
 
@@ -243,10 +251,10 @@ def test_a_method_without_reliabilities_changes_no_verdict_on_them() -> None:
     assert set(fitted.verdicts) == {"reliable"}
     assert set(equal.verdicts) == {"unclear"}
     told = RENDERERS["md"](two_runs(Comparison(equal, fitted)))
-    assert "## Annotators: No verdict changed\n" in told
+    assert told.partition("## Verdicts on annotators\n\n")[2].startswith("No difference.")
+    assert "| Consensus | btl: " in told.partition("## Settings")[2]
     same = RENDERERS["md"](two_runs(Comparison(fitted, fitted)))
-    assert "New in B" not in same
-    assert "Solved in B" not in same
+    assert same.count("No difference.") == 3
 
 
 @pytest.fixture(scope="module")

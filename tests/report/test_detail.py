@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from aggcal.assessment import assess
-from aggcal.report.columns import columns
 from aggcal.report.item import Details
+from aggcal.report.results import columns
 from aggcal.simulation import simulate
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -35,7 +35,7 @@ def test_every_reason_is_true(kind: str, seed: int) -> None:
     details = Details(run, columns(run))
     said = [details.why(k) for k in range(len(run.names))]
     for k, why in enumerate(said):
-        if "keeps the model's score" in why:
+        if "keeps its score" in why:
             assert calibrated[k] == pytest.approx(model[k])
         if "rounded or limited" in why:
             assert calibrated[k] != model[k]

@@ -12,7 +12,7 @@ import pytest
 
 from aggcal.assessment import Assessment, assess
 from aggcal.assessment.result import explain
-from aggcal.report.parts import own_ranks, parts_of
+from aggcal.report.run import Run
 from documents import blocks, document, listing, section, visible, words
 
 SIZES = (7, 4, 2)
@@ -44,9 +44,9 @@ def told(apart: Assessment) -> dict[str, Any]:
 
 
 def test_ranks_within_a_component_follow_its_scores_and_stay_in_it(apart: Assessment) -> None:
-    items = apart.item_columns()
-    own, names = own_ranks(items), [str(one) for one in items["item"]]
-    score = np.asarray(items["consensus"], dtype=float)
+    run, items = apart.to_run(), apart.item_columns()
+    own = {name: run.number(name) for name in ("rank", "rank_low", "rank_high")}
+    names, score = run.names, np.asarray(items["consensus"], dtype=float)
     for part, size in enumerate(SIZES):
         mine = [k for k, name in enumerate(names) if name.startswith(f"p{part}-")]
         ordered = sorted(mine, key=lambda k: -score[k])
@@ -59,8 +59,9 @@ def test_ranks_within_a_component_follow_its_scores_and_stay_in_it(apart: Assess
 
 def test_one_component_is_left_as_it_is() -> None:
     items = assess(_judgments((0,)), warn=False).item_columns()
-    assert own_ranks(items) is items
-    assert parts_of(items) == []
+    run = Run({}, items)
+    assert run.parts == []
+    assert np.array_equal(run.items["rank"], items["rank"])
 
 
 def test_the_table_is_divided_by_component(apart: Assessment, told: dict[str, Any]) -> None:
@@ -73,7 +74,7 @@ def test_the_table_is_divided_by_component(apart: Assessment, told: dict[str, An
     assert ranks == [rank for size in SIZES for rank in range(1, size + 1)]
     assert "top" not in table  # nobody is among the first of all
     page = visible(apart.report())
-    assert "Two random items" not in page
+    assert "Pairs in the right order" not in page
     assert "7, 4 and 2 items" in page
     assert "Each component is calibrated by itself; how calibrated scores" in page
 
@@ -84,7 +85,7 @@ def test_markdown_has_them_too(apart: Assessment) -> None:
         (f"Component {k}", str(size)) for k, size in enumerate(SIZES, 1)
     ]
     assert len(re.findall(r"^\| 1 \(", text, re.MULTILINE)) == len(SIZES)
-    assert "comes from the model alone" in text
+    assert "comes from your scores alone" in text
 
 
 def test_what_a_row_opens_to_names_no_rank_among_all(apart: Assessment) -> None:

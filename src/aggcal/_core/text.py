@@ -173,9 +173,30 @@ def warning_text(warning: AggcalWarning) -> str:
     return f"{ended(clipped(warning.what, _LONGEST_NOTE))} {sentence(warning.remedy)}"
 
 
+def columns_of(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
+    r"""Return a line for each row of texts, the columns below each other.
+
+    Examples
+    --------
+    >>> print("\n".join(columns_of([("item", "n"), ("語", "10")], right={1})))
+    item   n
+    語    10
+    """
+    marked = [[_padded(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*marked, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if k in right else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in marked
+    )
+    return [line.rstrip().replace(_SECOND, "") for line in lines]
+
+
 def card(
     title: str,
-    columns: Columns,
+    columns: Columns | Markup,
     *,
     rows: int,
     notes: Iterable[str] = (),
@@ -188,7 +209,7 @@ def card(
     title
         What it is, with counts.
     columns
-        The table; its first rows are shown.
+        The table, of which the first rows are shown; or what is written of it already.
     rows
         How many rows there are in all: a caller may pass only the first ones.
     notes, warnings
@@ -203,10 +224,10 @@ def card(
     """
     above = [_paragraph("aggcal-title", title), *(_paragraph("", note) for note in notes)]
     below = list[Markup]()
-    if rows > ROWS:
+    if rows > ROWS and not isinstance(columns, Markup):
         below.append(_paragraph("aggcal-faint", f"… and {count(rows - ROWS, 'more row')}"))
     below += [_paragraph("aggcal-warning", warning_text(warning)) for warning in warnings]
-    table = _table(columns) if rows else ""
+    table = columns if isinstance(columns, Markup) else _table(columns) if rows else ""
     return tag("div", tag("style", Markup(_STYLE)), *above, table, *below, class_="aggcal")
 
 

@@ -229,11 +229,10 @@ def first(consensus: Consensus, claims: Claims) -> _Said:
     if len(could) == 1:
         claim = says = f"With {sure} '{consensus.item_ids[could[0]]}' is the best."
     else:
-        items = "items" if len(could) < len(claims.low) else "items (all there are)"
-        claim = f"Any of {len(could):,} {items} could be the best"
+        which = "" if len(could) < len(claims.low) else "all "
+        claim = f"The best is one of {which}{len(could):,} items"
         names = listed(consensus.item_ids[order].tolist())
-        rest = f"with {sure} the best is among them."
-        claim, says = f"{claim}; {rest}", f"{claim} ({names}); {rest}"
+        claim, says = f"{claim} ({sure}).", f"{claim} ({sure}): {names}."
     return "first", "The best item", says, values, claim
 
 

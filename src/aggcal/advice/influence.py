@@ -171,6 +171,8 @@ def influence(
     if exact < 0:
         raise OptionError(f"exact is {exact}; give 0 or more.")
     here = prepare(judgments, LOCAL).on_one_machine("leaving out annotators")
+    if here.ratings is not None:  # what hangs on whom is worked out for comparisons
+        here, consensus = here.as_pairs(), None
     if consensus is None:
         consensus = aggregate(here, warn=False)
     found = influence_of(here, consensus, exact=exact)

@@ -20,10 +20,10 @@ from aggcal.registry import EQUAL
 _TIE = 0.5  # the outcome of a tie: half of a win
 
 REVERSED, GUESSING, ONE_SIDED = "reversed", "guessing", "one-sided"
-PERHAPS_GUESSING, TOO_FEW = "perhaps-guessing", "too-few"
+TOO_FEW = "too-few"
 UNCLEAR, RELIABLE = "unclear", "reliable"
 
-VERDICTS = (REVERSED, GUESSING, ONE_SIDED, PERHAPS_GUESSING, TOO_FEW, UNCLEAR, RELIABLE)
+VERDICTS = (REVERSED, GUESSING, ONE_SIDED, TOO_FEW, UNCLEAR, RELIABLE)
 """All verdicts; of those that apply to an annotator, the first is given."""
 
 FEW = 10
@@ -177,6 +177,8 @@ def _by_fit(consensus: Consensus, unconfirmed: str) -> list[tuple[str, str]]:
     unknown = "no reliability interval was computed"
     if consensus.method in EQUAL:
         unknown = "the method takes all annotators to be equally reliable"
+    elif consensus.raters is not None:
+        unknown = "reliabilities are taken to be alike, as the ratings do not say otherwise"
     low = None if known is None else known.reliability_low
     high = None if known is None else known.reliability_high
     given = np.asarray(consensus.judgments_per_annotator).astype(np.int64)

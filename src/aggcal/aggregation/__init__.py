@@ -7,7 +7,7 @@
   `native` has the same sums compiled, `shards` where rows lie elsewhere.
 - The fit: `empirical` (empirical Bayes under the scale constraint; `spreads` are priors and the
   updates of standard deviations) or `modes` (joint modes), both by `newton`.
-- Terms beside items and reliabilities: `terms` chooses them, `with_terms` fits them, `effects` says
+- Terms beside items and reliabilities: `terms` chooses them, `methods` fits them, `effects` says
   what came out; `camps` are a finite mixture of orders.
 - Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
   sandwich); `estimate` makes an `uncertainty` of them, or of refits (bootstrap); `claims`, `ranks`
@@ -86,9 +86,9 @@ def aggregate(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     method
-        A name of ``aggcal methods``; ``"auto"`` for the simplest that predicts held-out judgments
-        well (see `compare_methods`); or any object with a ``fit(judgments)`` that returns a
-        `Consensus`.
+        A name of ``aggcal list methods``; ``"auto"`` for the simplest that predicts held-out
+        judgments well (see `compare_methods`); or any object with a ``fit(judgments)`` that
+        returns a `Consensus`.
     prior
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator

@@ -104,6 +104,31 @@ class Normal:
 
 
 @dataclass(frozen=True, eq=False)
+class Correlated(Normal):
+    """Normal priors of annotators' parameters that are correlated."""
+
+    covariance: FloatArray
+
+    @classmethod
+    def of(cls, mean: FloatArray, covariance: FloatArray, annotators: int) -> Correlated:
+        """Return that of so many annotators, alike beforehand."""
+        means = np.repeat(mean[None], annotators, axis=0)
+        return cls(means, np.sqrt(np.diag(covariance)), covariance)
+
+    def terms(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return minus the log density but for a constant, its score and its curvature."""
+        off, precision = theta - self.means, np.linalg.inv(self.covariance)
+        score = off @ precision
+        curvature = np.broadcast_to(precision, (*theta.shape, theta.shape[1]))
+        return 0.5 * (off * score).sum(axis=1), score, curvature
+
+    @property
+    def log_constant(self) -> float:
+        """What the log density of the standard normal lacks."""
+        return -0.5 * float(np.linalg.slogdet(self.covariance)[1])
+
+
+@dataclass(frozen=True, eq=False)
 class Beta:
     """h^a (1 − h)^b of an honesty h, or of its logit: `annotators` of them."""
 
@@ -263,12 +288,6 @@ class Annotators:
     def restart(self) -> None:
         """Forget the modes."""
         self._modes.clear()
-
-    def rescale(self, factor: float) -> None:
-        """Look for the modes where they are when gaps are multiplied by a factor."""
-        if RELIABILITY in self.family.names:
-            for theta in self._modes.values():
-                theta[:, self.family.names.index(RELIABILITY)] /= factor
 
     @cached_property
     def rule(self) -> tuple[FloatArray, FloatArray]:
@@ -453,9 +472,12 @@ class Annotators:
                 both = turn[one] * turn[two] * rows.by_annotator(terms.curvature[one, two])
                 curvature[:, i, j] = curvature[:, j, i] = both
         k = np.arange(len(names))
-        curvature[:, k, k] = np.maximum(
-            curvature[:, k, k] + prior_curvature, _LEAST_CURVATURE * prior_curvature
-        )
+        if prior_curvature.ndim > 2:  # noqa: PLR2004  # of parameters that are correlated
+            curvature += prior_curvature
+        else:
+            curvature[:, k, k] = np.maximum(
+                curvature[:, k, k] + prior_curvature, _LEAST_CURVATURE * prior_curvature
+            )
         value = value + rows.by_annotator(terms.loss)
         return _Mode(theta, value, score, curvature, terms)
 

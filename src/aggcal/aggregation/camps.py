@@ -28,13 +28,12 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot, sums
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
-from aggcal.aggregation.effects import Effects, Reading
+from aggcal.aggregation.effects import Effects, OfRows, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
-from aggcal.aggregation.newton import definite_inverse
 from aggcal.aggregation.rows import AXIS, GAP, SCORES, Rows
 from aggcal.aggregation.spreads import LEAST_SD, effect_count, next_sd, reversed_share, score_count
 from aggcal.aggregation.terms import ChosenTerms, model_of
@@ -44,8 +43,6 @@ from aggcal.errors import count
 
 Run = Callable[[Model, State], Fit]
 """Fits a model from a state."""
-Of = Callable[[FloatArray, FloatArray], FloatArray]
-"""A function of advantages and readinesses, row by row."""
 LETTERS = "ABCDEFGH"
 """What camps are called, the largest first."""
 ONE, LINE, TWO, THREE = "one order", "an axis", "two camps", "three camps"
@@ -88,8 +85,6 @@ _FIRST_REVERSED, _MOST_REVERSED = 0.05, 0.15
 camp."""
 _CLOSE = 1e-4
 """How near annotators' modes are looked for: nodes are only placed by them."""
-_MOST_PRODUCTS = 3e8
-"""Products up to which the information that is missing is taken off."""
 _ITERATIONS, _TOLERANCE = 60, 5e-3
 """Iterations at most, and the change of scores and sds at which a fit has settled: a tenth of the
 standard errors of most studies."""
@@ -310,44 +305,24 @@ class Expectation:
         shares = np.maximum(self.values.shares, 1e-300)[:, None]
         return np.asarray((shares * np.exp(self.by_class - self.evidence)).T)
 
-    def derivatives(self, classes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the gradient in the parts, and the observed and the complete information on them.
-
-        The missing information is that of Louis: Σ_u Cov g_u over nodes and classes, g what an
-        annotator pulls the parts by.
-        """
+    def derivatives(self, classes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient in the parts, and the complete information on them."""
         rows, mixing = self.mixture.rows, self.mixture.mixing
-        m, n, (k, parts) = rows.n_annotators, rows.n_items, mixing.shape
+        n, parts = rows.n_items, mixing.shape[1]
         pair = rows.left.astype(np.int64) * n + rows.right
-        mean, total, square = np.zeros((m, parts, n)), *np.zeros((2, parts, n, parts, n))
-        observes = self.points[0].posterior.weights.size * k * n * n <= _MOST_PRODUCTS
+        gradient, complete = np.zeros(parts * n), np.zeros((parts * n, parts * n))
         for own, here, mix in zip(classes.T, self.points, mixing, strict=True):
-            weights, outer = own[:, None] * here.posterior.weights, np.outer(mix, mix)
+            pull = here.tape.weighted(own[:, None] * here.posterior.weights)[:n]
+            gradient += np.kron(mix, pull)
             flow = rows.per_row(own) * here.tape.curvature[GAP, GAP]
             table = np.bincount(pair, flow, n * n).reshape(n, n)
             table = table + table.T
-            laplacian = np.diag(table.sum(axis=0)) - table
-            total += outer[:, None, :, None] * laplacian[:, None, :]
-            for chance, responses in zip(weights.T, here.tape.responses[GAP], strict=True):
-                pull = _by_item(rows, responses)
-                weighted = chance[:, None] * pull
-                mean += weighted[:, None, :] * mix[:, None]
-                if observes:
-                    square += outer[:, None, :, None] * (weighted.T @ pull)[:, None, :]
-        complete, flat = total.reshape(parts * n, parts * n), mean.reshape(m, parts * n)
-        missing = square.reshape(complete.shape) - flat.T @ flat if observes else 0.0
-        return flat.sum(axis=0), complete - missing, complete
-
-
-def _by_item(rows: Rows, pull: FloatArray) -> FloatArray:
-    """Add up what rows pull the gap by: annotators by items."""
-    m, n = rows.n_annotators, rows.n_items
-    left, right = rows.owner * n + rows.left, rows.owner * n + rows.right
-    return np.asarray(sums(left, pull, m * n) - sums(right, pull, m * n)).reshape(m, n)
+            complete += np.kron(np.outer(mix, mix), np.diag(table.sum(axis=0)) - table)
+        return gradient, complete
 
 
 def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = None) -> Values:
-    """Fit a mixture from a start: scores by Newton's steps, the rest by EM.
+    """Fit a mixture from a start: scores by EM gradient steps, the rest by EM.
 
     Parameters
     ----------
@@ -370,16 +345,16 @@ def fit_mixture(mixture: Mixture, start: Values, classes: FloatArray | None = No
 
 
 def _step(here: Expectation, classes: FloatArray) -> Values:
-    """Take Newton's step in the parts and estimate the rest again.
+    """Take an EM gradient step (Lange 1995) in the parts and estimate the rest again.
 
     Classes and the evidence are those before the step.
     """
     values, mixture, mixing = here.values, here.mixture, here.mixture.mixing
     (m, k), n = classes.shape, mixture.rows.n_items
-    gradient, observed, complete = here.derivatives(classes)
+    gradient, complete = here.derivatives(classes)
     sds = np.array([values.common_sd] + [values.apart_sd] * (mixing.shape[1] - 1))
     precision, x = np.repeat(sds**-2.0, n), values.parts.ravel()
-    covariance = definite_inverse(observed + np.diag(precision), complete + np.diag(precision))
+    covariance = np.linalg.inv(complete + np.diag(precision))
     step = covariance @ (gradient - precision * x)
     longest = float(np.abs(step).max()) / values.common_sd
     parts = (x + step * min(1.0, 1.0 / max(longest, 1e-300))).reshape(values.parts.shape)
@@ -405,8 +380,6 @@ def _step(here: Expectation, classes: FloatArray) -> Values:
     scale = float(np.clip(first, 0.5, 2.0))
     square = m * (second / scale**2 - 2.0 * first / scale + 1.0)
     tau = float(np.sqrt((_TAU_PRIOR * _TAU**2 + square) / (_TAU_PRIOR + m)))
-    for problem in mixture.problems:
-        problem.annotators.rescale(scale)
     share = min(reversed_share(turned.sum(axis=1)), _MOST_REVERSED)
     spreads = scale * common, scale * apart, min(tau, _LARGEST_TAU)
     return Values(scale * parts, shares, *spreads, share, here.classes, evidence)
@@ -540,8 +513,8 @@ class ByCamp:
 
     __repr__ = brief
 
-    def expected(self, judgments: Judgments, function: Of) -> FloatArray:
-        """Return the mean of a function of advantages and readinesses, row by row.
+    def expected(self, judgments: Judgments, function: OfRows) -> FloatArray:
+        """Return the mean of a function of what moves rows and of annotators' parameters.
 
         Those of each camp are averaged by how probable it is that the annotator belongs to it; a
         new annotator belongs to one as often as others do.

@@ -12,14 +12,14 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.positions import positions
 from aggcal._core.progress import report
+from aggcal._core.ranking import Ranking
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import card, clipped, head, named, wrapped
+from aggcal._core.text import card, clipped, wrapped
 from aggcal.aggregation.claims import Claims, claims_of
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.effects import Effects, Reading, in_camps
 from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.spreads import Prior
 from aggcal.aggregation.uncertainty import (
     Uncertainty,
@@ -32,15 +32,17 @@ from aggcal.data.features import Kernel
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
-from aggcal.registry import ROBUST, limits
+from aggcal.registry import DEFAULT_METHOD, ROBUST, limits
 from aggcal.registry.literals import UncertaintyName
 
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import Camps
     from aggcal.aggregation.estimate import Quantify
+    from aggcal.aggregation.raters import Raters
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
+_NO_PROBABILITIES = f"gives no probabilities of judgments; choose {DEFAULT_METHOD}"
 _TIE = 1e-9
 """Share of the range of the scores within which neighbours are tied: more ties what differs, less
 leaves to rounding which of two equal items is above."""
@@ -53,6 +55,12 @@ class Aggregator(Protocol):
     def fit(self, judgments: Judgments, /) -> Consensus:
         """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
         ...
+
+
+_QUICK = 500
+"""Items up to which intervals are computed to be shown: that takes less than a second."""
+SAMPLING = "The intervals are of these judges' consensus: sampling error only, not the truth."
+"""What intervals of a consensus are about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +112,8 @@ class Consensus:
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
     position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
     component: IntArray | None = field(default=None, repr=False)  # None: features relate all
+    raters: Raters | None = field(default=None, repr=False)
+    """How annotators used the scale, where ratings were fitted as such; None for comparisons."""
 
     @classmethod
     def of(
@@ -229,7 +239,8 @@ class Consensus:
         >>> consensus.place(later)["new"] > 0
         True
         """
-        return self._known_fit("cannot place single items").place(self, judgments)
+        otherwise = "cannot place single items; aggregate all judgments again"
+        return self._predictor(otherwise).place(judgments.on_one_machine("placing items"))
 
     def judgment_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
@@ -251,7 +262,8 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
-        return self._known_fit("gives no probabilities of judgments").probabilities(self, judgments)
+        here = judgments.on_one_machine("the probability of each judgment")
+        return self._predictor(_NO_PROBABILITIES).preferences(here)
 
     def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probabilities of left, right and tie.
@@ -274,7 +286,11 @@ class Consensus:
         >>> consensus.outcome_probabilities(asked).round(1)
         array([[0.5, 0.2, 0.3]])
         """
-        return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
+        here = judgments.on_one_machine("the probability of each outcome")
+        return self._predictor(_NO_PROBABILITIES).outcomes(here)
+
+    def _predictor(self, otherwise: str) -> Effects:
+        return self._known_fit(otherwise).predictor(self, otherwise)
 
     def _known_fit(self, otherwise: str) -> Quantify:
         if self.quantifier is None:
@@ -372,7 +388,11 @@ class Consensus:
         """
         ids, camps = self.annotator_ids, in_camps(self.effects)
         known = None if camps or no_majority(len(ids), self.warnings) else self.uncertainty
-        return reversed_annotators(ids, known, self.random_reliability)
+        named = reversed_annotators(ids, known, self.random_reliability)
+        if self.raters is None:
+            return named
+        enough = ids[self.judgments_per_annotator >= self.raters.fewest]
+        return [one for one in named if one in enough]
 
     @property
     def n_judgments(self) -> int:
@@ -425,6 +445,9 @@ class Consensus:
                 columns |= {name: reading.values} | {
                     f"{name}_{end}": each for end, each in ends.items()
                 }
+        for name, reading in {} if self.raters is None else self.raters.columns.items():
+            ends = _ends(self, reading)
+            columns |= {name: reading.values} | {f"{name}_{end}": ends[end] for end in ends}
         if (camps := _camps(self)) is not None:
             chances = zip(camps.names, camps.members.T, strict=True)
             columns["camp"] = camps.own
@@ -452,29 +475,41 @@ class Consensus:
             "position_evidence": self.position_evidence,
             "terms": None if self.effects is None else self.effects.to_dict(LEVEL),
             **({} if self.selection is None else {"selection": self.selection}),
+            **({} if self.raters is None else {"ratings": self.raters.to_dict()}),
         }
 
     def __repr__(self) -> str:
         return wrapped(self._title())
 
     def __str__(self) -> str:
-        return wrapped(self._title(), f"highest: {named(self.item_ids[self.order])}")
+        ranking = self._ranking()
+        notes = [] if ranking.level is None else [SAMPLING]
+        return "\n".join([wrapped(self._title()), "", str(ranking), "", *notes]).rstrip()
+
+    def _ranking(self) -> Ranking:
+        # Of many items intervals are shown where they are at hand: looking must not take minutes.
+        small = len(self.item_ids) <= _QUICK
+        ready = self if small or "uncertainty" in vars(self) else replace(self, quantifier=None)
+        level = None if ready.uncertainty is None else ready.uncertainty.level
+        return Ranking.of(ready.item_columns(), "consensus", level)
 
     def _title(self) -> str:
-        how, record = "", self.convergence
-        if record is not None:
-            state = "converged" if record.converged else "did NOT converge"
-            how = f"; {state} in {count(record.iterations, 'iteration')}"
-        sizes = (len(self.item_ids), "item"), (len(self.annotator_ids), "annotator")
-        counts = ", ".join(count(*size) for size in (*sizes, (self.n_judgments, "judgment")))
-        return f"Consensus by {clipped(self.method)}: {counts}{how}"
+        record = self.convergence
+        failed = record is not None and not record.converged
+        said = " The fit did NOT converge." if failed else ""
+        people = count(len(self.annotator_ids), "annotator")
+        return (
+            f"Consensus by {clipped(self.method)}: {count(len(self.item_ids), 'item')}, "
+            f"{count(self.n_judgments, 'judgment')} by {people}.{said}"
+        )
 
     def _repr_html_(self) -> str:
-        # Intervals are shown where they are at hand: looking at a result must not take minutes.
-        ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
-        names = "item", "consensus", "consensus_se", "rank", "rank_low", "rank_high", "n_judgments"
-        shown = head(ready.item_columns(), names)
-        return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)
+        ranking = self._ranking()
+        notes = [] if ranking.level is None else [SAMPLING]
+        return card(
+            self._title(), ranking.html(), rows=ranking.total, notes=[*notes, ranking.more],
+            warnings=self.warnings,
+        )  # fmt: skip
 
 
 def snapped(scores: FloatArray) -> FloatArray:
@@ -561,8 +596,8 @@ def category_columns(consensus: Consensus) -> Columns:
             part["n_judgments"] = np.full(len(order), number, dtype=object)
             if spread is not None and column.covariances and spread.component is None:
                 matrix = DenseCovariance(column.covariances[k][np.ix_(order, order)])
-                ends = rank_intervals(part["score"], matrix, spread.level, seed=k)
-                part |= {"rank_low": ends.low, "rank_high": ends.high}
+                own = Uncertainty.of(spread.kind, spread.level, part["score"], matrix, seed=k)
+                part |= {"rank_low": own.rank_low, "rank_high": own.rank_high}
             parts.append(part)
     return _stacked(parts)
 

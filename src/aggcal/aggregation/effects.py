@@ -27,7 +27,9 @@ from aggcal.aggregation.families import (
     STANCE,
     Adjacent,
     Advantage,
+    Family,
     RaoKupper,
+    Wins,
 )
 from aggcal.aggregation.posterior import FitPosterior
 from aggcal.aggregation.rows import (
@@ -48,10 +50,14 @@ from aggcal.aggregation.terms import ChosenTerms, counts_of
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
+from aggcal.data.scores import Scores
+from aggcal.errors import TooLittleDataError
 
 if TYPE_CHECKING:
     from aggcal.aggregation.camps import ByCamp, Camps
 
+OfRows = Callable[[dict[str, FloatArray], dict[str, FloatArray]], FloatArray]
+"""A function of what moves rows and of their annotators' parameters, row by row."""
 STANDS_OUT = 1.5
 """Mean square of the items' places on an axis, in standard errors, from which it is called one. A
 lower value shows axes that are noise, a higher one hides small camps: of 100 studies without camps
@@ -65,6 +71,9 @@ it takes the sds of the other parameters as known. Without it a nominal 90% cove
 judgments each; of 20 annotators with a hundred each it changes nothing."""
 _TIE_POINTS = ((-(3.0**0.5), 1 / 6), (0.0, 2 / 3), (3.0**0.5, 1 / 6))
 """Where the uncertain readiness of a context is looked at, and weights: Gauss and Hermite's."""
+_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of the reliabilities that stand for an annotator who was not fitted, without a prior.
+"""
 _NO_GROUP, _NEW = -2, -1
 """A row that is in no group of a block, and one in a group that was not fitted."""
 _CLOSE = 1e-7
@@ -494,28 +503,35 @@ class Effects:
 
     # ------------------------------------------------------------------- prediction
     @cached_property
-    def family(self) -> Advantage:
+    def family(self) -> Family:
         """The likelihood of an answer, with the weights of strengths that were estimated."""
-        law = self.chosen.law
-        if isinstance(law, Adjacent):
-            law = Adjacent(self.fit.state.grades)
-        return Advantage(self.chosen.names, law)
+        family = self.fit.problem.model.family
+        if isinstance(family, Advantage) and isinstance(family.law, Adjacent):
+            family = replace(family, law=Adjacent(self.fit.state.grades))
+        return family
 
-    def outcomes(self, judgments: Judgments, *, averaged: bool = True) -> FloatArray:
+    def preferences(self, judgments: Judgments) -> FloatArray:
+        """Return the probability that each row's annotator prefers its left item: a tie is half."""
+        left, _, tie = self.expected(judgments, self.family.probabilities).T
+        return np.asarray(left + 0.5 * tie)
+
+    def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row; outcomes are not used.
 
-        They are averaged over what is uncertain, or those at the estimates.
+        Ties that were not fitted are as frequent for every question.
         """
-        return self.expected(judgments, self.family.law.probabilities, averaged=averaged)
+        chances: FloatArray = self.expected(judgments, self.family.probabilities)
+        if self.ties != "halves":
+            return chances
+        # Never 0: there may be one yet.
+        share = (counts_of(self.judgments).ties + 0.5) / (self.judgments.n_judgments + 1.0)
+        return np.asarray((1.0 - share) * chances + [0.0, 0.0, share])
 
-    def expected(
-        self,
-        judgments: Judgments,
-        function: Callable[[FloatArray, FloatArray], FloatArray],
-        *,
-        averaged: bool = True,
-    ) -> FloatArray:
-        """Return the mean of a function of advantages η and readinesses ν, row by row."""
+    def expected(self, judgments: Judgments, function: OfRows, *, averaged: bool = True) -> Any:
+        """Return the mean of a function of what moves rows and of annotators' parameters.
+
+        It is the mean over what is uncertain, or the value at the estimates.
+        """
         if self.by_camp is not None:
             return self.by_camp.expected(judgments, function)
         moved, gap_variance, tie_variance = self._moved(judgments)
@@ -532,13 +548,12 @@ class Effects:
         for k in range(nodes.shape[1]):
             share = weights[judgments.annotator, k, None]
             columns = nodes[judgments.annotator, k].T
-            theta = dict(zip(self.chosen.names, columns, strict=True))
+            theta = dict(zip(self.family.names, columns, strict=True))
             for gap, tie, chance in points if share.any() else ():
                 there = moved | {GAP: moved[GAP] + gap * gap_sd}
                 if TIE in moved:
                     there[TIE] = moved[TIE] + tie * tie_sd
-                values = function(*self.family.advantage(there, theta))
-                total = total + share * chance * values
+                total = total + share * chance * function(there, theta)
         return total
 
     def score_tests(self, judgments: Judgments, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
@@ -546,20 +561,21 @@ class Effects:
 
         By adjacent categories the score is the half grades for the left item less those expected.
         """
-        ties, graded = self.ties != "halves", self.chosen.graded
-        if isinstance(self.family.law, RaoKupper):
+        family, ties, graded = self.family, self.ties != "halves", self.chosen.graded
+        assert isinstance(family, Advantage)  # noqa: S101  # mixtures have no terms
+        if isinstance(family.law, RaoKupper):
             won = judgments.outcome
-            left, right, tie = self.outcomes(judgments, averaged=averaged).T
+            left, right, tie = self.expected(judgments, family.probabilities, averaged=averaged).T
             decided = won * (1.0 - left) - (1.0 - won) * (1.0 - right)
             score = np.where(won == _TIE, right - left, decided)
             information = left * (1.0 - left) ** 2 + right * (1.0 - right) ** 2
             return score, information + tie * (right - left) ** 2
-        law, answers = self.family.law, answers_of(judgments, ties=ties, grades=graded)[0]
+        answers = answers_of(judgments, ties=ties, grades=graded)[0]
 
-        def moments(eta: FloatArray, nu: FloatArray) -> FloatArray:
+        def moments(moved: dict[str, FloatArray], theta: dict[str, FloatArray]) -> FloatArray:
             """Return the first two moments of the half grades for the left item."""
-            one, none = np.ones(len(eta)), np.zeros(len(eta))
-            terms = law.terms(eta, nu, Answers(one, none, none))
+            one, none = np.ones(len(answers.lean)), np.zeros(len(answers.lean))
+            terms = family.law.terms(*family.advantage(moved, theta), Answers(one, none, none))
             return np.stack([terms.score, terms.curvature + terms.score**2], axis=1)
 
         mean, square = self.expected(judgments, moments, averaged=averaged).T
@@ -640,36 +656,68 @@ class Effects:
 
     def _nodes(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameters and their probabilities."""
-        posterior, state, names = self.fit.posterior, self.fit.state, self.chosen.names
+        posterior, state, names = self.fit.posterior, self.fit.state, self.family.names
         if not names:
             m = judgments.n_annotators
             return np.zeros((m, 1, 0)), np.ones((m, 1))
         index = _indices(self.judgments.annotator_ids, judgments.annotator_ids)
         fitted: BoolArray = index >= 0
-        model, (points, weights) = self.fit.problem.model, cubature(len(names))
-        means = [float(name == RELIABILITY) for name in names]
-        for name in model.means:
-            means[names.index(name)] = float(state.unknowns[model.index(name)])
-        anyone = np.array(means) + points * np.array([state.sds[name] for name in names])
-        anyone = np.concatenate([anyone, anyone])
-        anyone[len(points) :, 0] *= -1.0
-        shares = np.repeat([1.0 - state.reversed_share, state.reversed_share], len(points))
-        index = np.maximum(index, 0)
-        nodes = np.where(fitted[:, None, None], posterior.nodes[index], anyone)
+        if {*names} <= {*state.sds}:  # a new annotator is like those whom the prior expects
+            model, (points, chances) = self.fit.problem.model, cubature(len(names))
+            means = [float(name == RELIABILITY) for name in names]
+            for name in model.means:
+                means[names.index(name)] = float(state.unknowns[model.index(name)])
+            anyone = np.array(means) + points * np.array([state.sds[name] for name in names])
+            anyone = np.concatenate([anyone, anyone])
+            anyone[len(points) :, 0] *= -1.0
+            shares = np.repeat([1.0 - state.reversed_share, state.reversed_share], len(points))
+            chances = np.tile(chances, 2) * shares
+        else:  # like those who were fitted
+            anyone = np.quantile(posterior.mean(posterior.of(names[0])), _ANYONE)[:, None]
+            chances = np.full(len(anyone), 1.0 / len(anyone))
+        width = max(posterior.weights.shape[1], len(anyone))
+        nodes = np.zeros((len(index), width, len(names)))
+        weights = np.zeros((len(index), width))
+        nodes[~fitted, : len(anyone)], weights[~fitted, : len(anyone)] = anyone, chances
+        own = slice(0, posterior.weights.shape[1])
+        nodes[fitted, own], weights[fitted, own] = (
+            each[index[fitted]] for each in (posterior.nodes, posterior.weights)
+        )
         if POSITION in names and not judgments.sided:
             # Left may be the winner; where the items were shown is not known.
             nodes[:, :, names.index(POSITION)] = 0.0
-        weights = np.where(fitted[:, None], posterior.weights[index], np.tile(weights, 2) * shares)
         return nodes, weights
 
     # ------------------------------------------------------------------- new items
-    def score_of(self, judgments: Judgments, item: int, rows: BoolArray) -> tuple[float, float]:
-        """Return the score of a new item by some rows, and its sd, all that was fitted fixed.
+    def place(self, judgments: Judgments) -> Scores:
+        """Place items that were judged later, with all that was fitted fixed."""
+        fitted: BoolArray = _indices(self.judgments.item_ids, judgments.item_ids) >= 0
+        new, left, right = np.flatnonzero(~fitted), judgments.left, judgments.right
+        if not len(new):
+            raise TooLittleDataError(
+                f"{judgments.source}: every item is in the consensus already; aggregate all "
+                "judgments again to move them."
+            )
+        results = []
+        for item in new.tolist():
+            mine: BoolArray = (left == item) & fitted[right]
+            mine |= (right == item) & fitted[left]
+            if not mine.any():
+                raise TooLittleDataError(
+                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
+                    "item of the consensus; add such a judgment or leave it out."
+                )
+            results.append(self._score_of(judgments, item, mine))
+        scores, sd = np.array(results).T
+        return Scores(judgments.item_ids[new], scores, sd, judgments.source)
+
+    def _score_of(self, judgments: Judgments, item: int, rows: BoolArray) -> tuple[float, float]:
+        """Return the score of a new item by some rows, and its sd.
 
         What is unknown is its score, what it does in each context and category, and its place on
         the axis. Annotators keep their nodes, whose probabilities follow the new answers.
         """
-        from scipy.optimize import minimize
+        from scipy.optimize import approx_fprime, minimize
 
         index, sds, family = np.flatnonzero(rows), self.fit.state.sds, self.family
         sign = np.where(judgments.left[index] == item, 1.0, -1.0)
@@ -686,50 +734,39 @@ class Effects:
             design = {GAP: np.stack([*columns, 0.0 * sign]), AXIS: np.stack([*columns, sign])}
             design[AXIS][:-1] = 0.0
             precision.append(sds[AXIS] ** -2.0)
-        family = replace(family, channels=tuple(design))
         moved = {name: values[index] for name, values in self._moved(judgments)[0].items()}
         who, first, owner = np.unique(
             judgments.annotator[index], return_index=True, return_inverse=True
         )
         nodes, weights = (each[who] for each in self._nodes(judgments))
-        ties = self.ties != "halves"
+        ties, prior = self.ties != "halves", np.array(precision)
         answers, _ = answers_of(judgments, ties=ties, grades=self.chosen.graded)
         # A strength that nobody used when the model was fitted counts as the strongest that was.
         most = 0.5 * len(self.fit.state.grades) * answers.weight
         answers = answers._replace(lean=np.clip(answers.lean, -most, most))
         answers = Answers(*(part[index] for part in answers))
-        prior = np.array(precision)
 
-        def at(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            """Return minus the log posterior, its gradient and its curvature."""
+        def loss(x: FloatArray) -> tuple[float, FloatArray]:
+            """Return minus the log posterior and its gradient."""
             there = moved | {name: moved[name] + x @ part for name, part in design.items()}
-            logs, scores, terms = np.log(np.maximum(weights, 1e-300)), [], []
+            logs, scores = np.log(np.maximum(weights, 1e-300)), []
             for k in range(logs.shape[1]):
                 theta = dict(zip(family.names, nodes[owner, k].T, strict=True))
-                terms.append(family.terms(there, theta, answers))
-                logs[:, k] -= np.add.reduceat(terms[-1].loss, first)
-                score = sum(terms[-1].score[name] * part for name, part in design.items())
-                scores.append(np.add.reduceat(score, first, axis=1))
-            total, each = logsumexp(logs, axis=1, keepdims=True), np.stack(scores)
-            chances = np.exp(logs - total)
-            mean = np.einsum("uk,kpu->pu", chances, each)
-            curvature = np.diag(prior) + mean @ mean.T
-            curvature -= np.einsum("uk,kpu,kqu->pq", chances, each, each)
-            for one, two in product(design, repeat=2):
-                pair = (one, two) if (one, two) in terms[0].curvature else (two, one)
-                flow = np.einsum("rk,kr->r", chances[owner], [t.curvature[pair] for t in terms])
-                curvature += (flow * design[one]) @ design[two].T
-            value = 0.5 * float((prior * x) @ x) - float(total.sum())
-            return value, mean.sum(axis=1) + prior * x, curvature
+                lost, score = _loss(family, there, theta, answers)
+                logs[:, k] -= np.add.reduceat(lost, first)
+                scores.append(sum(score[name] * part for name, part in design.items()))
+            total = logsumexp(logs, axis=1, keepdims=True)
+            chances = np.exp(logs - total)[owner]
+            gradient = sum(each @ chances[:, k] for k, each in enumerate(scores))
+            return 0.5 * float((prior * x) @ x) - float(total.sum()), gradient + prior * x
 
-        def value_and_gradient(x: Any) -> Any:
-            return at(x)[:2]
+        def gradient(x: FloatArray) -> FloatArray:
+            return loss(x)[1]
 
         start = np.zeros(len(prior))
-        best = minimize(
-            value_and_gradient, start, jac=True, method="BFGS", options={"gtol": _CLOSE}
-        ).x
-        return float(best[0]), float(np.sqrt(np.linalg.inv(at(best)[2])[0, 0]))
+        best = minimize(loss, start, jac=True, method="BFGS", options={"gtol": _CLOSE}).x
+        curvature = np.atleast_2d(approx_fprime(best, gradient, _DIFFERENCE))
+        return float(best[0]), float(np.sqrt(np.linalg.inv(curvature)[0, 0]))
 
     # ------------------------------------------------------------------- summary
     @property
@@ -768,6 +805,21 @@ class Effects:
             "camps": None if self.camps is None else self.camps.to_dict(),
         }
         return summary | ({"grades": list(state.grades)} if len(state.grades) > 1 else {})
+
+
+def _loss(
+    family: Family, moved: dict[str, FloatArray], theta: dict[str, FloatArray], answers: Answers
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return the loss of answers and its score in each channel, also where rows would be wins."""
+    if isinstance(family, Advantage) and not isinstance(family.law, Wins):
+        terms = family.terms(moved, theta, answers)
+        return terms.loss, terms.score
+    left, right = (
+        family.terms({GAP: sign * moved[GAP]}, theta, answers._replace(weight=weight))
+        for sign in (1.0, -1.0)
+        for weight in [0.5 * answers.weight + sign * answers.lean]
+    )
+    return left.loss + right.loss, {GAP: left.score[GAP] - right.score[GAP]}
 
 
 def _indices(fitted: TextArray, ids: TextArray) -> IntArray:

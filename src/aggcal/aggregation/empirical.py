@@ -149,7 +149,6 @@ _SMALLER = (0.1, 0.01)
 to nothing, first scores that fit them put the constraint out of reach."""
 _SAME = 1e-6
 """Relative difference of objectives up to which the first of two fits is taken."""
-Penalty = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +169,6 @@ class Model:
     """Standard deviations that are known, beside those that always are."""
     beta: tuple[float, float] | None = None
     """Prior of the honesty of a mixture."""
-    penalty: Penalty | None = None
-    """What is added to minus the log prior of the scores: its value, gradient and curvature."""
     located: bool = False
     """Whether the mean of the scores is held at 0, as no prior may do it."""
 
@@ -484,8 +481,6 @@ class Problem:
             precision[block.where] = state.sds[name] ** -2.0
         for name in self.model.means:
             precision[self.model.index(name)] = MEAN_PRIORS[name][1] ** -2.0
-        if self.model.penalty is not None:
-            precision += self.model.penalty(state.unknowns)[2]
         return precision
 
     def _curvature(self, state: State, tape: Tape, posterior: Posterior) -> Curvature:
@@ -501,11 +496,7 @@ class Problem:
     def prior(self, state: State) -> tuple[float, FloatArray]:
         """Return minus the log prior of the unknowns, but for a constant, and its gradient."""
         off, precision = state.unknowns - self.model.centre, self.precision(state)
-        value, gradient = 0.0, np.zeros(self.model.size)
-        if self.model.penalty is not None:
-            value, gradient, curvature = self.model.penalty(state.unknowns)
-            precision = precision - curvature
-        return value + 0.5 * dot(precision, off * off), gradient + precision * off
+        return 0.5 * dot(precision, off * off), precision * off
 
     def score(self, state: State, here: Curvature) -> FloatArray:
         """Return the score, the gradient of the log posterior, on the constraint."""
@@ -538,7 +529,6 @@ class Problem:
         for name, block in self.model.rows.blocks.items():
             if name not in (AXIS, CONTEXT_READINESS):
                 unknowns[block.where] *= factor
-        self.annotators.rescale(factor)
         return replace(state, unknowns=unknowns)
 
 

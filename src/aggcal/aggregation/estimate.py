@@ -1,26 +1,20 @@
-"""Work out how far a consensus can be trusted: by its curvature, or by fitting again.
-
-And what follows from a fit for later judgments: their probabilities, and the scores of new items.
-"""
+"""Work out how far a consensus can be trusted: by its curvature, or by fitting again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
 from aggcal._core.positions import positions
-from aggcal._core.tables import aligned, taken
+from aggcal._core.tables import aligned
 from aggcal._core.text import brief
-from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (
     MOST_DENSE,
@@ -35,20 +29,19 @@ from aggcal.aggregation.empirical import fit as refit
 from aggcal.aggregation.families import RELIABILITY, information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
-from aggcal.aggregation.modes import HONESTY_MARGIN, doubtful, mode_rows
+from aggcal.aggregation.modes import HONESTY_MARGIN, VANISHING, doubtful, mode_rows
 from aggcal.aggregation.posterior import FitCovariance, FitPosterior, ModeProblem
 from aggcal.aggregation.robust import Answers, Robust, answer_rows, groupings, robust
 from aggcal.aggregation.rows import GAP, SCORES, Rows
 from aggcal.aggregation.shards import rows_here
 from aggcal.aggregation.spreads import default_prior
-from aggcal.aggregation.terms import counts_of
+from aggcal.aggregation.terms import ChosenTerms, counts_of
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
-from aggcal.data.scores import Scores
 from aggcal.engines.remote import gathered
-from aggcal.errors import OptionError, TooLittleDataError, check_choice
+from aggcal.errors import OptionError, check_choice
 
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import LikelihoodMethod
@@ -78,8 +71,6 @@ _NEAR = 1e-3
 """Change in an update (over the sd of scores) at which the fit for claims ends: a closer one takes
 half as long again, and no rank that is sure changed by more than one in 34 studies."""
 _TIE = 0.5  # the outcome of a tie; and what it counts as
-# Quantiles of the reliabilities that stand for an annotator who was not fitted.
-_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class Results(dict[str, Any]):
@@ -268,13 +259,13 @@ class Quantify:
             own.family,
             np.zeros(len(consensus.scores), dtype=np.int64),
             fixed=frozenset({SCORES}),
-            penalty=partial(own.penalty, consensus=consensus),
             located=True,
         )
         assert consensus.convergence is not None  # noqa: S101  # of a likelihood it is recorded
         prior = own.annotators_prior(consensus, len(theta))
         problem = ModeProblem(model, theta, prior, equally=consensus.prior is None)
-        return problem.fit(consensus.scores, consensus.convergence)
+        sd = inf if consensus.prior is None else consensus.prior.score_sd
+        return problem.fit(consensus.scores, sd, consensus.convergence)
 
     def _groups(self, consensus: Consensus, fit: FitCovariance | None) -> Groups:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
@@ -437,19 +428,18 @@ class Quantify:
         return None if known is None else (fit.scores, known, sd)
 
     def _again(
-        self, fit: Fit, score_sd: float, without: int | None = None
+        self, fit: Fit, score_sd: float, part: Rows | None = None
     ) -> tuple[FloatArray, FitCovariance] | None:
-        """Fit again under another prior of the scores, perhaps without one annotator.
+        """Fit again under another prior of the scores, perhaps a part of the rows.
 
         From where the fit is a few iterations lead there; what else it estimated stays. None where
-        they do not, or where only that annotator says which way is up.
+        they do not, or where the part does not say which way is up.
         """
-        sds, rows = fit.state.sds | {SCORES: score_sd}, fit.problem.model.rows
-        if without is not None:
-            rows = rows.without(without)
+        sds = fit.state.sds | {SCORES: score_sd}
+        rows = fit.problem.model.rows if part is None else part
         model = replace(fit.problem.model, rows=rows, fixed=frozenset(sds))
         problem, start = Problem(model), replace(fit.state, sds=sds)
-        if without is not None:
+        if part is not None:
             either = best(problem, [start], _turned, rough=True)
             if either.rival is not None and either.rival < either.objective + CLOSE_CALL:
                 return None
@@ -511,7 +501,8 @@ class Quantify:
         """Return where each item is in the fit without an annotator, its scores and covariance."""
         fit, own = self.integrated, self._needed(consensus, "has no likelihood")
         if fit is not None and wide.prior is not None:
-            again = self._again(fit, wide.prior.score_sd, annotator)
+            rows = rows_here(fit.problem.model.rows, judgments).without(annotator)
+            again = self._again(fit, wide.prior.score_sd, rows)
             items = np.arange(len(consensus.scores))
             return None if again is None else (items, again[0], again[1].covariance)
         part = own.refit(judgments.of_rows(judgments.annotator != annotator), None, wide)
@@ -519,7 +510,7 @@ class Quantify:
         index = positions(consensus.item_ids, part.item_ids)
         return None if known is None else (index, part.scores, known.covariance)
 
-    # Rows, new items, predictions -----------------------------------------------------------------
+    # Rows and predictions -------------------------------------------------------------------------
     def row_scores(self, consensus: Consensus) -> RowScores | None:
         """Return what each judgment does to the scores; None where the fit does not know."""
         judgments, effects, own = self.judgments.local, self.effects, self.likelihood
@@ -536,126 +527,18 @@ class Quantify:
             rows, -tape.score[GAP], tape.curvature[GAP, GAP], curvature.precision[where]
         )
 
-    def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
-        """Place items that were judged later, with all that was fitted fixed."""
-        judgments = judgments.on_one_machine("placing items")
-        self._needed(consensus, "cannot place single items; aggregate all judgments again")
-        fixed = aligned(consensus.scores, consensus.item_ids, judgments.item_ids)
-        new, left, right = np.flatnonzero(np.isnan(fixed)), judgments.left, judgments.right
-        if not len(new):
-            raise TooLittleDataError(
-                f"{judgments.source}: every item is in the consensus already; aggregate all "
-                "judgments again to move them."
-            )
-        results = []
-        for item in new.tolist():
-            mine = (left == item) & np.isfinite(fixed)[right]
-            mine |= (right == item) & np.isfinite(fixed)[left]
-            if not mine.any():
-                raise TooLittleDataError(
-                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
-                    "item of the consensus; add such a judgment or leave it out."
-                )
-            results.append(self._score_of(consensus, judgments, item, mine))
-        scores, sd = np.array(results).T
-        return Scores(judgments.item_ids[new], scores, sd, judgments.source)
-
-    def _score_of(
-        self, consensus: Consensus, judgments: Judgments, item: int, mine: BoolArray
-    ) -> tuple[float, float]:
-        """Return the most probable score of a new item by some rows, and its standard deviation."""
+    def predictor(self, consensus: Consensus, otherwise: str) -> Effects:
+        """Return what says how likely answers are, and places items: the effects, or only a fit."""
         if self.effects is not None:
-            return self.effects.score_of(judgments, item, mine)
-        from scipy.optimize import minimize_scalar
-
-        own, part = self._needed(consensus, "has no likelihood"), judgments.of_rows(mine)
-        rows, typical = mode_rows(part), float(np.median(consensus.reliabilities))
-        fixed = aligned(consensus.scores, consensus.item_ids, part.item_ids)
-        new = part.item_ids == judgments.item_ids[item]
-        theta = aligned(consensus.reliabilities, consensus.annotator_ids, part.annotator_ids)
-        theta = _theta(own, np.where(np.isnan(theta), typical, theta))[rows.owner]
-
-        def gaps(score: float) -> FloatArray:
-            scores = np.where(new, score, fixed)
-            return scores[rows.left] - scores[rows.right]
-
-        def loss(score: float) -> float:
-            terms = win_terms(own.family, gaps(score), theta)
-            penalty = own.penalty(np.array([score]), consensus)[0]
-            return float(rows.answers.weight @ terms.loss) + penalty
-
-        bound = 10.0 * link_of(own.link).sd + float(np.abs(fixed[~new]).max())
-        best = float(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x)
-        root = information_roots(own.family, gaps(best), theta)[0]
-        precision = float(rows.answers.weight @ np.square(root))
-        precision += float(own.penalty(np.array([best]), consensus)[2][0])
-        return best, max(precision, 1e-300) ** -0.5
-
-    def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
-        """Return the probability that each row's annotator prefers its left item: a tie is half."""
-        judgments = judgments.on_one_machine("the probability of each judgment")
-        if self.effects is not None:
-            left, _, tie = self.effects.outcomes(judgments).T
-            return np.asarray(left + 0.5 * tie)
-        otherwise = f"gives no probabilities of judgments; choose {registry.DEFAULT_METHOD}"
-        own, known = self._needed(consensus, otherwise), consensus.uncertainty
-        assert known is not None  # noqa: S101  # of a likelihood it is known
-        where = positions(judgments.item_ids, consensus.item_ids)
-        sd = 0.0 if consensus.prior is None else consensus.prior.score_sd
-        scores = np.nan_to_num(taken(consensus.scores, where))
-        variances = np.where(where < 0, sd**2, known.covariance.variances[where])
-        left, right = judgments.left, judgments.right
-        variance_of_gap = variances[left] + variances[right]
-        i, j = where[left], where[right]
-        both = (i >= 0) & (j >= 0)
-        variance_of_gap[both] = known.covariance.gap_variance(i[both], j[both])
-        nodes, weights = self._nodes(consensus, judgments)
-        gap, total = scores[left] - scores[right], np.zeros(len(left))
-        for point, share in zip(GAP_POINTS, GAP_WEIGHTS, strict=True):
-            moved = gap + point * np.sqrt(variance_of_gap)
-            for k in range(nodes.shape[1]):
-                loss = win_terms(own.family, moved, nodes[judgments.annotator, k]).loss
-                total += share * weights[judgments.annotator, k] * np.exp(-loss)
-        return total
-
-    def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
-        """Return the probabilities of left, right and tie: the usual share, if not fitted."""
-        judgments = judgments.on_one_machine("the probability of each outcome")
-        if self.effects is not None:
-            return self.effects.outcomes(judgments)
-        left = self.probabilities(consensus, judgments)
-        fitted = self.judgments.on_one_machine("the probability of each outcome")
-        weight = np.asarray(fitted.weight)
-        tied = float(weight[np.asarray(fitted.outcome) == _TIE].sum())
-        share = (tied + 0.5) / (float(weight.sum()) + 1.0)  # never 0: there may be one yet
-        chances = [(1.0 - share) * left, (1.0 - share) * (1.0 - left), np.full(len(left), share)]
-        return np.stack(chances, axis=1)
-
-    def _nodes(
-        self, consensus: Consensus, judgments: AnyJudgments
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return values of each annotator's parameter and their probabilities.
-
-        Of annotators who were not fitted, those of all who were stand for theirs: quantiles, each
-        as probable.
-        """
-        fit = self.fit(consensus)
-        assert fit is not None  # noqa: S101  # others have no probabilities
-        nodes, weights = np.ones((len(consensus.reliabilities), 1)), fit.posterior.weights
-        if fit.posterior.names:
-            nodes = fit.posterior.nodes[:, :, 0]
-        if fit.problem.model.beta is not None:
-            nodes = expit(nodes)
-        anyone = np.quantile(consensus.reliabilities, _ANYONE)
-        shares = np.full(len(anyone), 1.0 / len(anyone))
-        width = max(nodes.shape[1], len(anyone))
-
-        def filled(fitted: FloatArray, other: FloatArray) -> FloatArray:
-            table = np.zeros((len(fitted) + 1, width))  # the last is anyone: position −1
-            table[:-1, : fitted.shape[1]], table[-1, : len(other)] = fitted, other
-            return table[positions(judgments.annotator_ids, consensus.annotator_ids)]
-
-        return filled(nodes, anyone), filled(weights, shares)
+            return self.effects
+        own, fit, prior = self._needed(consensus, otherwise), self.fit(consensus), consensus.prior
+        assert fit is not None  # noqa: S101  # of a likelihood
+        if self.integrated is None:
+            posterior = replace(fit.posterior, nodes=np.clip(fit.posterior.nodes, *own.bounds))
+            sd = VANISHING[-1] ** -0.5 if prior is None else prior.score_sd
+            state = replace(fit.state, sds={SCORES: sd})
+            fit = replace(fit, state=state, posterior=posterior)
+        return Effects(self.judgments, ChosenTerms("halves"), fit)
 
 
 def _turned(fit: Fit) -> list[State]:

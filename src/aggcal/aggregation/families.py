@@ -105,6 +105,10 @@ class Advantage:
         nu = np.zeros_like(eta) + (0.0 if ties else -np.inf)
         return eta, nu + theta.get(READINESS, 0.0) + moved.get(TIE, 0.0)
 
+    def probabilities(self, moved: dict[str, FloatArray], theta: dict[str, Any]) -> FloatArray:
+        """Return the probabilities of left, right and tie, rows by answers."""
+        return self.law.probabilities(*self.advantage(moved, theta))
+
     def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
         """Return the loss of rows and its derivatives: the chain rule through η and ν."""
         law = self.law.terms(*self.advantage(moved, theta), answers)
@@ -142,6 +146,12 @@ class Mixture:
     logit: bool = False
     names: tuple[str, ...] = (HONESTY,)
     channels: tuple[str, ...] = (GAP,)
+
+    def probabilities(self, moved: dict[str, FloatArray], theta: dict[str, Any]) -> FloatArray:
+        """Return the probabilities of left, right and tie, rows by answers."""
+        one = np.ones_like(moved[GAP])
+        left = np.exp(-self.terms(moved, theta, Answers(one, one, one)).loss)
+        return np.stack([left, 1.0 - left, 0.0 * one], axis=1)
 
     def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Answers) -> Terms:
         """Return the loss of rows that are wins of their left items, and its derivatives."""

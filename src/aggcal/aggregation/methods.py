@@ -2,7 +2,7 @@
 
 Each is a preset: a link, what its annotators are like (`families`), their prior, and the joint mode
 (`modes`). One `fit` serves all: with the annotators' parameters integrated out (`empirical`) or at
-that mode, and with the further terms that the judgments need (`with_terms`).
+that mode, and with the further terms that the judgments need (`fit_terms`).
 """
 
 from __future__ import annotations
@@ -21,22 +21,19 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
 from aggcal.aggregation.annotators import Beta, Normal
+from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
+from aggcal.aggregation.empirical import fit as fit_model
 from aggcal.aggregation.estimate import CLOSE_CALL, Quantify
 from aggcal.aggregation.families import RELIABILITY, Advantage, Mixture, Wins
 from aggcal.aggregation.links import link as link_of
-from aggcal.aggregation.modes import (
-    VANISHING,
-    Mode,
-    Modes,
-    doubtful,
-    mode_rows,
-    score_penalty,
-)
+from aggcal.aggregation.modes import VANISHING, Mode, Modes, doubtful, mode_rows
 from aggcal.aggregation.newton import Convergence, Progress
-from aggcal.aggregation.rows import SCORES, Rows
+from aggcal.aggregation.raters import rated_record
+from aggcal.aggregation.ratings import CLOSE, RatingsFit, Scale, fit_ratings
+from aggcal.aggregation.rows import COMMON_POSITION, CONTEXT_READINESS, CONTROL, SCORES, Rows
 from aggcal.aggregation.spreads import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.aggregation.terms import (
     DEFAULT,
@@ -47,14 +44,12 @@ from aggcal.aggregation.terms import (
     check_terms,
     chosen_terms,
     further_in_any_case,
-)
-from aggcal.aggregation.with_terms import (
-    fit_alike,
-    fit_terms,
-    no_maximum,
-    penalised,
+    model_of,
+    weights_are_counts,
 )
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.data.ratings import Ratings
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import (
@@ -64,6 +59,7 @@ from aggcal.errors import (
     FewJudgmentsWarning,
     NoMaximumWarning,
     OptionError,
+    SeparationWarning,
     check_choice,
     count,
     option,
@@ -89,6 +85,13 @@ small studies and no other warning was given. People who guess, or fewer reverse
 _ENOUGH_EACH = 30
 """Judgments of a typical annotator from which standard errors without a prior are usable."""
 _CONTRADICT = "Use a prior (the default), or collect judgments that contradict these."
+_VANISHING_SDS = (1.0, 10.0, 100.0, 1e4)
+"""Sds of priors that get weaker, each fit beginning where the last one ended: the widest moves
+nothing by more than a hundred-millionth of itself, and still holds what the data leave free."""
+_FAR_OUT = 15.0
+"""Size of a score or an effect beyond which it is taken to run away."""
+Run = Callable[[Model, State], Fit]
+"""Fits a model from a state."""
 
 
 class LikelihoodMethod:
@@ -102,7 +105,6 @@ class LikelihoodMethod:
     name: Any
     estimator: Estimator = "mode"
     terms: Terms = PLAIN
-    virtual: float = 0.0
     width: ClassVar[float] = 1.0
     family: Any
     """The likelihood of wins."""
@@ -123,6 +125,11 @@ class LikelihoodMethod:
     def _integrates(self) -> bool:
         """Whether parameters are integrated out: not without a prior."""
         return self.heterogeneous and self.estimator == "marginal" and self.prior is not None
+
+    @property
+    def _rates(self) -> bool:
+        """Whether ratings are fitted as such: by the default method, unless pairs have terms."""
+        return self._integrates and self.name == registry.HRA_G.name and self.terms == DEFAULT
 
     @property
     def _stated(self) -> Prior:
@@ -149,6 +156,10 @@ class LikelihoodMethod:
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior and terms, also where the data chose them."""
         same = replace(self, prior=consensus.prior)  # type: ignore[type-var]  # all are dataclasses
+        fitted = getattr(consensus.quantifier, "rated", None)
+        ratings = judgments.ratings if isinstance(judgments, Judgments) else None
+        if self._rates and fitted is not None and isinstance(judgments, Judgments) and ratings:
+            return same._of_ratings(judgments, ratings, start, fitted)  # noqa: SLF001
         # What was decided is not decided again: that takes a quarter of a fit.
         effects = consensus.effects
         chosen = ChosenTerms("halves") if effects is None else effects.chosen
@@ -163,7 +174,10 @@ class LikelihoodMethod:
         chosen: ChosenTerms | None = None,
     ) -> Consensus:
         """Fit with terms that another fit has chosen, or choose them; that one has warned, too."""
+        if self._rates and isinstance(judgments, Judgments) and judgments.ratings is not None:
+            return self._of_ratings(judgments, judgments.ratings, start)
         began, trusted = time.perf_counter(), chosen is not None
+        first: tuple[Any, ...]
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
         said = [] if trusted else data_warnings(judgments)
@@ -179,13 +193,8 @@ class LikelihoodMethod:
             chosen = chosen or chosen_terms(terms, judgments, fit.scores)
             if not chosen.plain:
                 first = fit.scores, fit.state.sds, fit.state.reversed_share
-                effects = fit_terms(
-                    judgments,
-                    chosen,
-                    lambda model: model.first_state(*first),
-                    fixed=fit.problem.model.fixed,
-                    on_iteration=on_iteration,
-                )
+                fixed, run = fit.problem.model.fixed, _runs(on_iteration)
+                effects = fit_terms(judgments, chosen, first, fixed, run)
             record = self._of_fit(judgments, fit, effects)
         else:
             prior, mode = self._mode(modes, judgments, begin, trusted=trusted)
@@ -194,12 +203,19 @@ class LikelihoodMethod:
                 record = self._of_mode(judgments, modes.rows, mode, prior)
                 said += self._doubts(judgments, modes.rows, mode)
             else:
-                sd, fixed = None if prior is None else prior.score_sd, isinstance(self.prior, Prior)
-                effects = fit_alike(
-                    judgments, chosen, mode.scores, sd, fixed=fixed, on_iteration=on_iteration
-                )
+                if prior is None and chosen.cells:
+                    raise OptionError(
+                        "effects of contexts and scores by category need a prior; use one (the "
+                        "default), or leave these effects out."
+                    )
+                first = mode.scores, {} if prior is None else {SCORES: prior.score_sd}
+                estimated = prior is not None and not isinstance(self.prior, Prior)
+                fixed, run = frozenset([] if estimated else [SCORES]), _runs(on_iteration)
+                run = run if prior else _vanishing(run)
+                effects = fit_terms(judgments, chosen, first, fixed, run)
                 record = self._of_fit(judgments, effects.fit, effects)
-                said += no_maximum(effects.fit) if prior is None else []
+                if prior is None and _ran_away(effects.fit):
+                    said.append(_NO_MAXIMUM)
         return Consensus.of(
             judgments,
             method=self.name,
@@ -211,6 +227,42 @@ class LikelihoodMethod:
             position_evidence=chosen.evidence if effects is None else None,
             seconds=time.perf_counter() - began,
             **record,
+        )
+
+    def _of_ratings(
+        self,
+        judgments: Judgments,
+        ratings: Ratings,
+        start: Start,
+        like: RatingsFit | None = None,
+    ) -> Consensus:
+        """Fit ratings as such; ``like`` is another fit of the study, whose spreads are taken."""
+        began, unit = time.perf_counter(), Scale.of(ratings.value).unit
+        begin = start_scores(start, judgments)
+        sd = self.prior.score_sd / unit if isinstance(self.prior, Prior) else None
+        fitted = fit_ratings(
+            ratings,
+            judgments.n_items,
+            start=None if begin is None else begin / unit,
+            like=like,
+            sd=sd,
+        )
+        fit, said = fitted.fit, [] if like is not None else data_warnings(judgments)
+        # A rating says how far an item is above all others, whether or not it always wins.
+        said = [warning for warning in said if not isinstance(warning, SeparationWarning)]
+        record = Convergence(fit.converged, fit.rounds, fit.change, CLOSE, fit.objective)
+        consensus = Consensus.of(
+            judgments,
+            method=self.name,
+            warnings=(*said, *not_converged(self.name, record)),
+            convergence=record,
+            seconds=time.perf_counter() - began,
+            **rated_record(fitted, self, judgments),
+        )
+        return replace(
+            consensus,
+            judgments_per_item=ratings.per_item(judgments.n_items),
+            judgments_per_annotator=ratings.per_annotator(judgments.n_annotators),
         )
 
     def _integrated(
@@ -236,9 +288,6 @@ class LikelihoodMethod:
             default_sd=self.width * default_prior(modes.link).score_sd,
             fixed=frozenset(sds),
             beta=self.honesty,
-            penalty=(lambda scores: score_penalty(scores, 0.0, family, self.virtual))
-            if self.virtual
-            else None,
         )
 
         def others(fit: Fit) -> list[State]:
@@ -267,7 +316,7 @@ class LikelihoodMethod:
         reliability_sd = sds.get(RELIABILITY, DEFAULT_RELIABILITY_SD)
         record = {
             "scores": scores,
-            "objective": penalised(fit),
+            "objective": fit.problem.prior(fit.state)[0] - posterior.log_evidence,
             "log_likelihood": posterior.log_evidence,
             "convergence": fit.convergence,
             "prior": None if self.prior is None else Prior(sds[SCORES], reliability_sd),
@@ -317,13 +366,6 @@ class LikelihoodMethod:
         return [*no_prior_warnings(judgments, here, mode.scores, heterogeneous=each), *said]
 
     # What the uncertainty is made from ------------------------------------------------------------
-    def penalty(
-        self, scores: FloatArray, consensus: Consensus
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return what the scores' prior adds to the objective, and its two derivatives."""
-        precision = 0.0 if consensus.prior is None else consensus.prior.score_precision
-        return score_penalty(scores, precision, self.family, self.virtual)
-
     def annotators_prior(self, consensus: Consensus, annotators: int) -> Normal | Beta | None:
         """Return the prior of so many annotators' parameters; None where they have none."""
         prior = consensus.prior
@@ -512,9 +554,6 @@ class CrowdBT(LikelihoodMethod):
     alpha, beta
         Parameters of the Beta prior of η, the probability of an honest report; each at least 1.
         The default (4, 1) predicted held-out judgments of the real datasets best, or nearly.
-    virtual
-        Weight of the virtual annotator of the original, who sees every item win once and lose
-        once against an item of score 0.
     tolerance
         Relative gradient norm at which a fit of the mode is finished.
     seed
@@ -534,7 +573,6 @@ class CrowdBT(LikelihoodMethod):
     prior: PriorChoice = "default"
     alpha: float = _ALPHA
     beta: float = _BETA
-    virtual: float = 0.0
     tolerance: float = _TOLERANCE
     seed: int = 0
     estimator: Estimator = "marginal"
@@ -551,10 +589,9 @@ class CrowdBT(LikelihoodMethod):
                 f"{option('score-sd', 'X')}."
             )
         check_choice("estimator", self.estimator, registry.ESTIMATORS)
-        for name, least in (("alpha", 1.0), ("beta", 1.0), ("virtual", 0.0)):
-            value = getattr(self, name)
-            if not value >= least:
-                raise OptionError(f"{name} of {self.name} is {value}; give at least {least:g}.")
+        for name in ("alpha", "beta"):
+            if not (value := getattr(self, name)) >= 1.0:
+                raise OptionError(f"{name} of {self.name} is {value}; give at least 1.")
         object.__setattr__(self, "honesty", (self.alpha, self.beta))
 
     @property
@@ -568,9 +605,7 @@ class CrowdBT(LikelihoodMethod):
         prior = replace(self._stated, reliability_sd=DEFAULT_RELIABILITY_SD)
         honesty = Beta(self.alpha - 1.0, self.beta - 1.0, judgments.n_annotators)
         precision = prior.score_precision
-        return prior, modes.honest(
-            self.family, honesty, precision, start, virtual=self.virtual, trusted=trusted
-        )
+        return prior, modes.honest(self.family, honesty, precision, start, trusted=trusted)
 
 
 @dataclass(frozen=True)
@@ -581,7 +616,7 @@ class CrowdTCV(CrowdBT):
     --------
     >>> import aggcal
     >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("bob", "b", "c"), ("eve", "b", "a")]
-    >>> CrowdTCV(virtual=1.0).fit(aggcal.read_judgments(rows)).convergence.converged
+    >>> CrowdTCV(alpha=2.0).fit(aggcal.read_judgments(rows)).convergence.converged
     True
     """
 
@@ -620,38 +655,115 @@ def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
     return array
 
 
+# Terms beside items and reliabilities -----------------------------------------------------------
+
+
+def fit_terms(
+    judgments: AnyJudgments,
+    chosen: ChosenTerms,
+    first: tuple[Any, ...],
+    fixed: frozenset[str],
+    run: Run,
+) -> Effects:
+    """Fit judgments with further terms.
+
+    What is controlled for, camps and an axis are added to a fit without them.
+
+    Parameters
+    ----------
+    judgments, chosen
+        What was judged, and the terms.
+    first
+        What `Model.first_state` begins with: scores, standard deviations and so on.
+    fixed
+        Names of standard deviations that are known.
+    run
+        Fits a model from a state.
+    """
+    simpler = replace(chosen, bridge=False, camps="", control=None)
+    model = model_of(judgments, simpler, fixed=fixed)
+    result, uncontrolled, camps, by_camp = run(model, model.first_state(*first)), None, None, None
+    if chosen.control is not None:
+        uncontrolled, simpler = result.scores, replace(simpler, control=chosen.control)
+        model = model_of(judgments, simpler, fixed=fixed)
+        result = run(model, continued(model, result))
+    if chosen.camps:
+        local = judgments.on_one_machine("looking for camps")
+        rows = model_of(local, simpler, answers=not weights_are_counts(local)).rows
+        camps = find_camps(rows, result)
+        if len(camps.scores):
+            by_camp = fit_by_camp(local, simpler, camps, result, run)
+            camps = by_camp.described(camps)
+        chosen = replace(chosen, bridge=chosen.camps == "auto" and by_camp is None)
+    if chosen.bridge:
+        result = fit_axis(model_of(judgments, chosen, fixed=fixed), result, run)
+    # Refits keep what was decided, and do not look for camps again.
+    return Effects(judgments, replace(chosen, camps=""), result, uncontrolled, camps, by_camp)
+
+
+def _runs(on_iteration: Progress | None) -> Run:
+    return lambda model, state: fit_model(Problem(model), state, on_iteration)
+
+
+def _vanishing(run: Run) -> Run:
+    """Return what approaches the maximum of the likelihood by priors that get weaker."""
+
+    def fit(model: Model, state: State) -> Fit:
+        for sd in _VANISHING_SDS:
+            wide = {SCORES, COMMON_POSITION, CONTEXT_READINESS, CONTROL} & {*state.sds}
+            result = run(model, replace(state, sds=state.sds | dict.fromkeys(wide, sd)))
+            state = result.state
+            if _ran_away(result):
+                break
+        return result
+
+    return fit
+
+
+def _ran_away(result: Fit) -> bool:
+    return float(np.abs(result.state.unknowns).max(initial=0.0)) > _FAR_OUT
+
+
+# What to warn of --------------------------------------------------------------------------------
+
+
+_NO_MAXIMUM = NoMaximumWarning(
+    "There is no maximum-likelihood estimate",
+    "Scores or effects grow without bound, because the judgments never contradict them.",
+    _CONTRADICT,
+)
+
+
 def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
     """Warn of a fit that did not reach its optimum."""
     if record.converged:
         return []
     if record.gradient_norm <= record.tolerance:
-        title = "The estimated prior did not converge"
         why = (
             f"The prior sds of scores and reliabilities that {name} estimates did not converge "
             f"within {record.iterations} iterations."
         )
         sds = f"{option('score-sd')} and {option('reliability-sd')}"
-        to_do = f"Set them with {sds}, or look for items that always win"
-        return [ConvergenceWarning(title, why, f"{to_do} or lose.")]
-    title = "The fit did not converge"
+        to_do = f"Set them with {sds}, or look for items that always win or lose."
+        return [ConvergenceWarning("The estimated prior did not converge", why, to_do)]
     why = (
         f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
         f"{record.tolerance:.0e} is required."
     )
     to_do = "Use a stronger prior, or look for items and annotators with few judgments."
-    return [ConvergenceWarning(title, why, to_do)]
+    return [ConvergenceWarning("The fit did not converge", why, to_do)]
 
 
 def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
     """Warn where a very different order fits nearly as well."""
     if rival is None or rival - objective >= CLOSE_CALL:
         return []
-    title = "Two very different orders fit the judgments about equally well"
     why = (
         f"Annotators contradict each other (objective {objective:.2f} against {rival:.2f}). Which "
         "end of the consensus is the top is uncertain."
     )
     to_do = "Find out who misread the question, or add annotators whom you trust."
+    title = "Two very different orders fit the judgments about equally well"
     return [DividedWarning(title, why, to_do)]
 
 
@@ -670,12 +782,10 @@ def many_against(reliabilities: FloatArray, given: FloatArray) -> list[AggcalWar
     number, all_of_them = int((reliabilities < level).sum()), len(reliabilities)
     if number < _SEVERAL or number <= _MANY_AGAINST * all_of_them:
         return []
-    title = f"{number:,} of {all_of_them:,} annotators answer against the consensus"
-    why = "With so many, the joint mode cannot tell which end of the consensus is the top."
     return [
         DividedWarning(
-            title,
-            why,
+            f"{number:,} of {all_of_them:,} annotators answer against the consensus",
+            "With so many, the joint mode cannot tell which end of the consensus is the top.",
             "Use the default estimator on the processor, which estimates how many annotators are "
             "reversed, or find out who misread the question.",
         )
@@ -708,14 +818,9 @@ def no_prior_warnings(
     if outside:
         has = count(len(outside), "item has", "items have")
         chain = "chain of wins and losses connects them to the other items in both directions"
-        said.append(
-            NoMaximumWarning(
-                f"{has} no maximum-likelihood score",
-                f"No {chain}: {some(outside)}.",
-                _CONTRADICT,
-                items=outside,
-            )
-        )
+        why = f"No {chain}: {some(outside)}."
+        title = f"{has} no maximum-likelihood score"
+        said.append(NoMaximumWarning(title, why, _CONTRADICT, items=outside))
     if not heterogeneous:
         return said
     gap, begins = scores[rows.left] - scores[rows.right], rows.starts[:-1]
@@ -723,17 +828,11 @@ def no_prior_warnings(
     one_sided |= np.maximum.reduceat(gap, begins) < 0.0
     if one_sided.any():
         who = list(judgments.annotator_ids[one_sided])
-        contradicts = "contradicts" if len(who) == 1 else "contradict"
-        does = f"{some(who)}, who never (or always) {contradicts} the consensus"
         has = count(len(who), "annotator has", "annotators have")
-        said.append(
-            NoMaximumWarning(
-                f"{has} an infinite maximum-likelihood reliability",
-                f"It is infinite for {does}.",
-                _CONTRADICT,
-                annotators=who,
-            )
-        )
+        title = f"{has} an infinite maximum-likelihood reliability"
+        contradicts = "contradicts" if len(who) == 1 else "contradict"
+        why = f"It is infinite for {some(who)}, who never (or always) {contradicts} the consensus."
+        said.append(NoMaximumWarning(title, why, _CONTRADICT, annotators=who))
     typical = float(np.median(judgments.judgments_per_annotator))
     if typical < _ENOUGH_EACH:
         title = f"Half of the annotators gave {typical:g} judgments or fewer"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite, log, sqrt
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -79,9 +79,6 @@ class Profile:
         Of the annotators' parameters, which are then at their modes; None where there are none.
     precision
         Of the scores' normal prior about 0; 0 for none, and they are then free up to a constant.
-    virtual
-        Weight of a virtual annotator, who sees every item win once and lose once against an item
-        of score 0: the regulariser of the original CrowdBT.
     reliabilities
         Of annotators whose reliabilities are known, where there is no prior: 1 unless stated.
     """
@@ -93,19 +90,17 @@ class Profile:
         prior: Prior | None,
         precision: float,
         *,
-        virtual: float = 0.0,
         reliabilities: FloatArray | None = None,
     ) -> None:
         self.rows, self.family, self.prior, self.precision = rows, family, prior, precision
-        self.virtual, self.reliabilities = virtual, reliabilities
-        mixture = isinstance(family, Mixture)
+        self.reliabilities, mixture = reliabilities, isinstance(family, Mixture)
         self.annotators = annotators_of(rows, family, _BETWEEN if mixture else _ANYWHERE)
         self._least_curvature = _LEAST_CURVATURE if mixture else 0.0
-        self.link = link_of_family(family)
+        law: Any = getattr(family, "law", family)
+        self.link: Link = law.link
         self.tape: Tape
         self.diagonal: FloatArray
         """Of the curvature of fixed parameters, both at the last scores."""
-        self._penalty_curvature: FloatArray
 
     @cached_property
     def _weights(self) -> FloatArray:
@@ -127,45 +122,21 @@ class Profile:
             self.tape = self.annotators.alike(scores, reliabilities=self.reliabilities)
         else:
             self.tape = self.annotators.maximised(scores, self.prior)
-        penalty = score_penalty(scores, self.precision, self.family, self.virtual)
-        value, of_penalty, self._penalty_curvature = penalty
-        gradient = self.tape.gradient + of_penalty
+        gradient = self.tape.gradient + self.precision * scores
         _, score, curvature = self.link.at_zero
         least = self._least_curvature * curvature * self._weights
-        self.diagonal = np.maximum(self.tape.diagonals()[0], least) + self._penalty_curvature
+        self.diagonal = np.maximum(self.tape.diagonals()[0], least) + self.precision
         norm = float(np.max(np.abs(gradient) / (score * self._weights + self.precision)))
-        return Evaluation(self.tape.value + value, gradient, self.diagonal, norm)
+        value = self.tape.value + 0.5 * self.precision * dot(scores, scores)
+        return Evaluation(value, gradient, self.diagonal, norm)
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature at the last scores."""
-        return self.tape.product(vector) + self._penalty_curvature * vector
+        return self.tape.product(vector) + self.precision * vector
 
     def dense(self) -> FloatArray:
         """Return the curvature at the last scores as a matrix."""
-        return self.tape.dense()[0] + np.diag(self._penalty_curvature)
-
-
-def score_penalty(
-    scores: FloatArray, precision: float, family: Family, virtual: float
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return what is added to the objective for scores, and its first and second derivatives."""
-    value = 0.5 * precision * dot(scores, scores)
-    gradient, curvature = precision * scores, np.full(len(scores), precision)
-    if virtual > 0.0:
-        link, width = link_of_family(family), family.width if isinstance(family, Mixture) else 1.0
-        won, lost = link.terms(scores / width), link.terms(-scores / width)
-        value += virtual * float((won[0] + lost[0]).sum())
-        gradient += virtual / width * (lost[1] - won[1])
-        curvature += virtual / width**2 * (lost[2] + won[2])
-    return value, gradient, curvature
-
-
-def link_of_family(family: Family) -> Link:
-    """Return the link of a mixture, or of a law of wins."""
-    if isinstance(family, Mixture):
-        return family.link
-    assert isinstance(family.law, Wins)  # noqa: S101  # modes have no ties
-    return family.law.link
+        return self.tape.dense()[0] + self.precision * np.eye(self.rows.n_items)
 
 
 def mode_rows(judgments: AnyJudgments) -> Rows:
@@ -335,14 +306,13 @@ class Modes:
         precision: float,
         start: FloatArray | None = None,
         *,
-        virtual: float = 0.0,
         trusted: bool = False,
     ) -> Mode:
         """Fit scores and honesties, from where annotators are alike and from where they are not.
 
         From either alone, small studies may end in a worse optimum.
         """
-        each = Profile(self.rows, family, prior, precision, virtual=virtual)
+        each = Profile(self.rows, family, prior, precision)
         starts = [] if start is None else [start]
         if not (trusted and starts):
             starts += self.starts_of_mixture(family.width, precision)

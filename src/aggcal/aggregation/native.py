@@ -254,7 +254,7 @@ class NativeAnnotators(Annotators):
     What the kernels do not have (other families, and the expected information) is the reference's.
     """
 
-    _looked_at: Any
+    _looked_at: Any = None
     """The modes, annotators by halves by parameters, which kernels move."""
     _values: Any
     """Of each annotator, that of the last tape: minus the log evidence, or the loss at the mode."""
@@ -265,11 +265,14 @@ class NativeAnnotators(Annotators):
 
     def _starting(self, prior: Prior, signs: tuple[float, ...]) -> Any:
         """Return where to look for the modes."""
-        if len(self._modes) != len(signs):
+        if self._looked_at is None or self._looked_at.shape[1] != len(signs):
             first = [prior.first(self.family.names, sign) for sign in signs]
             self._looked_at = np.stack([lying(each, self._like) for each in first], axis=1)
-            self._modes = {sign: self._looked_at[:, k] for k, sign in enumerate(signs)}
         return self._looked_at
+
+    def restart(self) -> None:
+        """Forget the modes."""
+        self._looked_at = None
 
     def _solve(
         self,

@@ -310,8 +310,8 @@ class ModeProblem(Problem):
             state, *self.annotators.expected(state.unknowns, self.theta, self.of_theta)
         )
 
-    def fit(self, scores: FloatArray, convergence: Convergence) -> Fit:
-        """Return the posterior at the mode; the prior of the scores is the model's penalty."""
-        state = State(scores, {SCORES: np.inf}, 0.0, np.zeros(len(scores)))
+    def fit(self, scores: FloatArray, sd: float, convergence: Convergence) -> Fit:
+        """Return the posterior at the mode, whose scores have a prior of this sd."""
+        state = State(scores, {SCORES: sd}, 0.0, np.zeros(len(scores)))
         here = self.at(state)
         return Fit(self, state, here.posterior, here, here.tape.value, convergence)

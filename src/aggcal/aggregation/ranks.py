@@ -5,26 +5,21 @@ less than chance does. The nonparametric maximum-likelihood prior (Kiefer and Wo
 follows them, and is too unsure where scores are normal. Half of every probability comes from
 either: orders then came true as often as they were said to, on ten shapes of scores.
 
-An item that nothing compares with n' others may have all of them above it or none: its interval
-within its own component, [a, b], becomes [a, b + n'].
+Intervals of ranks are quantiles of the ranks in draws of all scores. Of very many items they are
+the expected ranks at the ends of each item's own interval.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
-from aggcal.aggregation.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.groups import members
-
-if TYPE_CHECKING:
-    from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.covariance import Covariance
 
 _DRAWS = 1000
 """Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
@@ -35,13 +30,8 @@ _STAND_INS = (np.arange(9) + 0.5) / 9
 NEARLY = 0.999
 """The highest probability that is stated, and 1 less it the lowest: a thousand draws that all say
 the same do not make anything certain."""
-_CROWDED = 0.01
-"""Share of the top k that items never drawn may have together: with more, the probabilities of
-thousands of them would add up to more than k."""
 _POINTS, _STEPS = 201, 300
 """Points of the grid and steps of the EM algorithm: more change no probability by .01."""
-_MOST = 1000
-"""Items that the shape is estimated from at most, evenly spaced in their order."""
 _REACH, _FURTHEST = 3.0, 6.0
 """Standard errors by which the grid reaches beyond all items, and spreads of the prior beyond which
 it never does."""
@@ -110,13 +100,9 @@ class Npmle:
         likelihood = np.exp(-0.5 * np.minimum(precision, step**-2)[:, None] * np.square(off))
         normal = np.exp(-0.5 * np.square(grid / prior_sd))
         normal /= normal.sum()
-        some = likelihood
-        if len(estimate) > _MOST:
-            spaced = ((np.arange(_MOST) + 0.5) * len(estimate) / _MOST).astype(np.int64)
-            some = likelihood[np.argsort(estimate, kind="stable")[spaced]]
         prior = normal
         for _ in range(_STEPS):
-            prior = prior * ((1.0 / (some @ prior)) @ some) + normal
+            prior = prior * ((1.0 / (likelihood @ prior)) @ likelihood) + normal
             prior /= prior.sum()
         below = np.cumsum(likelihood * prior, axis=1)
         below = np.insert(below / below[:, -1:], 0, 0.0, axis=1)
@@ -169,77 +155,6 @@ class Npmle:
         return np.where(i > j, 1.0 - probability, probability)
 
 
-class RankIntervals(NamedTuple):
-    """The lowest and the highest rank of each item, and its ranks in draws of all scores.
-
-    ``draws`` has a row a draw, each column sorted; None for many items, and where nothing compares
-    some items with others.
-    """
-
-    low: IntArray
-    high: IntArray
-    draws: IntArray | None
-
-
-def rank_intervals(
-    scores: FloatArray,
-    covariance: Covariance,
-    level: float,
-    seed: int,
-    degrees_of_freedom: float = inf,
-    *,
-    npmle: Npmle | None = None,
-    component: IntArray | None = None,
-) -> RankIntervals:
-    """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
-
-    For a moderate number of items, quantiles of the ranks in draws of all scores: normal ones and,
-    half of them, of the posterior under a prior of estimated shape. For many items, the expected
-    ranks at the ends of each item's own interval (the number of others above a given score then
-    hardly varies).
-
-    Examples
-    --------
-    >>> from aggcal.aggregation.covariance import DenseCovariance
-    >>> ranks = rank_intervals(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.9, 0)
-    >>> ranks.low, ranks.high
-    (array([1, 2, 2]), array([1, 3, 3]))
-
-    Nothing compares the first item with the others:
-
-    >>> alone = np.array([1, 0, 0])
-    >>> rank_intervals(np.array([9.0, 0.0, 9.0]), DenseCovariance(np.eye(3)), 0.9, 0,
-    ...                component=alone)[:2]
-    (array([1, 2, 1]), array([3, 3, 2]))
-    """
-    n = len(scores)
-    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    random, all_ranks, drawn = np.random.default_rng(seed), None, None
-    if n <= MOST_DENSE:
-        drawn = drawn_scores(scores, covariance, degrees_of_freedom, npmle, random)
-    for own in members(component, n):
-        sd = np.sqrt(covariance.variances[own])
-        if drawn is None and len(own) > MOST_DENSE:
-            reach = float(stdtrit(degrees_of_freedom, 0.5 * (1.0 + level))) * sd
-            best, worst = _expected_ranks(scores[own], sd, reach)
-        else:
-            # Few items of very many: leaving out their correlation widens.
-            if drawn is None:
-                some = scores[own] + random.standard_normal((_DRAWS, len(own))) * sd
-            else:
-                some = drawn[:, own]
-            sorted_ranks = _sorted_ranks(some)
-            all_ranks = sorted_ranks if len(own) == n else None
-            tail = 0.5 * (1.0 - level) * (len(some) - 1)
-            best = sorted_ranks[int(np.floor(tail))]
-            worst = sorted_ranks[int(np.ceil(len(some) - 1 - tail))]
-        # The interval holds the estimated rank itself: tied items share the best of theirs.
-        rank = ranks(scores[own])
-        low[own] = np.minimum(best, rank)
-        high[own] = np.maximum(worst, rank) + (n - len(own))
-    return RankIntervals(low, high, all_ranks)
-
-
 def drawn_scores(
     scores: FloatArray,
     covariance: Covariance,
@@ -256,8 +171,14 @@ def drawn_scores(
     return np.concatenate([shaped, scores + deviations[len(shaped) :]])
 
 
-def _sorted_ranks(drawn: FloatArray) -> IntArray:
-    """Return the ranks of each item in draws of all scores, sorted from the best to the worst."""
+def sorted_ranks(drawn: FloatArray) -> IntArray:
+    """Return the ranks of each item in draws of all scores, sorted from the best to the worst.
+
+    Examples
+    --------
+    >>> sorted_ranks(np.array([[3.0, 1.0, 2.0], [1.0, 3.0, 2.0]])).tolist()
+    [[1, 1, 2], [3, 3, 2]]
+    """
     n = drawn.shape[1]
     in_draws = np.empty(drawn.shape, dtype=np.int16 if n < _LONG else np.int64)
     order = np.argsort(-drawn, axis=1)
@@ -266,10 +187,19 @@ def _sorted_ranks(drawn: FloatArray) -> IntArray:
     return in_draws
 
 
-def _expected_ranks(
+def rank_ends(in_draws: IntArray, level: float) -> tuple[IntArray, IntArray]:
+    """Return quantiles of ranks in draws: the best and the worst at this level."""
+    tail = 0.5 * (1.0 - level) * (len(in_draws) - 1)
+    return in_draws[int(np.floor(tail))], in_draws[int(np.ceil(len(in_draws) - 1 - tail))]
+
+
+def expected_ranks(
     scores: FloatArray, sd: FloatArray, reach: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the expected ranks at the ends of intervals; quantiles stand for each score."""
+    """Return the expected ranks at the ends of intervals; quantiles stand for each score.
+
+    The number of others above a given score hardly varies among many items.
+    """
     points = np.sort((scores[:, None] + sd[:, None] * ndtri(_STAND_INS)).ravel())
     ends = (points.size - np.searchsorted(points, scores + way * reach) for way in (1.0, -1.0))
     best, worst = (1.0 + above / len(_STAND_INS) for above in ends)
@@ -285,31 +215,3 @@ def stated(share: FloatArray, least: float = 1.0 - NEARLY) -> FloatArray:
     array([0.001, 0.5  , 0.999])
     """
     return np.clip(share, least, NEARLY)
-
-
-def top_probabilities(uncertainty: Uncertainty, k: int) -> FloatArray | None:
-    """Return with which probability each item is among the first k.
-
-    None where there are several components, whose items nothing orders. Of many items, the score of
-    the k-th is taken as known: it hardly varies, and is where the probabilities add up to k.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c")]
-    >>> top_probabilities(aggcal.aggregate(rows, warn=False).uncertainty, 2).round(1)
-    array([0.9, 0.7, 0.4])
-    """
-    if uncertainty.component is not None:
-        return None
-    scores, se = uncertainty.scores, uncertainty.order_se
-    least = min(1.0 - NEARLY, _CROWDED * k / len(scores))
-    shares = uncertainty.top_probabilities(np.array([k]))
-    if shares is not None:
-        return stated(shares[:, 0], least)
-    from scipy.optimize import brentq
-
-    low, high = float(np.min(scores - 9.0 * se)), float(np.max(scores + 9.0 * se))
-    number = min(k, len(scores) - 1e-9)
-    cut = brentq(lambda x: float(ndtr((scores - x) / se).sum()) - number, low, high)
-    return stated(np.asarray(ndtr((scores - cut) / se)), least)

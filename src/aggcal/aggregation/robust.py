@@ -19,7 +19,6 @@ of the model are. What the prior tells is not widened: the covariance becomes V 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf, sqrt
@@ -163,10 +162,120 @@ class Robust:
         if dense is None or by_prior is None:
             share = 0.0 if prior_sd is None else prior_sd**-2 * float(np.mean(covariance.variances))
             return covariance.scaled(1.0 + excess * max(1.0 - share, 0.0))
-        matrix = (1.0 + excess) * dense.matrix - excess * by_prior
+        told = dense.matrix - by_prior
+        told[np.diag(told) < 0.0] = 0.0  # where a fit has not settled: nothing gets narrower
+        told[:, np.diag(told) <= 0.0] = 0.0
+        matrix = dense.matrix + excess * told
         if self.items is not None:
             matrix *= np.outer(self.items, self.items)
         return DenseCovariance(matrix)
+
+    # In words
+    @property
+    def widest(self) -> Factor | None:
+        """The grouping that widens errors most; None where answers look independent."""
+        most = max(self.factors, key=lambda factor: factor.used, default=None)
+        return None if most is None or sqrt(most.used) < NEGLIGIBLE else most
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether independent answers would give so large a factor in 1 study of 40 at most."""
+        most = self.widest
+        return most is not None and most.squared > 1.0 + 2.0 * most.chance_sd
+
+    @property
+    def title(self) -> str:
+        """By how much errors are larger, in a few words."""
+        large = "as large" if self.widest is None else f"{sqrt(self.used):.1f} times as large"
+        return f"Errors are {large} as if all answers were independent"
+
+    @property
+    def reasons(self) -> str:
+        """Which answers agree, and how much that widens errors.
+
+        Examples
+        --------
+        >>> factors = Factor("question", 2.5, 0.05, 40), Factor("weight", 2.4, 0.05, 0)
+        >>> print(Robust(factors).reasons)
+        weights count one row as several answers (question 1.6, weight 1.5; chance gives up to 1.05)
+        """
+        words = [
+            _REASONS.get(name, f"answers about the same {name} agree") for name in self._causes
+        ]
+        return f"{' and '.join(words)} {self._numbers}"
+
+    def __str__(self) -> str:
+        """Say how much larger errors are, and why; nothing where no factor could be estimated.
+
+        Examples
+        --------
+        >>> print(Robust((Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40))))
+        Errors are 1.6 times as large as if all answers were independent, because answers to the
+        same question agree more than the fitted curve says (question 1.6, annotator 1.0; chance
+        gives up to 1.05).
+        >>> print(Robust((Factor("annotator", 1.0, 0.05, 40),)))
+        Errors are as large as if all answers were independent (annotator 1.0; chance gives up to
+        1.05).
+        """
+        if not self.factors:
+            return ""
+        if self.is_clear:
+            return f"{self.title}, because {self.reasons}."
+        safe = "" if self.widest is None else ", to be safe: chance can look like this"
+        return f"{self.title}{safe} {self._numbers}."
+
+    @property
+    def remedy(self) -> str:
+        """What would make errors smaller.
+
+        Examples
+        --------
+        >>> print(Robust((Factor("question", 2.5, 0.05, 40),)).remedy)
+        Intervals and claims allow for it. To narrow them, ask for more questions: more of what is
+        there adds little.
+        """
+        names, allowed = self._causes, "Intervals and claims allow for it."
+        if names == [_WEIGHT]:
+            return f"{allowed} If weights are no numbers of answers, divide them by Σw²/Σw."
+        more = " and ".join(_MORE.get(name, f"more values of '{name}'") for name in names)
+        return f"{allowed} To narrow them, ask for {more}: more of what is there adds little."
+
+    @property
+    def _numbers(self) -> str:
+        """The factor of each grouping, and what chance gives: more in 1 study of 40."""
+        most = self.widest
+        each = ", ".join(
+            f"{'all together' if factor.name == _TOGETHER else factor.name} "
+            f"{sqrt(max(factor.squared, 1.0)):.1f}"
+            for factor in self.factors
+        )
+        sd = most.chance_sd if most else max(factor.chance_sd for factor in self.factors)
+        return f"({each}; chance gives up to {sqrt(1.0 + 2.0 * sd):.3g})"
+
+    @property
+    def _causes(self) -> list[str]:
+        """Which groupings to name: the widest, or the wide ones where all together are.
+
+        Weights widen every grouping, and what answers of an act share, their annotator's share,
+        too: only what widens more than these is named beside them.
+        """
+        by_name = {factor.name: factor for factor in self.factors}
+
+        def beyond(name: str, inner: str) -> bool:
+            if inner not in by_name:
+                return True
+            outer, within = by_name[name], by_name[inner]
+            return outer.squared > within.squared * (1.0 + 2.0 * outer.chance_sd)
+
+        names = [] if self.widest is None else [self.widest.name]
+        if names == [_TOGETHER]:
+            single = [name for name in by_name if name not in {_TOGETHER, _WEIGHT}]
+            names = [name for name in single if sqrt(by_name[name].used) >= NEGLIGIBLE] or single
+        if not any(beyond(name, _WEIGHT) for name in names):
+            return [_WEIGHT]
+        if "annotator" in names and not beyond("annotator", "act"):
+            names = [name for name in names if name not in {"annotator", "act"}] + ["act"]
+        return names
 
 
 def answer_rows(judgments: Judgments) -> tuple[IntArray, FloatArray]:
@@ -412,141 +521,3 @@ def _items(
     number = np.square(moved.sum(axis=0)) / np.where(fourth > 0.0, fourth, 1.0)
     own = (_COMMON * squared + number * ratio) / (_COMMON + number)
     return np.asarray(np.sqrt(np.maximum(own, 1.0) / squared))
-
-
-# How dependence is described --------------------------------------------------------------------
-
-
-def widest(factors: Sequence[Factor]) -> Factor | None:
-    """Return the grouping that widens errors most; None where answers look independent.
-
-    Examples
-    --------
-    >>> widest([Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40)]).name
-    'question'
-    >>> widest([Factor("annotator", 1.0, 0.05, 40)]) is None
-    True
-    """
-    most = max(factors, key=lambda factor: factor.used, default=None)
-    return None if most is None or sqrt(most.used) < NEGLIGIBLE else most
-
-
-def dependence(factors: Sequence[Factor]) -> str:
-    """Say how much larger errors are because answers depend on each other, and why.
-
-    Empty where no factor could be estimated.
-
-    Parameters
-    ----------
-    factors
-        The factors of the groupings: ``annotator``, ``question``, ``act`` and ``context`` (or the
-        name of its column), and ``all`` of them together.
-
-    Examples
-    --------
-    >>> print(dependence([Factor("question", 2.5, 0.05, 40), Factor("annotator", 1.0, 0.05, 40)]))
-    Errors are 1.6 times as large as if all answers were independent, because answers to the same
-    question agree more than the fitted curve says (question 1.6, annotator 1.0; chance gives up to
-    1.05).
-    >>> print(dependence([Factor("annotator", 1.0, 0.05, 40)]))
-    Errors are as large as if all answers were independent (annotator 1.0; chance gives up to 1.05).
-    """
-    if not factors:
-        return ""
-    most = widest(factors)
-    if most is None:
-        return f"Errors are as large as if all answers were independent {_numbers(factors)}."
-    if not beyond_chance(most):
-        return (
-            f"{dependence_title(most)}, to be safe: chance can look like this {_numbers(factors)}."
-        )
-    return f"{dependence_title(most)}, because {dependence_reasons(most, factors)}."
-
-
-def dependence_reasons(most: Factor, factors: Sequence[Factor]) -> str:
-    """Say which answers agree, and how much that widens errors.
-
-    Examples
-    --------
-    >>> [most] = [Factor("question", 2.5, 0.05, 40)]
-    >>> dependence_reasons(most, [most])
-    'answers to the same question agree more than the fitted curve says (question 1.6; chance gives
-    up to 1.05)'
-    >>> both = [most, Factor("weight", 2.4, 0.05, 0)]
-    >>> dependence_reasons(most, both)
-    'weights count one row as several answers (question 1.6, weight 1.5; chance gives up to 1.05)'
-    """
-    names = _names(most, factors)
-    reasons = [_REASONS.get(name, f"answers about the same {name} agree") for name in names]
-    return f"{' and '.join(reasons)} {_numbers(factors)}"
-
-
-def beyond_chance(most: Factor) -> bool:
-    """Whether independent answers would give so large a factor in one study of forty at most."""
-    return most.squared > 1.0 + 2.0 * most.chance_sd
-
-
-def _numbers(factors: Sequence[Factor]) -> str:
-    """Write the factor of each grouping, and what chance gives."""
-    most = widest(factors)
-    each = ", ".join(
-        f"{'all together' if factor.name == _TOGETHER else factor.name} "
-        f"{sqrt(max(factor.squared, 1.0)):.1f}"
-        for factor in factors
-    )
-    # Two standard deviations: chance gives more in one study of forty.
-    sd = max(factor.chance_sd for factor in factors) if most is None else most.chance_sd
-    return f"({each}; chance gives up to {sqrt(1.0 + 2.0 * sd):.3g})"
-
-
-def dependence_title(most: Factor) -> str:
-    """Say by how much errors are larger, in a few words.
-
-    Examples
-    --------
-    >>> dependence_title(Factor("question", 2.5, 0.05, 40))
-    'Errors are 1.6 times as large as if all answers were independent'
-    """
-    return f"Errors are {sqrt(most.used):.1f} times as large as if all answers were independent"
-
-
-def dependence_remedy(most: Factor, factors: Sequence[Factor]) -> str:
-    """Say what would make errors smaller.
-
-    Examples
-    --------
-    >>> print(dependence_remedy(Factor("question", 2.5, 0.05, 40), []))
-    Intervals and claims allow for it. To narrow them, ask for more questions: more of what is there
-    adds little.
-    """
-    names, allowed = _names(most, factors), "Intervals and claims allow for it."
-    if names == [_WEIGHT]:
-        return f"{allowed} If weights are no numbers of answers, divide them by Σw²/Σw."
-    more = " and ".join(_MORE.get(name, f"more values of '{name}'") for name in names)
-    return f"{allowed} To narrow them, ask for {more}: more of what is there adds little."
-
-
-def _names(most: Factor, factors: Sequence[Factor]) -> list[str]:
-    """Return which groupings to name: the widest, or the wide ones where all together are.
-
-    Weights widen every grouping, and what answers of an act share, their annotator's share, too:
-    only what widens more than these is named beside them.
-    """
-    by_name = {factor.name: factor for factor in factors}
-
-    def beyond(name: str, inner: str) -> bool:
-        if inner not in by_name:
-            return True
-        outer, within = by_name[name], by_name[inner]
-        return outer.squared > within.squared * (1.0 + 2.0 * outer.chance_sd)
-
-    single = [name for name in by_name if name not in {_TOGETHER, _WEIGHT}]
-    if most.name == _TOGETHER:
-        names = [name for name in single if sqrt(by_name[name].used) >= NEGLIGIBLE] or single
-    else:
-        names = [most.name]
-    if not any(beyond(name, _WEIGHT) for name in names):
-        return [_WEIGHT]
-    if "annotator" in names and not beyond("annotator", "act"):
-        names = [name for name in names if name not in {"annotator", "act"}] + ["act"]
-    return names

@@ -204,7 +204,7 @@ class Rows:
 
     def without(self, annotator: int) -> Rows:
         """Return the same questions, those to one annotator left unanswered."""
-        kept = np.asarray(self.owner != annotator, np.float64)
+        kept = (self.owner != annotator).astype(np.float64)
         answers = Answers(*(kept * each for each in self.answers))
         return replace(self, answers=answers, levels=kept * self.levels)
 

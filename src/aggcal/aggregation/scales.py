@@ -16,7 +16,7 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.groups import members
 from aggcal.aggregation.links import link as link_of
-from aggcal.errors import OptionError, argument, check_choice, did_you_mean, option
+from aggcal.errors import OptionError, check_choice, did_you_mean, option
 from aggcal.registry import ELO, METHODS, SCALES, WIN, ScaleInfo
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def check_scale(
         check_choice("scale", name, SCALES)
     if name != ELO.name and anchor is not None:
         other = "give both, or leave it out" if name is None else "leave it out, or choose that"
-        raise OptionError(f"{argument('elo-anchor')} is for {option('scale', ELO.name)}; {other}.")
+        raise OptionError(f"an anchor is for {option('scale', ELO.name)}; {other}.")
     if anchor is not None and not isfinite(anchor[1]):
         raise OptionError(f"the rating of '{anchor[0]}' is {anchor[1]}; give a number.")
     info = METHODS.get(method) if isinstance(method, str) else None
@@ -148,8 +148,7 @@ def check_anchor(anchor: tuple[str, float] | None, item_ids: TextArray) -> None:
     if anchor is not None and str(anchor[0]) not in set(item_ids.tolist()):
         near = did_you_mean(str(anchor[0]), item_ids.tolist())
         raise OptionError(
-            f"'{anchor[0]}' is not among the judged items{near}; correct its id in "
-            f"{option('elo-anchor')}."
+            f"'{anchor[0]}' is not among the judged items{near}; correct the id of the anchor."
         )
 
 

@@ -85,9 +85,9 @@ class _Term(NamedTuple):
 
 
 _TERMS = {
-    "ties": _Term("davidson", "--ties", "no judgment is a tie"),
-    "position": _Term("on", "--position", "the sides on which items were shown are not known"),
-    "context": _Term("fit", "--context-effects", "no context was read (see {context})"),
+    "ties": _Term("davidson", "--ties ", "no judgment is a tie"),
+    "position": _Term("on", "--position ", "the sides on which items were shown are not known"),
+    "context": _Term("fit", "--context COLUMN:", "no context was read (see {context})"),
     "categories": _Term(setting=True, option="", lacking="no categories were read (see {by})"),
 }
 """The terms that are compared, those preferred first."""
@@ -121,7 +121,7 @@ class Candidate:
         words, terms = f"--method {self.method}", self.terms or DEFAULT
         for name, term in _TERMS.items():
             if term.option and getattr(terms, name) != getattr(DEFAULT, name):
-                words += f" {term.option} {getattr(terms, name)}"
+                words += f" {term.option}{getattr(terms, name)}"
         return f"{words} (without {self.unused})" if self.unused else words
 
     def make(self, seed: int) -> Any:
@@ -714,6 +714,7 @@ def compared(
     >>> compared(aggcal.read_judgments(study.judgments), ["tcv"]).chosen
     'btl'
     """
+    judgments = judgments.as_pairs()  # of ratings those that they imply
     candidates = candidates_of(judgments, methods)
     parted = folds_of(judgments, folds, seed, sample, hold_out)
     predicted, left_out, notes = _predictions(candidates, parted, seed)

@@ -232,7 +232,6 @@ class ShardedAnnotators(Annotators):
         self.kept = Kept(of.shards, "annotators", of, _annotators, same(family), same(bounds))
 
     restart: Any = _asked(Annotators.restart, list)
-    rescale: Any = _asked(Annotators.rescale, list)
     expected_grades: Any = _asked(Annotators.expected_grades)
     alike: Any = _disposed(Annotators.alike)
     maximised: Any = _disposed(Annotators.maximised)

@@ -326,8 +326,8 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
     if terms.context == "fit" and _one_annotator_each(judgments):
         raise OptionError(
             f"each {judgments.context_name} is of one annotator, so what items do in it cannot be "
-            f"told from that annotator's taste; leave {option('context-effects')} out: the "
-            "standard errors allow for it."
+            "told from that annotator's taste; leave that out: the standard errors "
+            "allow for it."
         )
     if integrates is not False or terms in (DEFAULT, PLAIN):
         return
@@ -433,7 +433,7 @@ def _criteria_weights(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...
     if criteria is None or not terms.categories:
         raise OptionError(
             "There are no judgments by several criteria to weigh with "
-            f"{option('criteria-weights')}; read all criteria with {option('criteria', 'all')}, or "
+            f"{option('criteria-weights')}; read all criteria with {option('by', 'criterion')}, or "
             "leave the weights out."
         )
     ids, weights = [str(one) for one in criteria], terms.criteria_weights

@@ -9,18 +9,14 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, expit, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, expit, ndtr, ndtri, stdtr, stdtrit
 
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.machine import one_thread
 from aggcal._core.text import brief
 from aggcal.aggregation.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.groups import apart, several
-from aggcal.aggregation.ranks import (
-    Npmle,
-    drawn_scores,
-    rank_intervals,
-)
+from aggcal.aggregation.groups import apart, members, several
+from aggcal.aggregation.ranks import Npmle, drawn_scores, expected_ranks, rank_ends, sorted_ranks
 from aggcal.aggregation.robust import Factor, Robust
 from aggcal.errors import (
     AggcalWarning,
@@ -64,8 +60,6 @@ class Uncertainty:
     level: float
     scores: FloatArray
     covariance: Covariance
-    rank_low: IntArray
-    rank_high: IntArray
     reliability_low: FloatArray | None = None
     reliability_high: FloatArray | None = None
     degrees_of_freedom: float = inf
@@ -75,10 +69,8 @@ class Uncertainty:
     """Label of each item's component or weakly joined group; None where all are in one."""
     npmle: Npmle | None = field(default=None, repr=False)
     """The posterior of the scores under a prior of estimated shape, where there is one."""
-    rank_draws: IntArray | None = field(default=None, repr=False)
-    """Sorted ranks of each item in draws of all scores; None for many items or components."""
     seed: int = 0
-    """Seed of these draws."""
+    """Seed of the draws that ranks come from."""
     scale: Scale | None = field(default=None, repr=False)
     """What the scale of all scores adds to ``covariance``; no order depends on it."""
     robust: Robust = field(default_factory=Robust, repr=False)
@@ -153,9 +145,6 @@ class Uncertainty:
         if prior_sd is not None and len(scores) <= MOST_DENSE:
             widened = covariance.variances
             npmle = Npmle.of(scores, model.variances, prior_sd, robust.used, widened)
-        found = rank_intervals(
-            scores, covariance, level, seed, degrees_of_freedom, npmle=npmle, component=component
-        )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
             ends = _between(reliabilities, reliability_variances, level, bounds)
@@ -168,13 +157,10 @@ class Uncertainty:
             level,
             scores,
             covariance,
-            frozen(found.low),
-            frozen(found.high),
             *ends,
             degrees_of_freedom,
             component=component,
             npmle=npmle,
-            rank_draws=found.draws,
             seed=seed,
             robust=robust,
             **others,
@@ -224,46 +210,120 @@ class Uncertainty:
         return np.sqrt(self.covariance.variances)
 
     @property
-    def _reach(self) -> FloatArray:
-        return np.asarray(stdtrit(self.degrees_of_freedom, 0.5 * (1.0 + self.level)) * self.se)
+    def _quantile(self) -> float:
+        """How many standard errors intervals reach to either side."""
+        return float(stdtrit(self.degrees_of_freedom, 0.5 * (1.0 + self.level)))
 
     @property
     def low(self) -> FloatArray:
         """Lower end of each score's interval."""
-        return self.scores - self._reach
+        return self.scores - self._quantile * self.se
 
     @property
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
-        return self.scores + self._reach
+        return self.scores + self._quantile * self.se
+
+    @cached_property
+    def _drawn(self) -> FloatArray | None:
+        """All scores, a row a draw, on the scale of ``scores``; None of very many."""
+        if len(self.scores) > MOST_DENSE:
+            return None
+        about = self.scores, self.covariance, self.degrees_of_freedom, self.npmle
+        with one_thread():
+            return drawn_scores(*about, np.random.default_rng(self.seed))
+
+    @cached_property
+    def rank_draws(self) -> IntArray | None:
+        """Sorted ranks of each item in draws of all scores; None of very many, or of components."""
+        drawn = None if self.component is not None else self._drawn
+        return None if drawn is None else sorted_ranks(drawn)
+
+    @cached_property
+    def _rank_ends(self) -> tuple[IntArray, IntArray]:
+        """The best and the worst rank of each item at this level; the best of all is 1.
+
+        An item that nothing compares with n' others may have all of them above it or none: its
+        interval within its own component, [a, b], becomes [a, b + n'].
+        """
+        n, drawn = len(self.scores), self._drawn
+        low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        for own in members(self.component, n):
+            scores, sd = self.scores[own], self.order_se[own]
+            best: Any
+            worst: Any
+            if drawn is None:
+                best, worst = expected_ranks(scores, sd, self._quantile * sd)
+            else:
+                whole = self.rank_draws
+                in_draws = sorted_ranks(drawn[:, own]) if whole is None else whole
+                best, worst = rank_ends(in_draws, self.level)
+            # The interval holds the estimated rank itself: tied items share the best of theirs.
+            rank = ranks(scores)
+            low[own], high[own] = np.minimum(best, rank), np.maximum(worst, rank) + n - len(own)
+        return frozen(low), frozen(high)
+
+    @property
+    def rank_low(self) -> IntArray:
+        """The best likely rank of each item.
+
+        Examples
+        --------
+        >>> from aggcal.aggregation.covariance import DenseCovariance
+        >>> about = np.array([9.0, 0.0, 9.0]), DenseCovariance(np.eye(3))
+        >>> known = Uncertainty.of("laplace", 0.9, *about, component=np.array([1, 0, 0]))
+        >>> known.rank_low, known.rank_high
+        (array([1, 2, 1]), array([3, 3, 2]))
+        """
+        return self._rank_ends[0]
+
+    @property
+    def rank_high(self) -> IntArray:
+        """The worst likely rank of each item."""
+        return self._rank_ends[1]
 
     def draws(self) -> FloatArray | None:
         """Draw all scores, a row a draw: their orders are those that the ranks come from.
 
         None for many items, whose correlations are not at hand.
         """
-        if len(self.scores) > MOST_DENSE and self.npmle is None:
-            return None
-        random = np.random.default_rng(self.seed)
-        drawn = drawn_scores(
-            self.scores, self.covariance, self.degrees_of_freedom, self.npmle, random
-        )
-        if self.scale is None:
-            return drawn
+        if self._drawn is None or self.scale is None:
+            return self._drawn
         # Its logarithm is nearly normal, and no order changes.
-        log_scale = np.sqrt(np.log1p(self.scale.variance)) * random.standard_normal(len(drawn))
-        return np.asarray(np.exp(log_scale)[:, None] * drawn)
+        chance = np.random.default_rng(self.seed + 1).standard_normal((len(self._drawn), 1))
+        return np.asarray(np.exp(np.sqrt(np.log1p(self.scale.variance)) * chance) * self._drawn)
 
     def top_probabilities(self, stops: IntArray) -> FloatArray | None:
         """Probability that each item is among the first k, for each k of ``stops``.
 
-        From the same draws as the rank intervals; None where there are none (many items, or several
-        connected components).
+        From the draws that ranks come from. Of very many items, the score of the k-th is taken as
+        known: it hardly varies, and is where the probabilities add up to k. None where there are
+        several components, whose items nothing orders.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c")]
+        >>> known = aggcal.aggregate(rows, warn=False).uncertainty
+        >>> known.top_probabilities(np.array([2]))[:, 0].round(1)
+        array([0.9, 0.7, 0.4])
         """
-        if self.rank_draws is None:
+        if self.component is not None:
             return None
-        counts = [np.searchsorted(column, stops, side="right") for column in self.rank_draws.T]
-        return np.array(counts, dtype=np.float64) / len(self.rank_draws)
+        if self.rank_draws is not None:
+            counts = [np.searchsorted(each, stops, side="right") for each in self.rank_draws.T]
+            return np.array(counts, dtype=np.float64) / len(self.rank_draws)
+        from scipy.optimize import brentq
+
+        scores, se = self.scores, self.order_se
+
+        def above(cut: float) -> FloatArray:
+            return np.asarray(ndtr((scores - cut) / se))
+
+        low, high = float(np.min(scores - 9.0 * se)), float(np.max(scores + 9.0 * se))
+        least = len(scores) - 1e-9
+        cuts = (brentq(lambda x, k=k: above(x).sum() - min(k, least), low, high) for k in stops)
+        return np.stack([above(cut) for cut in cuts], axis=1)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.

@@ -106,8 +106,8 @@ def assess(
     --------
     >>> import aggcal
     >>> result = aggcal.assess([("ann", "a", "b")], [("a", 1.0), ("b", 3.0)], warn=False)
-    >>> print(result.calibration)
-    Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
+    >>> result.calibration
+    Calibration by atc: 2 items, scores changed by 1 (RMS).
     """
     began = time.perf_counter()
     given: dict[str, Any] = {
@@ -196,6 +196,7 @@ def _provenance(
     return {
         "judgments": judgments.source,
         "scores": Path(scores.source).name if scores is not None else None,
+        "score_column": scores.column or None if scores is not None else None,
         "features": Path(features.source).name if isinstance(features, Features) else features,
         "format": judgments.format,
         "reading": list(judgments.notes),

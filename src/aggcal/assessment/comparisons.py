@@ -276,7 +276,9 @@ def _top(consensus: Consensus, order: IntArray, wanted: int | None) -> dict[str,
     asked = {*_STOPS, *(() if wanted is None else (wanted,))}
     every = range(1, n) if n <= _EVERY_K else sorted(k for k in asked if k < n)
     stops = np.array(every, dtype=np.int64)
-    share = None if known is None or not len(stops) else known.top_probabilities(stops)
+    if known is None or not len(stops) or n > MOST_DENSE:
+        return None
+    share = known.top_probabilities(stops)
     if share is None:
         return None
     percent = np.rint(100.0 * share[order]).astype(np.int64)

@@ -17,7 +17,7 @@ from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.advice.guarantees import listed, top_said
 from aggcal.aggregation.claims import IN, OPEN, OUT
 from aggcal.aggregation.groups import n_components
-from aggcal.aggregation.ranks import stated, top_probabilities
+from aggcal.aggregation.ranks import NEARLY, stated
 from aggcal.assessment.tables import beside, shown_score
 from aggcal.calibration.anchored import anchored_above
 from aggcal.calibration.result import chance_above
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
 _ROUNDING = 1e-12  # 1 - 0.95 is not quite 0.05
+_CROWDED = 0.01
+"""Share of the top k that items never drawn may have together: with more, the probabilities of
+thousands of them would add up to more than k."""
 
 
 @dataclass(frozen=True)
@@ -264,10 +267,11 @@ def _top(
         more["surely"] = top_said(consensus, claims, k)
         verdict = beside({"verdict": claims.verdicts(k)}, ids, items)["verdict"]
     why = unclaimed_order(result)
-    found = None if why or known is None else top_probabilities(known, k)
-    if found is None:
+    shares = None if why or known is None else known.top_probabilities(np.array([k]))
+    if shares is None:
         unclaimed["top"] = why
     else:
+        found = stated(shares[:, 0], min(1.0 - NEARLY, _CROWDED * k / len(ids)))
         chance = aligned(found, ids, items)
         best = np.lexsort((-consensus.scores, -found))[:k]
         more |= {"best": tuple(map(str, ids[best])), "best_right": float(found[best].sum())}
@@ -385,7 +389,7 @@ def _graded(
     assert score is not None  # noqa: S101  # it is what the table is about
     place = np.isfinite(score)
     letters = np.array(wishes.letters, dtype=object)
-    given = np.where(place, letters[grade(score)], None)
+    given: Any = np.where(place, letters[grade(score)], None)
     found: Columns = {"grade": given}
     why = unclaimed_scores(result)
     if not why and (low is None or high is None):

@@ -11,18 +11,23 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
+from aggcal._core.ranking import Ranking
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
+from aggcal._core.text import WIDTH, card, clipped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.verdicts import Verdicts
-from aggcal.aggregation.consensus import Consensus, camp_columns
-from aggcal.aggregation.robust import dependence, widest
+from aggcal.aggregation.consensus import LEVEL, SAMPLING, Consensus, camp_columns
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.assessment.comparisons import comparisons, judged_items
 from aggcal.assessment.decisions import Decisions, Wishes, decided
-from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
-from aggcal.calibration import SHOWN, Anchored, Calibration
+from aggcal.assessment.tables import (
+    annotator_columns,
+    category_columns,
+    score_columns,
+    shown_score,
+)
+from aggcal.calibration import Anchored, Calibration
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.engines import prepare
@@ -41,9 +46,10 @@ from aggcal.errors import (
 from aggcal.io.cells import csv_writer
 from aggcal.io.items import read_texts
 from aggcal.io.saving import Manifest, Writer, write_files
-from aggcal.pages.document import Document
+from aggcal.pages.document import Document, plain_text
 from aggcal.registry import LOCAL
 from aggcal.registry.limits import VERDICT_ERROR
+from aggcal.report.head import headline, trust
 from aggcal.report.item import item as document_of
 from aggcal.report.report import RENDERERS, report
 from aggcal.report.run import Run, fitting, load_run
@@ -178,8 +184,7 @@ class Assessment:
     def dependence(self) -> str:
         """By how much errors are larger because answers depend on each other; empty where not."""
         known = None if self.consensus is None else self.consensus.stated
-        factors = () if known is None else known.factors
-        return dependence(factors) if widest(factors) is not None else ""
+        return str(known.robust) if known is not None and known.robust.widest else ""
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
@@ -450,22 +455,70 @@ class Assessment:
         part = self.calibration or self.consensus
         return count(0 if part is None else len(part.item_ids), "item")
 
+    def answer(self) -> str:
+        """Return the first items with rank, score and interval, and a line on how far to trust it.
+
+        This is what the terminal shows; `print` adds the warnings.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> print(aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False).answer())
+        Ranked 2 items from 2 judgments by 2 annotators.
+        <BLANKLINE>
+        rank     item  score  95% interval
+        1 (1–2)  a       0.7  −1.1 to 2.4
+        2 (1–2)  b      −0.7  −2.4 to 1.1
+        <BLANKLINE>
+        The intervals are of these judges' consensus: sampling error only, not the truth.
+        No item stands out: any of the two could be the best. Use with care: No annotator can be
+          told from one who guesses. The data were not checked.
+        """
+        lines = wrapped(self._said()), "", str(self._ranking()), "", wrapped(*self._notes())
+        return "\n".join(lines).rstrip()
+
     def __str__(self) -> str:
-        parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
-        parts += [wrapped(self.dependence)] if self.dependence else []
         said = (wrapped(f"warning: {warning_text(warning)}") for warning in self.warnings)
-        return "\n".join([*parts, *said])
+        return "\n".join([self.answer(), *said])
+
+    def _said(self) -> str:
+        fitted, done = self.consensus, self.calibration
+        if fitted is None:
+            return "" if done is None else done.says
+        return (
+            f"Ranked {count(len(fitted.item_ids), 'item')} from "
+            f"{count(fitted.n_judgments, 'judgment')} by "
+            f"{count(len(fitted.annotator_ids), 'annotator')}."
+        )
+
+    def _ranking(self) -> Ranking:
+        key, level = shown_score(self), LEVEL
+        if self.calibration is not None:
+            level = self.calibration.level
+        elif self.anchored is not None:
+            level = self.anchored.level
+        elif self.consensus is not None and self.consensus.uncertainty is not None:
+            level = self.consensus.uncertainty.level
+        return Ranking.of(self._scores, key, level)
+
+    def _notes(self) -> list[str]:
+        """Say what the intervals are about, and how far to trust the study."""
+        covers = "" if self.calibration is None else self.calibration.covers or ""
+        of_truth = self.anchored is not None or "truth" in covers
+        about = "The intervals have coverage of the truth." if of_truth else SAMPLING
+        notes = [about] if self._ranking().level is not None else []
+        if self.consensus is None:
+            return notes
+        run = self.to_run()
+        trusted = trust(run)
+        return [*notes, f"{plain_text(headline(run))} {trusted.words}: {' '.join(trusted.reasons)}"]
 
     def _repr_html_(self) -> str:
-        parts = (str(part) for part in (self.consensus, self.calibration) if part is not None)
-        columns = self.item_columns()
+        ranking = self._ranking()
         return card(
-            f"Assessment of {self._size()}",
-            head(columns, SHOWN if self.calibration is not None else columns),
-            rows=len(columns.get("item", ())),
-            notes=unwrapped("\n".join(parts)),
+            self._said(), ranking.html(), rows=ranking.total, notes=[ranking.more, *self._notes()],
             warnings=self.warnings,
-        )
+        )  # fmt: skip
 
 
 def _write(text: Callable[[], str], file: IO[str]) -> None:
@@ -523,9 +576,12 @@ def with_rows(run: Run, judgments: Any) -> Run:
             "the results were made from."
         )
     wanted = int(run.summary["n_judgments"])
-    if rows.n_judgments != wanted:
+    number = rows.n_judgments
+    if rows.ratings is not None and "ratings" in run.summary:
+        number = len(rows.ratings)
+    if number != wanted:
         raise TooLittleDataError(
-            f"{rows.source}: has {rows.n_judgments:,} judgments, the results were made from "
+            f"{rows.source}: has {number:,} judgments, the results were made from "
             f"{wanted:,}; give the same ones."
         )
     ranks = run.number("rank")

@@ -229,7 +229,7 @@ def compare_methods(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     methods
-        Names of ``aggcal methods``; with terms, such as ``"hra-g:plain"`` or
+        Names of ``aggcal list methods``; with terms, such as ``"hra-g:plain"`` or
         ``"hra-g:ties+position"`` (of ties, position, context and categories); or objects with a
         ``fit(judgments)``. None for all methods that need no features, with every term that the
         judgments have the data for. Plain Bradley-Terry, ``btl``, is always compared.
@@ -437,7 +437,8 @@ def _from_judgments(
     judgments: Judgments, goal: Goal, known: dict[str, Any], how: dict[str, Any], *, pilot: bool
 ) -> PowerCurve:
     """Plan a study from a pilot, or say how many more judgments one needs."""
-    plain = replace(judgments, context=None, context_ids=None, categories=(), grade=None)
+    pairs = judgments.as_pairs()
+    plain = replace(pairs, context=None, context_ids=None, categories=(), grade=None)
     notes: tuple[str, ...] = ()
     if judgments.context is not None or judgments.categories or judgments.grade is not None:
         notes = ("contexts, categories and strengths of answers are not simulated",)

@@ -23,7 +23,7 @@ from aggcal.calibration.calibrators import (
 )
 from aggcal.calibration.inputs import Given, Order, Weights, check_tables, inputs_of
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.result import SHOWN, Calibration, Scale, arranged, scale_of
+from aggcal.calibration.result import Calibration, Scale, arranged, scale_of
 from aggcal.calibration.says import contradictions, direction_warnings, matching_warnings
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError, argument
@@ -33,7 +33,7 @@ from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR, li
 from aggcal.registry.literals import CalibratorName
 
 __all__ = [
-    "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "Recommendation",
+    "Anchored", "Calibration", "Calibrator", "Given", "Order", "Recommendation",
     "anchored", "calibrate", "calibrated", "check_anchors", "check_calibration", "check_tables",
     "find", "read_known", "recommend_calibrator", "scale_of",
 ]  # fmt: skip

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.ranking import Ranking
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
-from aggcal._core.text import card, head, unwrapped, wrapped
-from aggcal.aggregation.consensus import LEVEL, Consensus
+from aggcal._core.text import card, wrapped
+from aggcal.aggregation.consensus import LEVEL, SAMPLING, Consensus
 from aggcal.aggregation.ranks import stated
 from aggcal.calibration.anchors import Gain, Measured
 from aggcal.calibration.calibrators import FullCalibrator, Recommendation
@@ -175,12 +176,6 @@ def interpolated(
 
 
 # The calibration ----------------------------------------------------------------------------------
-
-SHOWN = (
-    "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
-    "block", "n_judgments",
-)  # fmt: skip
-"""The columns of a card: the most important ones, in the width of a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,22 +406,37 @@ class Calibration:
         return 0 if between is None else int(np.isfinite(between.values).sum())
 
     def __repr__(self) -> str:
-        return str(self)
+        return wrapped(self.says)
 
     def __str__(self) -> str:
-        blocks = f" in {count(self.blocks, 'block')}" if self.block.any() else ""
+        lines = wrapped(self.says), "", str(self._ranking()), "", wrapped(*self._notes())
+        return "\n".join(lines).rstrip()
+
+    @property
+    def says(self) -> str:
+        """What was done, in a sentence."""
         kept = ""
         if self.kept is not None:
             kept = f", keeping {self.kept:.0%} of the model's own deviations"
-        return wrapped(
-            f"Calibration by {self.method}: {count(self.n_calibrated, 'item')}{blocks}, moved by "
-            f"{self.shift_rms:.4g} (root mean square){kept}"
+        return (
+            f"Calibration by {self.method}: {count(self.n_calibrated, 'item')}, scores changed by "
+            f"{self.shift_rms:.4g} (RMS){kept}."
         )
 
+    def _notes(self) -> list[str]:
+        if self.covers is None:
+            return []
+        return [f"The intervals have {self.covers}." if "truth" in self.covers else SAMPLING]
+
+    def _ranking(self) -> Ranking:
+        return Ranking.of(self.item_columns(), "calibrated", self.level)
+
     def _repr_html_(self) -> str:
-        shown = head(self.item_columns(), SHOWN)
-        title = unwrapped(str(self))[0]
-        return card(title, shown, rows=len(self.item_ids), warnings=self.warnings)
+        ranking = self._ranking()
+        return card(
+            self.says, ranking.html(), rows=ranking.total, notes=[*self._notes(), ranking.more],
+            warnings=self.warnings,
+        )  # fmt: skip
 
 
 def chance_above(calibration: Calibration, cut: float) -> FloatArray:

@@ -27,8 +27,9 @@ _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
-_LEAST_MEMORY = 350 << 20
-"""Bytes of addresses that loading takes: with fewer, OpenBLAS fails, or tries for ever."""
+_LEAST_MEMORY = 700 << 20
+"""Bytes of addresses that a small study takes: the C library reserves 64 MB or 128 for each thread,
+so that with fewer it is luck whether a library fails, tries for ever, or works."""
 _UNMAPPED = re.compile("failed to map|cannot allocate memory", re.IGNORECASE)
 _LITTLE_MEMORY = (
     "there is too little memory; close other programs, raise the limit (ulimit -v), or use a "
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["methods", "--quiet"])
+    >>> main(["list", "methods", "--quiet"])
     hra-g ...
     0
     """

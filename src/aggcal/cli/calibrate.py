@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from aggcal.cli import reading
 from aggcal.cli.console import Console
 from aggcal.cli.run import wishes_from, with_decisions
-from aggcal.errors import OptionError, count
 
 if TYPE_CHECKING:
     from aggcal.data.scores import Scores
-    from aggcal.data.spelling import Spelling
 
 
 def calibrate(options: argparse.Namespace) -> int:
@@ -31,10 +29,8 @@ def calibrate(options: argparse.Namespace) -> int:
     check_calibration(
         options.calibrator,
         model_sd=options.model_sd,
-        second_model=options.second_model or None,
         level=options.level,
     )
-    _check_model(options)
     wishes = wishes_from(options)
     titles = checked_titles(options.title, options.question)
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
@@ -46,13 +42,10 @@ def calibrate(options: argparse.Namespace) -> int:
     known = reading.calibration_from(options, console)
     if known["anchors"] is not None:
         known["anchors"] = reading.respelt(known["anchors"], spelling, options.anchors, console)
-    if known["second_model"] is not None:
-        files = zip(known["second_model"], options.second_model, strict=True)
-        known["second_model"] = [
-            reading.respelt(each, spelling, file, console) for each, file in files
-        ]
+    scores = reading.scores_from(options, console)
+    assert scores is not None  # noqa: S101  # they must be given
     calibration = project(
-        _model(options, consensus, spelling, console),
+        reading.respelt(scores, spelling, options.scores, console),
         consensus,
         method=options.calibrator,
         **known,
@@ -93,36 +86,6 @@ def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Conso
         )
 
 
-def _check_model(options: argparse.Namespace) -> None:
-    """Refuse two models in one place, and none."""
-    if (options.scores is None) == (options.features is None):
-        what = "are missing" if options.scores is None else "and --features are both given"
-        raise OptionError(
-            f"the model's scores {what}; give either SCORES, or --features FILE where no model "
-            "scores the items."
-        )
-
-
-def _model(
-    options: argparse.Namespace, consensus: Scores, spelling: Spelling | None, console: Console
-) -> Scores:
-    """Read the model's scores, or predict them from the items' features."""
-    scores = reading.scores_from(options, console)
-    if scores is not None:
-        return reading.respelt(scores, spelling, options.scores, console)
-    from aggcal.calibration.unseen import model_from_features
-
-    features = reading.features_from(options, console)
-    assert features is not None  # noqa: S101  # one of the two is given
-    features = reading.respelt(features, spelling, options.features, console)
-    model = model_from_features(features, consensus, seed=options.seed)
-    console.say(
-        f"The model is predicted from the features of {count(len(model), 'item')}, each by what "
-        "the others show; its unit is that of the consensus."
-    )
-    return model
-
-
 def _consensus(options: argparse.Namespace) -> Scores:
     import numpy as np
 
@@ -130,8 +93,6 @@ def _consensus(options: argparse.Namespace) -> Scores:
     from aggcal.io import read_scores
     from aggcal.io.items import read_item_columns
 
-    if options.consensus_column is not None:
-        return read_scores(options.consensus, column=options.consensus_column)
     ids, columns = read_item_columns(options.consensus, ("consensus", "consensus_se", "score"))
     if "consensus" not in columns:
         return read_scores(options.consensus)

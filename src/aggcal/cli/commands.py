@@ -5,18 +5,16 @@ Whatever a command needs of the library is imported when it is called: help must
 
 from __future__ import annotations
 
-from typing import get_args
-
 from aggcal import registry
 from aggcal.cli import options as o
 from aggcal.cli.table import Command, Group, Option
 from aggcal.registry.datasets import DEMOS, DOTS
-from aggcal.registry.literals import SimulatedTies
 
 # The table, laid out by hand: a row a command, with a row for each option of its own.
 # fmt: off
 _STAGES = (
-    o.output("folder for the results", required=True, study=None),
+    o.output("folder for the results (default: aggcal-results, or aggcal-results-2, ... if that is "
+        "there already)", study=None),
     *(o.FORCE_FOLDER, o.SPREADSHEET_SAFE, o.WITHOUT, o.LEVEL, o.SEED),
     o.as_json("the summary and the files written"),
     *(o.STAGE_1, o.READING),
@@ -25,14 +23,6 @@ _STAGES = (
 ASSUMPTIONS = Group("assumptions about a new study", (
     Option("--items N", "number of items (default: 50)"),
     Option("--annotators N", "number of annotators (default: 20)"),
-    Option("--per-annotator K", "judgments that each annotator gives, instead of --annotators"),
-    Option("--score-sd X", "spread of the true scores: of two items X apart, a typical annotator "
-        "puts the better one first with probability 1 / (1 + exp(-X)) (default: 1)"),
-    Option("--reliability-sd X", "spread of the reliabilities around 1 (default: 0.5)"),
-    Option("--reversed P", "share of annotators who answer the other way round (default: 0)"),
-    Option("--ties P", "share of answers that are ties (default: 0)"),
-    Option("--design", "random pairs, or random pairs in which each item comes equally often "
-        "(default: random)", choices=("random", "balanced")),
 ))
 SIMULATED = Group("", (
     Option("--items N", "number of items", 100),
@@ -40,38 +30,10 @@ SIMULATED = Group("", (
     Option("--number N", "number of judgments", 3000),
     Option("--reliability-sd X", "sd of log reliability; the mean reliability is 1", 0.5),
     Option("--reversed P", "share of annotators who answer the other way round", 0.0),
-    Option("--location X", "location in truth = location + scale * latent score", 50.0),
-    Option("--scale X", "scale in truth = location + scale * latent score", 10.0),
     Option("--model-sd X", "sd of the model's error", 10.0),
     Option("--model-bias X", "mean error of the model", 0.0),
-    Option("--model-slope X", "slope of the model's scores against the truth", 1.0),
     o.SEED,
-    Option("--link", "distribution of the noise", registry.LOGISTIC.name, registry.LINKS),
 ))
-SIMULATED_TERMS = Group("further terms", (
-    Option("--ties", "how ties come about: each annotator has a readiness to call a tie", "none",
-        get_args(SimulatedTies)),
-    Option("--tie-readiness X", "mean readiness to call a tie, with --ties", -0.5),
-    Option("--tie-readiness-sd X", "sd of the readiness over annotators", 1.0),
-    Option("--position X", "mean preference for the left item, in logits", 0.0),
-    Option("--position-sd X", "sd of the preference over annotators", 0.0),
-    Option("--contexts N", "number of contexts, such as prompts", 0),
-    Option("--context-sd X", "sd of what an item does in a context", 0.5),
-    Option("--tie-context-sd X", "sd of the readiness to call a tie in a context, with --ties",
-        0.5),
-    Option("--categories N", "number of categories", 0),
-    Option("--category-sd X", "sd of what an item does in a category", 0.5),
-    Option("--control X", "effect of one sd of a covariate, the length, on a judgment", 0.0),
-    Option("--axis-sd X", "sd of the items along an axis of disagreement", 0.0),
-    Option("--second-camp X", "share of annotators at its other end; 0: stances are normal", 0.0),
-    Option("--grades N", "strengths of an answer: with 2 also left+ and right+, with 3 left++", 1),
-    Option("--category-shares X,X,...", "share of the judgments in each category, instead of "
-        "equal ones", read=o.numbers, python=lambda shares: shares or ()),
-), "What judgments depend on beside items and reliabilities. With one of these, judgments.csv "
-    "has left, right and outcome, and the columns context and category where there are some "
-    "(read them with --context context and --by category); annotators.csv has every annotator's "
-    "true position, tie_readiness and stance. The truth about the rest is in contexts.csv, "
-    "categories.csv and axis.csv; control.csv is for --control.")
 
 _ROWS = (
     Command("init", "create aggcal.toml, which describes a study, from your files",
@@ -91,18 +53,19 @@ _ROWS = (
             Option("--truth FILE", "true values: item,truth"),
             Option("--texts FILE", "texts of the items: item,text"),
             Option("--items FILE", "items to compare, if there are no judgments yet"),
-            o.SCORE_COLUMN, o.ITEM_COLUMN,
+            o.SCORE_COLUMN,
         )),
         o.READING,
     )),
-    Command("run", "turn judgments and model scores into calibrated scores",
+    Command("run", "rank items by judgments, and calibrate a model's scores by them",
         "aggcal run judgments.csv scores.csv -o results",
-        "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
+        "Prints the first items with their intervals. Without SCORES the items are ranked. Writes "
+        "items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
         "report.md into DIR; categories.csv with --by, and predictions.csv if some scored items "
         "were never judged.",
         "run:run", (
-        o.JUDGMENTS, o.MORE_JUDGMENTS, o.SCORES, *_STAGES, o.STAGE_2, o.DECISIONS, o.REPORT,
-    ), study=True, hint="rank without scores with 'aggcal aggregate'"),
+        o.JUDGMENTS, o.MORE_JUDGMENTS, o.PERHAPS_SCORES, *_STAGES, o.STAGE_2, o.DECISIONS, o.REPORT,
+    ), study=True),
     Command("aggregate", "estimate the consensus of judgments (Stage 1 only)",
         "aggcal aggregate judgments.csv -o results",
         "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
@@ -116,34 +79,29 @@ _ROWS = (
         "calibrate:calibrate", (
         Option("consensus CONSENSUS", "an items.csv written by aggcal, or any table item,score; "
             "higher is better. A column consensus_se or sd gives its standard errors"),
-        o.PERHAPS_SCORES,
+        o.SCORES,
         o.output("folder for the results", required=True),
         o.FORCE_FOLDER, o.SPREADSHEET_SAFE, o.LEVEL, o.SEED,
-        Option("--consensus-column NAME", "column of CONSENSUS with the order (default: "
-            "consensus, or else score)"),
-        Option("--features FILE", "table of item features (item and numeric columns) to predict "
-            "the consensus from, instead of SCORES"),
-        o.BLANK, o.NORMALIZE_IDS, o.ALIAS, o.TITLE, o.QUESTION,
+        o.NORMALIZE_IDS, o.ALIAS, o.TITLE, o.QUESTION,
         o.as_json("the summary and the files written"),
         o.STAGE_2,
         Group(o.DECISIONS.heading, (
             Option("--cut X", "probability of a score above X: of the calibrated score"),
-            o.GRADES, o.ERROR,
+            o.GRADES,
         )),
     ), study=True),
     Command("check", "find problems in judgments and say what to do about them",
         "aggcal check judgments.csv",
         "Prints counts, problems and notes, each with what to do, and the precision.",
         "studies:check", (
-        o.JUDGMENTS, o.MORE_JUDGMENTS, o.PERHAPS_SCORES, o.WITHOUT, o.SCORE_COLUMN, o.ITEM_COLUMN,
+        o.JUDGMENTS, o.MORE_JUDGMENTS, o.PERHAPS_SCORES, o.WITHOUT, o.SCORE_COLUMN,
         Option("--method", "method that predicts the answers to compare with; see 'aggcal "
-            "methods'", registry.DEFAULT_METHOD, registry.WITHOUT_FEATURES),
+            "list methods'", registry.DEFAULT_METHOD, registry.WITHOUT_FEATURES),
         Option("--precision X", "target standard error of a score on the consensus scale, to "
             "estimate how many more judgments are needed (default: for a random pair to be "
             "ordered correctly with probability 90%)"),
-        Option("--quick", "skip the slow parts: copied answers, opposing groups, cycles and "
-            "precision"),
-        o.SEED,
+        Option("--quick", "skip what takes longest: the search for opposing groups, and precision"),
+        o.STRICT, o.VERBOSE, o.SEED,
         o.as_json("counts, findings and precision"),
         o.READING,
     ), study=True),
@@ -169,8 +127,6 @@ _ROWS = (
             "it (pair), or nothing (row); auto: the first of context, screen and question that "
             "is known. Whole contexts measure predictions for new contexts", "auto",
             ("auto", "context", "screen", "question", "pair", "row")),
-        Option("--sample N", "with more judgments than this, compare on a sample of contexts or "
-            "annotators", 200_000),
         o.SEED,
         o.as_json("the comparison and the files written"),
         o.READING,
@@ -184,30 +140,24 @@ _ROWS = (
         Option("other [DIR]", "a later run, to compare with the first"),
         Option("--independent", "two folders: declare that no judgment is in both runs, which "
             "shows smaller moves"),
-        Option("--format", "output format (default: as FILE ends, or html)",
-            choices=("html", "md", "json"), study=()),
-        o.output("file to write; - for standard output (default: report.html, .md or .json in "
-            "DIR; of two runs comparison.html, .md or .json in the current folder)", "FILE"),
+        o.output("file to write; - for standard output (default: report.html in DIR; of two "
+            "runs comparison.html in the current folder); .html, .md and .json say the format",
+            "FILE"),
         o.force("FILE if it already exists, and read the files in DIR even if they have changed"),
         o.as_json("the main numbers and the file written"),
-        Group(o.REPORT.heading, (o.TITLE, o.QUESTION, o.TEXTS, o.TEXT_COLUMN, o.PICTURES)),
+        Group(o.REPORT.heading, (o.TITLE, o.QUESTION, o.TEXTS, o.PICTURES)),
     ), study=True),
     Command("explain", "say why one item is where it is, and what would change that",
         "aggcal explain essay-17 results",
         "Prints the item's record, the results that contradict the order, who disagreed, why its "
         "score moved from the model's, what would change its rank, and its comparisons. The "
         "report shows the same in the row of the item. Single comparisons are in DIR for up to "
-        "60 items; for more, the judgments are read again from where the run read them, if they "
-        "are still the same, or from --judgments.",
+        "60 items; for more, the judgments are read again from where the run read them.",
         "report:explain", (
         Option("item ITEM", "id of the item"),
         o.RESULTS,
-        Option("--judgments FILE", "the judgments that DIR was made from, with the options they "
-            "were read with", several=True),
         Option("--force", "read the files in DIR even if they have changed", kept=False),
-        o.WITHOUT,
         o.as_json("the explanation"),
-        o.READING,
     )),
     Command("convert", "convert judgments from any supported format into one table",
         "aggcal convert export.json -o judgments.csv",
@@ -216,18 +166,12 @@ _ROWS = (
         Option("inputs IN", o.WHAT_JUDGMENTS_ARE, several=True),
         o.output("file to write; - for standard output", "OUT", required=True),
         o.force("OUT if it already exists"),
-        Option("--append", "add the judgments to the table OUT, whose columns must match (it is "
-            "created if it does not exist); OUT is replaced in one step, so a failure loses "
-            "nothing"),
         Option("--to", "output format; aggcal, a lossless table, unless OUT ends in .soc, .soi, "
             ".toc or .toi", choices=("aggcal", registry.CROWD_KIT.name, registry.PREFLIB.name)),
         o.SPREADSHEET_SAFE,
         o.as_json("what was written"),
-        o.CONVERTING,
+        o.READING,
     )),
-    Command("formats", "list the formats that judgments can be read from",
-        "aggcal formats", "",
-        "tables:names", (o.as_json("the list"),)),
     Command("evaluate", "compare consensus, model and calibrated scores with the truth",
         "aggcal evaluate results/items.csv truth.csv",
         "Prints rank correlations and errors for each column. tau-a and tau-b differ where there "
@@ -235,20 +179,17 @@ _ROWS = (
         "studies:evaluate", (
         Option("items ITEMS", "an items.csv written by aggcal", study=("output/items.csv",)),
         Option("truth TRUTH", "true values: a table item,truth"),
-        Option("--truth-column NAME", "column with the truth", "truth"),
-        Option("--centred", "subtract the mean of each column first, as the paper does"),
         o.NORMALIZE_IDS, o.ALIAS,
         o.as_json("the metrics"),
     ), study=True),
     Command("simulate", "simulate a study with a known truth",
         "aggcal simulate -o study --items 50 --number 2000",
         "Writes judgments.csv, scores.csv, truth.csv, annotators.csv and simulation.json (the "
-        "settings) into DIR, and further tables with further terms.",
+        "settings) into DIR. aggcal.simulate in Python has ties, position, contexts and more.",
         "tables:simulate", (
         o.output("folder for the tables", required=True),
         o.FORCE_FOLDER, SIMULATED,
         o.as_json("the settings and the files written"),
-        SIMULATED_TERMS,
     )),
     Command("power", "say how many judgments reach a goal, before or after a study",
         "aggcal power --goal tau=0.8 --items 50 --annotators 20",
@@ -265,8 +206,6 @@ _ROWS = (
         Option("--pilot", "plan a new study, of which JUDGMENTS are a pilot"),
         o.output("folder for power.csv, power.svg and summary.json"),
         o.FORCE_FOLDER,
-        Option("--studies N", "simulated studies for each number of judgments (default: 8 to 48, "
-            "fewer for many items)"),
         o.METHOD_TO_PREDICT, o.LEVEL, o.SEED, o.WITHOUT,
         o.as_json("the answer, the table and the files written"),
         ASSUMPTIONS, o.READING,
@@ -289,43 +228,43 @@ _ROWS = (
         o.output("file to write, instead of standard output", "FILE"),
         Option("--to", "csv: the sheet; otherwise tasks for that tool, whose exports aggcal reads",
             "csv", ("csv", registry.LABEL_STUDIO.name, registry.ARGILLA.name)),
-        o.TEXTS, o.TEXT_COLUMN, o.FORCE_FILE, o.SPREADSHEET_SAFE,
+        o.TEXTS, o.FORCE_FILE, o.SPREADSHEET_SAFE,
         Option("--about", "order: the pairs that would put most items in the right order; "
             "scores: those that would improve the calibrated scores most", "order",
             ("order", "scores")),
         Option("--items FILE", "table with the column item: further items to consider, or all "
             "items"),
         Option("--per-item K", "use each item in at most K pairs"),
-        Option("--repeat", "allow a pair to be given to several annotators"),
         Option("--explore P", "share of the pairs for the least judged items, or for learning "
             "how reliable the named annotators are", 0.0),
         o.SEED,
         o.as_json("the pairs"),
         Group("annotators", (
-            Option("--annotator ID", "annotator who is available; never given a pair they "
-                "already judged or skipped (repeatable)", repeated=True,
+            Option("--annotator ID", "annotator who is available, new or known; never given a "
+                "pair they already judged or skipped (repeatable)", repeated=True,
                 python=lambda named: named or None),
-            Option("--new-annotator ID", "available annotator who has not judged yet (repeatable)",
-                repeated=True),
             Option("--per-annotator K", "at most K pairs for each annotator; if none is named, "
                 "for all who judged before"),
         )),
-        Group("consensus so far", (o.METHOD_TO_PREDICT, o.SCORE_COLUMN, o.ITEM_COLUMN)),
+        Group("consensus so far", (o.METHOD_TO_PREDICT, o.SCORE_COLUMN)),
         o.READING,
     ), study=True),
-    Command("methods", "list the aggregation methods of Stage 1",
-        "aggcal methods", "",
-        "tables:names", (o.as_json("the list"),)),
-    Command("datasets", "list the real datasets, with their licences and locations",
-        "aggcal datasets",
-        "'aggcal demo' uses them; in Python, aggcal.datasets.load(NAME) "
-        "returns the judgments, scores and truth of one. They are looked up in the folder that "
-        "AGGCAL_DATA names, the repository, the installed package and the download cache.",
-        "tables:datasets", (o.as_json("the list"),)),
+    Command("list", "list the formats, the methods or the real datasets",
+        "aggcal list formats",
+        "formats: what judgments can be read from. methods: how they are aggregated (Stage 1). "
+        "datasets: real data with their licences and locations; 'aggcal demo' uses them, and in "
+        "Python aggcal.datasets.load(NAME) returns the judgments, scores and truth of one. They "
+        "are looked up in the folder that AGGCAL_DATA names, the repository, the installed "
+        "package and the download cache.",
+        "tables:listed", (
+        Option("what WHAT", "formats, methods or datasets",
+            choices=("formats", "methods", "datasets")),
+        o.as_json("the list"),
+    )),
     Command("demo", "run a complete example on real data",
         "aggcal demo",
         "Writes the results and the report into DIR, and the input tables into DIR/data. "
-        f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal datasets'.",
+        f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal list datasets'.",
         "demo:demo", (
         Option("--data", "dataset to use", DOTS.name, DEMOS),
         o.output("folder for the results", default="demo"),

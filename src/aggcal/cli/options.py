@@ -5,30 +5,36 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from aggcal import registry
 from aggcal.cli.table import Group, Option
-from aggcal.errors import OptionError
-from aggcal.registry.limits import ABOVE_0, MOST_DIGITS, VERDICT_ERROR
+from aggcal.errors import OptionError, did_you_mean
+from aggcal.registry.limits import ABOVE_0, MOST_DIGITS
+from aggcal.registry.literals import ContextUse, EngineName
 
 # How values of their own kinds are read ----------------------------------------------------------
 
 
-def numbers(text: str) -> tuple[float, ...]:
-    """Read numbers between commas.
+def grades(text: str) -> tuple[float, ...] | dict[str, float]:
+    """Read boundaries of grades, the lowest first, or names of grades and their lowest scores.
 
     Examples
     --------
-    >>> numbers("40, 50")
-    (40.0, 50.0)
+    >>> grades("40, 50"), grades("A=70,B=60")
+    ((40.0, 50.0), {'A': 70.0, 'B': 60.0})
     """
+    named = [part.rpartition("=") for part in text.split(",")]
     try:
-        return tuple(float(part) for part in text.split(","))
+        lowest = [float(number) for _, _, number in named]
     except ValueError:
+        lowest = []
+    names = [name.strip() for name, _, _ in named]
+    if not lowest or (any(names) and not all(names)) or (any(names) and len({*names}) < len(names)):
         raise argparse.ArgumentTypeError(
-            f"'{text}' are not numbers; write, for example, 40,50,60,70."
-        ) from None
+            f"'{text}' are no boundaries of grades; write, for example, A=70,B=60 or 60,70."
+        )
+    return dict(zip(names, lowest, strict=True)) if all(names) else tuple(lowest)
 
 
 def two_numbers(text: str) -> tuple[float, float]:
@@ -66,50 +72,68 @@ def digits(text: str) -> int:
     return int(text)
 
 
-def item_rating(text: str) -> tuple[str, float]:
-    """Read an item and its rating.
+def scale(text: str) -> tuple[str, tuple[str, float] | None]:
+    """Read a scale and, of Elo ratings, an item and its rating.
 
     Examples
     --------
-    >>> item_rating("gpt=4=1000")
-    ('gpt=4', 1000.0)
+    >>> scale("win"), scale("elo:gpt=4=1000")
+    (('win', None), ('elo', ('gpt=4', 1000.0)))
     """
-    item, _, rating = text.rpartition("=")
+    name, _, anchor = text.partition(":")
+    item, _, rating = anchor.rpartition("=")
+    if name not in registry.SCALES:
+        near, listed = did_you_mean(name, registry.SCALES), ", ".join(registry.SCALES)
+        raise argparse.ArgumentTypeError(f"'{name}' is unknown{near}; choose {listed}.")
+    if name == text:
+        return name, None
     try:
         number = float(rating)
     except ValueError:
         item = ""
-    if not item:
+    if not item or name != registry.ELO.name:
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not an item and its rating; write, for example, ITEM=1000."
+            f"'{text}' is not elo with an item and its rating; write, for example, elo:ITEM=1000."
         )
-    return item, number
+    return name, (item, number)
 
 
-def weights(text: str) -> dict[str, float]:
-    """Read the weight of each criterion.
+class Context(NamedTuple):
+    """The column of contexts, and what they are used for."""
+
+    column: str
+    use: ContextUse = registry.CONTEXT_USES[0]
+
+
+def context(text: str) -> Context:
+    """Read the column of contexts and what they are used for, if that is said.
 
     Examples
     --------
-    >>> weights("content=2,style=0.5")
-    {'content': 2.0, 'style': 0.5}
+    >>> context("prompt").use, context("prompt:off"), context("a:b").column
+    ('auto', Context(column='prompt', use='off'), 'a:b')
     """
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, weight = part.rpartition("=")
-        try:
-            number = float(weight)
-        except ValueError:
-            equals = ""
-        if not equals or not name.strip():
-            raise argparse.ArgumentTypeError(
-                f"'{part}' is not a criterion and its weight; write, for example, "
-                "content=2,style=1."
-            )
-        if name.strip() in found:
-            raise argparse.ArgumentTypeError(f"'{name.strip()}' has two weights; give one.")
-        found[name.strip()] = number
-    return found
+    column, _, use = text.rpartition(":")
+    for known in registry.CONTEXT_USES:
+        if column and use == known:
+            return Context(column, known)
+    return Context(text)
+
+
+def engine(text: str) -> tuple[EngineName, str | None]:
+    """Read where to compute, and where that is, if it is said.
+
+    Examples
+    --------
+    >>> engine("local"), engine("dask=tcp://host:8786")
+    (('local', None), ('dask', 'tcp://host:8786'))
+    """
+    name, _, address = text.partition("=")
+    for known in registry.ENGINES:
+        if name == known and (not address or name == registry.DASK):
+            return known, address or None
+    near, listed = did_you_mean(name, registry.ENGINES), ", ".join(registry.ENGINES)
+    raise argparse.ArgumentTypeError(f"'{text}' is unknown{near}; choose {listed} or dask=ADDRESS.")
 
 
 def columns(texts: list[str]) -> dict[str, str]:
@@ -147,7 +171,7 @@ def outcomes(texts: list[str]) -> dict[str, str]:
 
 WHAT_JUDGMENTS_ARE = (
     "judgments: a table with the columns annotator,winner,loser or annotator,left,right,outcome, "
-    "or another tool's export (see 'aggcal formats'), as CSV, TSV, JSON Lines, Parquet or a "
+    "or another tool's export (see 'aggcal list formats'), as CSV, TSV, JSON Lines, Parquet or a "
     "spreadsheet (book.xlsx#Answers names a sheet)"
 )
 WHAT_SCORES_ARE = "model scores: a table item,score (optionally sd); higher is better"
@@ -190,59 +214,42 @@ SEED = Option("--seed N", "seed for all random numbers", 0)
 WITHOUT = Option("--without ANNOTATOR", "annotators to leave out, with all their judgments "
     "(repeatable)", several=True)
 SCORE_COLUMN = Option("--score-column NAME", "column with the scores", "score")
-ITEM_COLUMN = Option("--item-column NAME", "column of SCORES with the item ids", "item")
-METHOD_TO_PREDICT = Option("--method", "aggregation method; see 'aggcal methods'",
+METHOD_TO_PREDICT = Option("--method", "aggregation method; see 'aggcal list methods'",
     registry.DEFAULT_METHOD, registry.PREDICTABLE)
 
 # How judgments are read --------------------------------------------------------------------------
 
-BLANK = Option("--blank", "blank answers and scores: skip treats them as missing, error rejects "
-    "the file", "skip", ("skip", "error"))
 NORMALIZE_IDS = Option("--normalize-ids", "merge ids that differ only in case, spacing, "
     "punctuation or Unicode form")
 ALIAS = Option("--alias FILE", "table with the columns alias and id: other names of annotators "
     "and items")
 CRITERION = Option("--criterion NAME", "use only judgments with this criterion")
-CRITERIA = Option("--criteria", "keep the criterion of each judgment as a category, so that all "
-    "are used at once", choices=("all",))
+STRICT = Option("--strict", "refuse columns that are called in other words, even if they have one "
+    "reading, and exit with code 1 if there is a problem")
 VERBOSE = Option("--verbose", "list every row that was read but not used", kept=False)
 READING = Group("reading judgments", (
     Option("--format NAME", "format of the judgments, if it is not recognised automatically; see "
-        "'aggcal formats'", choices=registry.FORMATS.choices),
-    Option("--column OURS=THEIRS", "name of a column in your file, such as annotator=coder "
-        "(repeatable)", repeated=True, python=columns),
+        "'aggcal list formats'", choices=registry.FORMATS.choices),
+    Option("--column OURS=THEIRS", "name of a column in your file, such as annotator=coder; of a "
+        "task of Label Studio, the field that holds an item: left=KEY (repeatable)",
+        repeated=True, python=columns),
     Option("--outcome LABEL=MEANING", "meaning of an outcome label: left, right, tie, skip, "
         "failed, left+ or right+ (much better), left++ or right++, or a number from 0 (right) to "
         "1 (left) (repeatable)", repeated=True, python=outcomes),
     Option("--strength-scale LEFT:RIGHT", "outcomes are numbers on a scale of 3 to 7 steps: the "
         "number for the strongest left, then for the strongest right, such as 1:5 or 3:-3"),
     Option("--judged-by NAME", "annotator of all judgments, if the table names none"),
-    Option("--ranking-weight", "weight of the pairs of a ranking: together as much as the "
-        "ranking carries (information), so that each item counts once (item), or each as a "
-        "judgment of its own (pair)", "information", ("information", "item", "pair")),
-    Option("--tie-within X", "ratings that differ by at most X count as a tie", 0.0),
     Option("--order LABELS", "labels of ratings from best to worst, such as 'A+,A,A-,B'; for "
         "numeric ratings, which end is best: lowest or highest", ""),
-    Option("--left-key KEY", "field of a Label Studio task that holds the left item"),
-    Option("--right-key KEY", "field of a Label Studio task that holds the right item"),
-    Option("--drafts", "include drafts of Argilla and Label Studio"),
-    BLANK, NORMALIZE_IDS, ALIAS, CRITERION, CRITERIA,
-    Option("--context COLUMN", "column with the context of each judgment, such as its prompt, "
-        "session or screen; 'ranking' for the ranking or ratings that pairs come from"),
+    NORMALIZE_IDS, ALIAS, CRITERION,
+    Option("--context COLUMN[:USE]", "column with the context of each judgment, such as its "
+        "prompt, session or screen; 'ranking' for the ranking or ratings that pairs come from. "
+        "With :fit how each item does in each context is fitted, with :errors it only widens the "
+        "standard errors, with :off it is ignored; default: fit if items were judged repeatedly "
+        "in a context", read=context, python=lambda context: context and context.column),
     Option("--by COLUMN[,COLUMN]", "columns with the categories of each judgment, such as "
-        "language or topic", ""),
-    Option("--strict", "refuse columns that are called in other words, even if they have one "
-        "reading; 'aggcal check' then also exits with code 1 if there is a problem"),
-    VERBOSE,
+        "language or topic; criterion is that of the judgments", ""),
 ))
-CONVERTING = Group(
-    READING.heading,
-    tuple(
-        replace(row, help="write only judgments with this criterion") if row is CRITERION else row
-        for row in READING.options
-        if row not in (CRITERIA, VERBOSE)
-    ),
-)
 
 # Stage 1 -----------------------------------------------------------------------------------------
 
@@ -253,54 +260,31 @@ TERMS = Group("terms", (
     Option("--position", "estimate each annotator's preference for the left item and take it out "
         "of the scores; auto: where the sides are known and the data show a preference",
         registry.SWITCHES[0], registry.SWITCHES),
-    Option("--context-effects", "with --context: fit how each item does in each context (fit), "
-        "only allow for it in the standard errors (errors), or ignore it (off); auto: fit if "
-        "items were judged repeatedly in a context", registry.CONTEXT_USES[0],
-        registry.CONTEXT_USES),
     Option("--control FILE", "table of what to hold equal, such as length or style: item, "
         "numeric columns of any name, and the column of --context if an item's values depend on "
         "it; scores are then those of items that do not differ in it"),
-    Option("--criteria-weights NAME=WEIGHT[,...]", "with --criteria all: order the items by the "
-        "weighted mean of their scores by criterion, such as content=2,style=1; without it, by "
-        "what the criteria have in common", read=weights),
-    Option("--bridge", "also find how annotators disagree, and the common ground: along one axis "
-        "(axis, also without a word after it), in camps, or whichever predicts others better "
-        "(auto)", "off", registry.BRIDGES, alone=registry.BRIDGES[0]),
+    Option("--bridge", "also find how annotators disagree, and the common ground: along one "
+        "axis, in camps, or whichever predicts others better (auto)", "off", registry.BRIDGES),
 ))
-PRIOR_SDS = (
-    Option("--score-sd X", "prior standard deviation of the scores, instead of an estimate"),
-    Option("--reliability-sd X", "prior standard deviation of the reliabilities around 1, "
-        "instead of an estimate", numbers=ABOVE_0),
-)
-CLUSTER = (
-    Option("--scheduler ADDRESS", "address of the Dask scheduler, such as tcp://host:8786; "
-        "without it, this machine does the work"),
-    Option("--workers N", "number of threads on this machine (without --scheduler)"),
-)
 STAGE_1 = Group("Stage 1 (consensus)", (
-    Option("--method", "aggregation method; see 'aggcal methods'. auto: the simplest that "
+    Option("--method", "aggregation method; see 'aggcal list methods'. auto: the simplest that "
         "predicts held-out judgments well, as 'aggcal compare' finds it",
         registry.DEFAULT_METHOD, registry.METHODS.choices),
     Option("--features FILE", "table of item features for gppl, rank-svm and barcw: item and "
         "numeric columns; or the word identity, which relates no item to another"),
     Option("--prior", "default: estimate the standard deviations of scores and reliabilities "
-        "from the data (with --estimator mode: 1 and 0.5); auto: always estimate them; none: "
-        "maximum likelihood without a prior", "default", ("default", "auto", "none")),
-    Option("--estimator", "for methods with reliabilities: marginal integrates them out and "
-        "allows for reversed annotators (the default); mode maximises over scores and "
-        "reliabilities jointly, as the paper does", choices=registry.ESTIMATORS),
-    *PRIOR_SDS,
+        "from the data; none: maximum likelihood without a prior", "default",
+        ("default", "auto", "none")),
     Option("--uncertainty KIND", "how standard errors are computed: from the curvature of the "
         "fit, widened where answers depend on each other (robust), from the curvature alone "
         "(laplace), by refitting resampled annotators or contexts (bootstrap), or not at all "
         "(none)", registry.ROBUST.name, (*registry.UNCERTAINTIES, "none"),
         python=lambda kind: None if kind == "none" else kind),
-    Option("--draws N", "number of bootstrap refits", 200),
     *TERMS.options,
-    Option("--engine", "where the computation runs: on this machine (local), on its GPU (gpu), "
-        "or on a Dask cluster (dask), which also reads the files (JUDGMENTS may then be a "
-        "pattern, or any path that fsspec supports)", registry.LOCAL, registry.ENGINES),
-    *CLUSTER,
+    Option("--engine NAME", "where the computation runs: on this machine (local), on its GPU "
+        "(gpu), or on a Dask cluster (dask on this machine, or dask=ADDRESS, such as "
+        "dask=tcp://host:8786), which also reads the files (JUDGMENTS may then be a pattern, or "
+        "any path that fsspec supports)", registry.LOCAL, read=engine),
 ))
 
 # Stage 2 -----------------------------------------------------------------------------------------
@@ -321,11 +305,9 @@ STAGE_2 = Group("Stage 2 (calibrated scores)", (
         "large; for atc, it adds an estimate of the error", numbers=ABOVE_0),
     Option("--anchors FILE", "table item,truth of at least 5 items drawn at random. They correct "
         "the level, tell fused the scale and how far to trust the model, and measure the gain. "
-        "With 9 anchors (level 0.9) or 19 (0.95), intervals cover the truth"),
-    Option("--second-model FILE", "table item,score of a second model with independent errors; "
-        "for fused (repeatable)", repeated=True),
-    BOUNDS, DIGITS, SCORE_COLUMN, ITEM_COLUMN,
-    Option("--unweighted", "weight all items equally, even if the scores have an sd"),
+        "With 9 anchors (level 0.9) or 19 (0.95), intervals cover the truth. Without SCORES they "
+        "alone give all items a score on their scale"),
+    BOUNDS, DIGITS, SCORE_COLUMN,
 ))
 ANCHORED = Group("scores without a model", (
     Option("--anchors FILE", "table item,truth of at least 5 judged items drawn at random. All "
@@ -336,31 +318,25 @@ ANCHORED = Group("scores without a model", (
 
 # Decisions and the report ------------------------------------------------------------------------
 
-GRADES = Option("--grades X,Y,...", "boundaries of grades, such as 40,50,60,70: gives grades, "
-    "and which are uncertain", read=numbers)
-ERROR = Option("--error P", "how often a verdict, in or out, may be wrong", VERDICT_ERROR)
+GRADES = Option("--grades NAME=X,...", "lowest score of each grade, such as A=70,B=60, or the "
+    "boundaries alone, such as 60,70: gives grades, and which are uncertain", read=grades)
 DECISIONS = Group("decisions", (
     Option("--top K", "which items are surely among the first K, and how probably each is"),
     Option("--cut X", "probability of a score above X: of the calibrated score; without one, of "
         "the consensus (on the --scale)"),
-    GRADES, ERROR,
-    Option("--scale", "also give the consensus as Elo ratings (elo), from 0 to 100 (0-100), or "
-        "as the probability to beat an average item (win); adds the rank bounds that arenas print",
-        choices=tuple(registry.SCALES)),
-    Option("--elo-anchor ITEM=RATING", "with --scale elo: an item with a given rating (default: "
-        "the average item has 1000)", read=item_rating),
+    GRADES,
+    Option("--scale NAME", "also give the consensus as Elo ratings (elo: the average item has "
+        "1000; elo:ITEM=1000: this one has), from 0 to 100 (0-100), or as the probability to "
+        "beat an average item (win); adds the rank bounds that arenas print", read=scale),
 ))
 TITLE = Option("--title TEXT", "title of the report, kept in summary.json")
 QUESTION = Option("--question TEXT", "the question that annotators were asked, such as 'Which "
     "essay is better?'")
 TEXTS = Option("--texts FILE", "table item,text: the items' texts, shown beside their ids")
-TEXT_COLUMN = Option("--text-column NAME", "column of FILE with the texts", "text")
 PICTURES = Option("--pictures DIR", "folder of pictures of the items, shown in their rows: ID.png, "
     ".jpg, .gif or .webp")
 REPORT = Group("report", (
-    TITLE, QUESTION, TEXTS, TEXT_COLUMN, PICTURES,
+    TITLE, QUESTION, TEXTS, PICTURES,
     Option("--no-check", "skip the data check (see 'aggcal check') and the suggestions of what "
         "to ask next"),
-    Option("--influence", "refit without each of the ten annotators that the result depends on "
-        "most; without it, the effect of leaving each out is estimated"),
 ))

@@ -11,9 +11,8 @@ from typing import Any
 from aggcal._version import __version__
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.study import Setting, Study, study_path
-from aggcal.cli.table import FILES, Command, Option
-from aggcal.errors import did_you_mean, printable
-from aggcal.registry import BRIDGES
+from aggcal.cli.table import FILES, HELP, HELP_ALL, Command, Option
+from aggcal.errors import PYTHON_ONLY, did_you_mean, keyword, printable
 
 DESCRIPTION = (
     "Aggregate, then calibrate: turn many fallible judgments and one imperfect model into scores "
@@ -50,7 +49,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         found.words = words
         return found
     command, settings, path = COMMANDS[words[0]], dict[str, Setting](), None
-    if command.study and not {"-h", "--help"} & set(words):
+    if command.study and not {"-h", "--help", "--help-all"} & set(words):
         path = study_path(words)
         if path is not None:
             settings = Study.read(path).settings(command)
@@ -129,19 +128,26 @@ class Parser(argparse.ArgumentParser):
     """What else to do where something that must be given is missing."""
     usage_line = example = about = ""
     rows: Mapping[str, Option] = {}
+    brief: Collection[str] | None = None
+    """What of it the first screen of the help shows; None for all."""
 
     def take(self, command: Command, settings: Mapping[str, Setting]) -> None:
         """Declare what a command takes; what a study file sets may be left out."""
         self.usage_line, self.example, self.about = command.usage, command.example, command.about
-        self.hint = ", or ".join(filter(None, (_HINT, command.hint))) if command.study else ""
+        self.hint = _HINT if command.study else ""
         self.set_defaults(command=command.name)
         self.rows = {option.dest: option for option in command.options}
+        self.brief = command.brief
         groups: list[Any] = [self._positionals, self._optionals]
         for heading, about, options in command.sections():
             group = groups.pop(0) if groups else self.add_argument_group(heading, about or None)
             group.title = heading
             for option in options:
-                if "--help" not in option.names:
+                if option is HELP_ALL:
+                    group.add_argument(
+                        *option.names, action=_HelpAll, nargs=0, help=option.help, dest=option.dest
+                    )
+                elif option is not HELP:
                     (option.unset() if option.dest in settings else option).add_to(group)
 
     def format_help(self) -> str:
@@ -153,12 +159,19 @@ class Parser(argparse.ArgumentParser):
         rest = self._get_formatter()
         rest.add_text(self.about)
         for group in self._action_groups:
+            shown_of = [a for a in group._group_actions if not self._left_out(a)]  # noqa: SLF001
             rest.start_section(f"{str(group.title)[:1].upper()}{str(group.title)[1:]}")
-            rest.add_text(group.description)
-            rest.add_arguments(group._group_actions)  # noqa: SLF001
+            rest.add_text(group.description if shown_of else None)
+            rest.add_arguments(shown_of)
             rest.end_section()
         rest.add_text(self.epilog)
         return f"{shown}\n{rest.format_help()}"
+
+    def _left_out(self, action: argparse.Action) -> bool:
+        """Whether only the whole help shows it."""
+        if self.brief is None or not action.option_strings:
+            return False
+        return action.option_strings[-1].lstrip("-") not in self.brief
 
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         """Say what is wrong and leave."""
@@ -192,7 +205,10 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"{action.option_strings[-1]} {fault}")
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
-            hint = did_you_mean(rest[0].split("=")[0], known)
+            name = rest[0].split("=")[0]
+            hint = did_you_mean(name, known)
+            if name.removeprefix("--") in PYTHON_ONLY:
+                hint = f" (it is for Python only: {keyword(name.removeprefix('--'))}=)"
             if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
                 hint = f" (further judgments: --judgments {rest[0]})"
             elif not rest[0].startswith("-"):
@@ -223,6 +239,21 @@ class Parser(argparse.ArgumentParser):
         )
 
 
+class _HelpAll(argparse.Action):
+    """Shows the help with every option, and leaves."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002  # these arguments argparse gives
+        values: object,  # noqa: ARG002
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        parser.brief = None  # type: ignore[attr-defined]
+        parser.print_help()
+        parser.exit()
+
+
 class Formatter(argparse.HelpFormatter):
     """Lists the commands in a section of their own, without heading and indentation."""
 
@@ -233,30 +264,20 @@ class Formatter(argparse.HelpFormatter):
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with numbers after it that begin with a minus sign; end --bridge.
+    """Join an option with numbers after it that begin with a minus sign.
 
     Examples
     --------
     >>> _joined(["votes.csv", "--strength-scale", "-3:3", "--by", "topic"])
     ['votes.csv', '--strength-scale=-3:3', '--by', 'topic']
-    >>> _joined(["--bridge", "votes.csv"]), _joined(["votes.csv", "--bridge", "camps"])
-    (['--bridge=axis', 'votes.csv'], ['votes.csv', '--bridge', 'camps'])
     """
     found: list[str] = []
     for word in words:
-        if found and found[-1] == "--bridge" and not _meant_for_bridge(word):
-            found[-1] += f"={BRIDGES[0]}"  # else a file after it would be taken for its value
         if found and found[-1].startswith("--") and _BELOW_ZERO(word):
             found[-1] += f"={word}"
         else:
             found.append(word)
     return found
-
-
-def _meant_for_bridge(word: str) -> bool:
-    """Whether a word after --bridge says how, perhaps misspelled, and is no file."""
-    near = word in BRIDGES or bool(did_you_mean(word, BRIDGES))
-    return near and (word in BRIDGES or not os.path.exists(word))  # noqa: PTH110
 
 
 def _called(action: argparse.Action) -> str:

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console
-from aggcal.cli.options import CONVERTING, READING
+from aggcal.cli.options import READING
 from aggcal.cli.table import FILES
-from aggcal.errors import AggcalWarning, OptionError, count
-from aggcal.registry import DASK, GPU, LOCAL, TABLE
+from aggcal.errors import AggcalWarning, count
+from aggcal.registry import GPU, LOCAL
 
 if TYPE_CHECKING:
     from aggcal.data.base import AnyJudgments
@@ -60,16 +60,16 @@ def input_files(options: argparse.Namespace) -> list[str]:
     return [path for path in found if path not in (None, IDENTITY)]
 
 
-def choices_from(options: argparse.Namespace, *, converting: bool = False) -> Choices:
+def choices_from(options: argparse.Namespace) -> Choices:
     """Return how files of judgments are to be understood, or refuse it before they are read."""
     from aggcal.io.choices import Choices, categories_of, stated_order, stated_scale
     from aggcal.io.respelling import read_spelling
 
-    how = (CONVERTING if converting else READING).given(options)
+    how = READING.given(options)
     how |= {
         "spelling": read_spelling(how["aliases"], normalize=how["normalize_ids"]),
         "order": stated_order(how["order"]),
-        "by": categories_of(how["by"], how["criterion"], how.get("criteria")),
+        "by": categories_of(how["by"], how["criterion"]),
         "strength_scale": stated_scale(how["strength_scale"]),
     }
     return Choices(**{each.name: how[each.name] for each in fields(Choices) if each.name in how})
@@ -83,8 +83,9 @@ def judgments_from(
     from aggcal.io.choices import stated_order
 
     files, how = judgment_files(options), READING.given(options)
-    several, verbose = len(files) > 1, how.pop("verbose")
+    several = len(files) > 1
     how |= {"order": stated_order(how["order"]), "on_progress": console.on_reading}
+    how["strict"] = getattr(options, "strict", False)
     judgments: AnyJudgments
     if engine is None or several:
         # An engine reads the parts of one table; files of their own are put together here.
@@ -92,11 +93,14 @@ def judgments_from(
     else:
         judgments = engine.read(files[0], **how)
     console.done()
-    if not several and (judgments.format != TABLE.name or judgments.notes):
-        console.say(f"{files[0]}: read as {judgments.format}")
+    read = f"{len(files)} files" if several else f"{files[0]}: read as {judgments.format}"
+    console.say(
+        f"{read}: {count(judgments.n_judgments, 'judgment')} of "
+        f"{count(judgments.n_items, 'item')} by {count(judgments.n_annotators, 'annotator')}"
+    )
     for note in judgments.notes:
         console.say(note if several else f"  {note}")
-    if verbose and len(judgments.unfitted.count):
+    if getattr(options, "verbose", False) and len(judgments.unfitted.count):
         console.say(*str(judgments.unfitted).split("\n"))
     if engine is not None and several:
         judgments = engine.distribute(judgments.on_one_machine("reading several files"))
@@ -112,18 +116,17 @@ def scores_from(options: argparse.Namespace, console: Console) -> Scores | None:
 
     if getattr(options, "scores", None) is None:
         return None
-    columns = {"column": options.score_column, "item": options.item_column}
-    scores = read_scores(options.scores, **columns, blank=options.blank)
+    scores = read_scores(options.scores, column=options.score_column)
     console.say_notes(options.scores, scores.notes)
     return scores
 
 
-def features_from(options: argparse.Namespace, console: Console) -> Features | None:
+def features_from(options: argparse.Namespace, console: Console) -> Features | str | None:
     """Read the features of items, if there are any."""
     from aggcal.io import read_features
 
-    if options.features is None:
-        return None
+    if options.features in (None, IDENTITY):
+        return cast("str | None", options.features)
     features = read_features(options.features)
     console.say_notes(options.features, features.notes)
     return features
@@ -144,17 +147,9 @@ def anchors_from(options: argparse.Namespace, console: Console) -> Scores | None
 
 def calibration_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Read what is known about the model and the truth, as `aggcal.calibrate` takes it."""
-    from aggcal.io import read_scores
-
-    others = []
-    for file in options.second_model:
-        others.append(read_scores(file, blank=options.blank, flag=None))
-        console.say_notes(file, others[-1].notes)
     return {
-        "weights": None if options.unweighted else "sd",
         "model_sd": options.model_sd,
         "anchors": anchors_from(options, console),
-        "second_model": others or None,
         "bounds": options.bounds,
         "digits": options.digits,
     }
@@ -169,7 +164,7 @@ def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
     pictures = {} if folder is None else read_pictures(folder)
     if options.texts is None:
         return Texts({}, pictures=pictures) if pictures else None
-    texts = read_texts(options.texts, column=options.text_column)
+    texts = read_texts(options.texts)
     console.say_notes(options.texts, texts.notes)
     return replace(texts, pictures=pictures)
 
@@ -188,19 +183,13 @@ def respelt(table: _Table, spelling: Spelling | None, path: str, console: Consol
     return now
 
 
-def check_engine(options: argparse.Namespace) -> None:
-    """Refuse a cluster for an engine that has none."""
-    if options.engine != DASK and (options.scheduler, options.workers) != (None, None):
-        given = "--scheduler" if options.scheduler is not None else "--workers"
-        raise OptionError(f"{given} is for --engine dask; omit it or choose that engine.")
-
-
 @contextmanager
 def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
     """Start the engine that was asked for, and end it when everything is written."""
-    if options.engine == LOCAL:
+    name, address = options.engine
+    if name == LOCAL:
         yield None
-    elif options.engine == GPU:
+    elif name == GPU:
         from aggcal.engines import named
 
         with warnings.catch_warnings(record=True) as caught:
@@ -211,5 +200,5 @@ def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engin
     else:
         from aggcal.engines import Dask
 
-        with Dask(options.scheduler, workers=options.workers, on_pass=console.on_pass) as engine:
+        with Dask(address, on_pass=console.on_pass) as engine:
             yield engine

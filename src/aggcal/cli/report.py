@@ -30,19 +30,17 @@ _FORMS = ("html", "md", "json")
 
 def report(options: argparse.Namespace) -> int:
     """Read one folder and render it, or two and compare them."""
-    ending = Path(options.output or "").suffix[1:].lower() or _FORMS[0]
-    if options.format is None and ending not in _FORMS:
-        said = "a report is .html, .md or .json; choose one, or say --format."
-        raise OptionError(f"{options.output}: {said}")
-    options.format = options.format or ending
+    form = Path(options.output or "").suffix[1:].lower() or _FORMS[0]
+    if form not in _FORMS:
+        raise OptionError(f"{options.output}: a report is .html, .md or .json; choose one.")
     if options.other is not None:
-        return compare(options)
+        return compare(options, form)
     if options.independent:
         raise OptionError("--independent compares two runs; give two folders.")
-    return render(options)
+    return render(options, form)
 
 
-def render(options: argparse.Namespace) -> int:
+def render(options: argparse.Namespace, form: str) -> int:
     """Read the folder and render it."""
     from aggcal.assessment import RESULT_FILES
     from aggcal.assessment.result import checked_titles
@@ -51,7 +49,7 @@ def render(options: argparse.Namespace) -> int:
     titles = checked_titles(options.title, options.question)
     refuse_two_documents(options)
     folder = Path(options.results)
-    name = f"report.{options.format}"
+    name = f"report.{form}"
     target = Path(options.output or folder / name)
     inside = options.output != "-" and target.resolve() == (folder / name).resolve()
     if options.output != "-":
@@ -60,7 +58,7 @@ def render(options: argparse.Namespace) -> int:
         if not inside:
             refuse_existing(target, force=options.force)
     for attempt in range(_ATTEMPTS):
-        summary, page = _rendered(options, titles)
+        summary, page = _rendered(options, form, titles)
         if options.output == "-":
             Console(quiet=options.quiet).done()
             # The terminal's encoding may lack some of our signs.
@@ -78,18 +76,17 @@ def render(options: argparse.Namespace) -> int:
     Console(quiet=options.quiet).say(f"wrote {target}")
     if options.json:
         shown = {key: value for key, value in {**summary, **titles}.items() if key in _MAIN}
-        print_json({"format": options.format, **shown}, [target])
+        print_json({"format": form, **shown}, [target])
     return 0
 
 
-def compare(options: argparse.Namespace) -> int:
+def compare(options: argparse.Namespace, form: str) -> int:
     """Read two folders and render how they differ."""
     from aggcal.assessment import RESULT_FILES
     from aggcal.io.saving import refuse_existing, refuse_overwriting, write_file
-    from aggcal.report.comparison import Comparison
     from aggcal.report.report import RENDERERS
     from aggcal.report.run import fitting, load_run
-    from aggcal.report.two_runs import two_runs
+    from aggcal.report.two_runs import Comparison, two_runs
 
     refuse_two_documents(options)
     for name in ("texts", "pictures", "title", "question"):
@@ -98,7 +95,7 @@ def compare(options: argparse.Namespace) -> int:
     folders = [Path(options.results), Path(options.other)]
     if folders[0].resolve() == folders[1].resolve():
         raise OptionError("both folders are the same; give two.")
-    target = Path(options.output or f"comparison.{options.format}")
+    target = Path(options.output or f"comparison.{form}")
     if options.output != "-":
         inputs = [folder / name for folder in folders for name in RESULT_FILES]
         refuse_overwriting(target.parent, [target.name], inputs)
@@ -108,7 +105,7 @@ def compare(options: argparse.Namespace) -> int:
     with fitting(" and ".join(map(str, folders))):
         found = Comparison(a, b, names, independent=options.independent)
         told = two_runs(found)
-        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+        page = RENDERERS[form](told).encode("utf-8", "replace")
         verdict = told.data["verdict"]
     if options.output == "-":
         sys.stdout.buffer.write(page)
@@ -116,7 +113,7 @@ def compare(options: argparse.Namespace) -> int:
     write_file(target, page, force=options.force)
     Console(quiet=options.quiet).say(told.title, verdict, f"wrote {target}")
     if options.json:
-        print_json({"format": options.format, "verdict": verdict}, [target])
+        print_json({"format": form, "verdict": verdict}, [target])
     return 0
 
 
@@ -132,7 +129,9 @@ def run_names(a: Path, b: Path) -> tuple[str, str]:
     return (str(a), str(b)) if first == second else (first, second)
 
 
-def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, Any], bytes]:
+def _rendered(
+    options: argparse.Namespace, form: str, titles: Titles
+) -> tuple[dict[str, Any], bytes]:
     """Return the summary as it was read, and the page."""
     from aggcal.io.results import read_categories, read_comparisons, read_results
     from aggcal.report.report import RENDERERS
@@ -150,7 +149,7 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     with fitting(options.results):
         document = report_of(Run(summary, items, annotators, said, met, seen, cells))
         # A text may hold half a character, which no file can.
-        return read, RENDERERS[options.format](document).encode("utf-8", "replace")
+        return read, RENDERERS[form](document).encode("utf-8", "replace")
 
 
 def _write_inside(
@@ -184,20 +183,16 @@ def _write_inside(
 
 def explain(options: argparse.Namespace) -> int:
     """Explain, and print."""
-    from aggcal.assessment.result import with_rows
     from aggcal.pages.markdown import markdown
     from aggcal.report.item import item
     from aggcal.report.run import fitting, load_run
 
     console = Console(quiet=options.quiet)
-    reading.choices_from(options)
     if Path(options.item).is_dir() and not Path(options.results).exists():
         right = shlex.join(["aggcal", "explain", options.results, options.item])
         raise FileError(f"{options.results}: no such folder; the item comes first: {right}.")
     run, notes = load_run(options.results, force=options.force), list[str]()
-    if options.judgments:
-        run = with_rows(run, reading.judgments_from(options, console))
-    elif "pairs" not in run.comparisons:
+    if "pairs" not in run.comparisons:
         run, note = _read_again(run, options.results)
         notes += [note] if note else []
     with fitting(options.results):
@@ -214,14 +209,13 @@ def _read_again(run: Run, folder: str) -> tuple[Run, str]:
     """Return the run with the judgments it was made from, or why they are not at hand."""
     from aggcal.assessment.result import with_rows
 
-    hint = "give the judgments with --judgments for its comparisons"
     try:
         rows = _stated(run.summary)
         if rows is None:
-            return run, f"{printable(folder)} does not say where the judgments are; {hint}"
+            return run, f"{printable(folder)} does not say where the judgments are"
         return with_rows(run, rows), ""
     except AggcalError as error:
-        return run, f"the judgments could not be read again ({printable(str(error))}); {hint}"
+        return run, f"the judgments could not be read again ({printable(str(error))})"
 
 
 def _stated(summary: Mapping[str, Any]) -> AnyJudgments | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.assessment.result import RESULT_FILES
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, show
-from aggcal.cli.options import ITEM_COLUMN, READING, SCORE_COLUMN
+from aggcal.cli.options import READING, SCORE_COLUMN
 from aggcal.cli.reading import input_files, judgment_files
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended, printable
@@ -81,7 +81,6 @@ def finish(
         result = with_command(result, options)
     if fitted and not options.no_check:
         result = result.with_advice(
-            influence=options.influence or None,
             on_step=console.on_step,
             on_iteration=console.on_iteration,
         )
@@ -103,40 +102,38 @@ def finish(
             "Data check skipped: the rows on the cluster are too many to copy, or belong to "
             "rankings. Run 'aggcal check' on a sample."
         )
-    console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
         print_json(result.to_dict(), paths)
+    elif not options.quiet:
+        print(f"\n{result.answer()}\n", flush=True)
+    reports = [path for path in paths if path.name == "report.html"]
+    console.say(f"wrote {reports[0] if reports else paths[0]}{_others(paths)}")
     return 0
 
 
+def _others(paths: Sequence[PurePath]) -> str:
+    return f" and {count(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
+
+
 def tell(result: Assessment, console: Console) -> None:
-    """Print the main results and the warnings."""
-    from aggcal.report.terms import disagreement
+    """Print the warnings, and what else was chosen and decided."""
+    from aggcal.report.ground import disagreement
 
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:
-        console.say(
-            f"{summary['method']}: {count(summary['n_items'], 'item')}, "
-            f"{count(summary['n_annotators'], 'annotator')}, "
-            f"{count(summary['n_judgments'], 'judgment')}{_convergence(summary)}"
-        )
         if result.consensus.selection is not None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
-        said = disagreement(summary, summary["terms"] or {}), result.dependence
+        said = disagreement(summary["terms"] or {}), result.dependence
         console.say(*filter(None, said))
     if result.calibration is not None:
-        console.say(*str(result.calibration).split("\n"))
+        console.say(result.calibration.says)
         if result.calibration.recommendation is not None:
             console.say(result.calibration.recommendation.reason)
-        if result.calibration.covers is not None:
-            interval = summary["calibrated_interval"]
-            console.say(f"intervals at {interval['level']:g}: {interval['covers']}")
-    for name in ("measured_gain", "certified_pairs", "first", "tiers"):
-        if name in result.guarantees:
-            console.say(result.guarantees[name].says)
+    if "measured_gain" in result.guarantees:
+        console.say(result.guarantees["measured_gain"].says)
     if result.decisions is not None:
         console.say(*result.decisions.says)
 
@@ -162,7 +159,7 @@ def _criteria(consensus: Consensus) -> list[str]:
     weights = effects.criteria_weights
     said = f"{count(len(column.ids), 'criterion', 'criteria')}: "
     if weights is None:
-        said += "items are ordered by what they have in common (--criteria-weights sums them up)"
+        said += "items are ordered by what they have in common"
     else:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in weights.items())
         said += f"items are ordered by their weighted mean ({shares})"
@@ -172,17 +169,6 @@ def _criteria(consensus: Consensus) -> list[str]:
         f"({one['low']:.2f} to {one['high']:.2f}, at {LEVEL:g})".replace("-", "−")
         for one in found[:_MOST_CORRELATIONS]
     ]
-
-
-def _convergence(summary: dict[str, Any]) -> str:
-    """Say whether the fit converged; nothing of a method that does not say."""
-    if summary["converged"] is None:
-        return ""
-    state = "converged" if summary["converged"] else "did NOT converge"
-    return (
-        f"; {state} in {count(summary['iterations'], 'iteration')} "
-        f"(relative gradient {summary['gradient_norm']:.1e})"
-    )
 
 
 def _found(advice: Advice) -> str:
@@ -221,7 +207,7 @@ def command_given(options: argparse.Namespace) -> dict[str, str]:
     """
     name, *typed = options.words
     known = {name: option for option in COMMANDS[name].options for name in option.names}
-    reading = (*READING.options, SCORE_COLUMN, ITEM_COLUMN)
+    reading = (*READING.options, SCORE_COLUMN)
     first, *more = judgment_files(options)
     scores = getattr(options, "scores", None)
     files = [

@@ -47,7 +47,7 @@ def compare(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     methods = options.methods and [name.strip() for name in options.methods.split(",")]
-    how = {name: getattr(options, name) for name in ("folds", "seed", "sample", "hold_out")}
+    how = {name: getattr(options, name) for name in ("folds", "seed", "hold_out")}
     check_methods(methods)
     reading.choices_from(options)
     refuse_folder(options, MethodComparison, reading.judgment_files(options))
@@ -63,7 +63,8 @@ def power(options: argparse.Namespace) -> int:
 
     console, files = Console(quiet=options.quiet), reading.judgment_files(options)
     given = ASSUMPTIONS.given(options)
-    how = {name: getattr(options, name) for name in ("method", "level", "studies", "seed", "pilot")}
+    how = {name: getattr(options, name) for name in ("method", "level", "seed", "pilot")}
+    how["studies"] = None
     check_options(options.goal, given, **how, new=not files)
     reading.choices_from(options)
     refuse_folder(options, Power, files)
@@ -108,14 +109,11 @@ def evaluate(options: argparse.Namespace) -> int:
         console.warn(
             f"{count(unused, 'row')} of {options.truth} left out: blank, or not in {options.items}."
         )
-    found = {
-        name: compare(values[both], target[both], centred=options.centred)
-        for name, values in columns.items()
-    }
+    found = {name: compare(values[both], target[both]) for name, values in columns.items()}
     if options.json:
         print_json({"n": n, **found})
         return 0
-    print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
+    print(count(n, "item"))
     print(f"{'':12}" + "".join(f" {name:>11}" for name in found))
     for metric in METRICS:
         print(f"{metric:12}" + "".join(f" {row[metric]:11.4g}" for row in found.values()))
@@ -141,6 +139,6 @@ def _tables(
         ids, columns = read_item_columns(options.items, _COLUMNS)
     items = Scores(ids, np.zeros(len(ids)), None, options.items)
     ids = reading.respelt(items, spelling, options.items, console).item_ids
-    truth, blank = read_truth(options.truth, column=options.truth_column)
+    truth, blank = read_truth(options.truth)
     console.say_notes(options.truth, truth.notes)
     return ids, columns, reading.respelt(truth, spelling, options.truth, console), blank

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from aggcal.cli.commands import COMMANDS
-from aggcal.cli.table import FILES, HELP, STUDY, Command, Option
+from aggcal.cli.table import FILES, STUDY, Command, Option
 from aggcal.errors import FileError, OptionError, did_you_mean
 
 STUDY_FILE = "aggcal.toml"
@@ -120,10 +120,10 @@ def options_of(command: Command) -> dict[str, Option]:
     Examples
     --------
     >>> sorted(options_of(COMMANDS["evaluate"]))
-    ['alias', 'centred', 'items', 'json', 'normalize-ids', 'quiet', 'truth', 'truth-column']
+    ['alias', 'items', 'json', 'normalize-ids', 'quiet', 'truth']
     """
     # Of JUDGMENTS and --judgments the first.
-    return {o.key: o for o in reversed(command.options) if o not in (HELP, STUDY)}
+    return {o.key: o for o in reversed(command.options) if o is not STUDY}
 
 
 def _common_options(command: Command) -> dict[str, tuple[Option, str]]:
@@ -213,8 +213,6 @@ class Study:
 
     def _one(self, where: str, value: Any, option: Option) -> tuple[Any, str]:
         """Return a value as the command line would read it, and the text of which it would."""
-        if isinstance(value, bool) and option.alone is not None:
-            value = option.alone if value else option.default
         kind: Any = bool if option.flag else option.kind
         if not isinstance(kind, type):
             return self._parsed(where, value, option)

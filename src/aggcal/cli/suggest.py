@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from aggcal.cli import reading
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.console import Console, print_json, refuse_two_documents
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean, some
 from aggcal.registry import ARGILLA, LABEL_STUDIO
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from aggcal.io.saving import Writer
 
 _ONLY_FOR_PAIRS = (
-    *("pairs", "per_annotator", "per_item", "annotator", "new_annotator", "items", "repeat"),
-    *("explore", "to", "texts"),
+    *("pairs", "per_annotator", "per_item", "annotator", "items", "explore", "to", "texts"),
 )
 _SHEET = "csv"
 _FIRST = "annotator 1"
@@ -46,13 +45,17 @@ def suggest(options: argparse.Namespace) -> int:
     judgments = (
         reading.judgments_from(options, console) if reading.judgment_files(options) else None
     )
+    judged = {} if judgments is None else dict.fromkeys(map(str, judgments.annotator_ids))
+    new = [who for who in options.annotator if who not in judged]
+    if judged and new:
+        near = "".join(did_you_mean(who, judged) for who in new[:1])
+        console.say(f"without judgments so far: {some(new)}{near}")
     found = suggest_pairs(
         judgments,
         reading.scores_from(options, console),
         items=options.items,
-        annotators=options.annotator or None,
-        new_annotators=options.new_annotator,
-        repeat=options.repeat,
+        annotators=[who for who in options.annotator if who in judged] or None,
+        new_annotators=new,
         **wanted,
     )
     console.warn(*found.warnings)

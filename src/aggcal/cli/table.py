@@ -56,8 +56,6 @@ class Option:
     """Whether it may be given several times, with a value each."""
     several: bool = False
     """Whether several values may follow it."""
-    alone: str | None = None
-    """Its value where none follows it."""
     read: Callable[[str], Any] | None = None
     """What reads a value that is neither a number nor a plain text."""
     numbers: Limit | None = None
@@ -166,8 +164,8 @@ class Option:
         elif self.several:
             how["nargs"] = "*" if self.optional else "+"
             how |= {"action": "extend", "default": []} if self.names else {}
-        elif self.optional or self.alone is not None:
-            how |= {"nargs": "?", "const": self.alone}
+        elif self.optional:
+            how["nargs"] = "?"
         group.add_argument(*(self.names or [self.dest]), **how)
 
 
@@ -186,6 +184,7 @@ class Group:
 
 
 HELP = Option("-h --help", "show this help message and exit")
+HELP_ALL = Option("--help-all", "show all options and exit")
 QUIET = Option(
     "-q --quiet", "no progress and no notes; errors and warnings are still shown", kept=False
 )
@@ -193,6 +192,16 @@ STUDY = Option(
     "--study FILE",
     "study file to take options from, instead of aggcal.toml in this folder; none: no file",
 )
+
+
+_SCREEN = 18
+"""Options that the help shows on one screen."""
+FIRST = frozenset((
+    *("help", "help-all", "output", "judgments", "column", "outcome", "by", "method", "scale"),
+    *("anchors", "top", "grades", "texts", "pairs", "annotator", "goal", "folds", "methods"),
+    *("strict", "precision", "true-scores", "items", "to", "append", "pilot"),
+))  # fmt: skip
+"""Options that the first screen of the help shows where a command has more than fit on it."""
 
 
 @dataclass(frozen=True)
@@ -208,13 +217,18 @@ class Command:
     takes: tuple[Option | Group, ...]
     study: bool = False
     """Whether a study file gives it options, too."""
-    hint: str = ""
-    """What else to do where something is missing."""
 
     @cached_property
     def options(self) -> tuple[Option, ...]:
-        """All that it takes, `HELP` aside."""
-        return tuple(o for _, _, options in self.sections() for o in options if o is not HELP)
+        """All that it takes, help aside."""
+        helps = (HELP, HELP_ALL)
+        return tuple(o for _, _, options in self.sections() for o in options if o not in helps)
+
+    @property
+    def brief(self) -> Collection[str] | None:
+        """The options on the first screen of its help; None if that has room for all."""
+        many = sum(len(r.options) if isinstance(r, Group) else 1 for r in self.takes) > _SCREEN
+        return FIRST if many else None
 
     @property
     def description(self) -> str:
@@ -244,7 +258,8 @@ class Command:
         """Go through the headings of the help, with what is said of each and its options."""
         groups = [row if isinstance(row, Group) else Group("", (row,)) for row in self.takes]
         own = [row for group in groups if not group.heading for row in group.options]
-        common = [HELP, QUIET, STUDY] if self.study else [HELP, QUIET]
+        common = [HELP, *([] if self.brief is None else [HELP_ALL]), QUIET]
+        common += [STUDY] if self.study else []
         yield "arguments", "", [row for row in own if not row.names]
         yield "options", "", [*common, *(row for row in own if row.names)]
         for group in groups:

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli import reading
-from aggcal.cli.commands import SIMULATED, SIMULATED_TERMS
+from aggcal.cli.commands import SIMULATED
 from aggcal.cli.console import Console, print_json, refuse_two_documents
-from aggcal.errors import OptionError, count
+from aggcal.errors import count
 
 if TYPE_CHECKING:
     from aggcal.registry.datasets import DatasetInfo
@@ -23,10 +23,8 @@ def convert(options: argparse.Namespace) -> int:
     from aggcal.io.convert import convert_judgments
 
     console = Console(quiet=options.quiet)
-    if options.append and options.force:
-        raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
     refuse_two_documents(options)
-    choices = reading.choices_from(options, converting=True)
+    choices = reading.choices_from(options)
     done = convert_judgments(
         options.inputs,
         options.output,
@@ -35,7 +33,6 @@ def convert(options: argparse.Namespace) -> int:
         choices=choices,
         criterion=options.criterion,
         overwrite=options.force,
-        append=options.append,
         spreadsheet_safe=options.spreadsheet_safe,
     )
     console.done()
@@ -45,34 +42,27 @@ def convert(options: argparse.Namespace) -> int:
             f"{count(done.n_left_out, 'judgment')} without an answer left out: "
             f"{done.format} has no place for them."
         )
-    did = "added to" if done.appended else "wrote"
-    console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    console.say(f"wrote {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
     if options.json:
         about = {"format": done.format, "n_judgments": done.n_rows, "n_left_out": done.n_left_out}
-        print_json({**about, "appended": done.appended, "notes": done.notes}, [done.path])
+        print_json({**about, "notes": done.notes}, [done.path])
     return 0
 
 
 def simulate(options: argparse.Namespace) -> int:
     """Write a study whose truth is known."""
-    from dataclasses import asdict
-
     from aggcal._core.progress import report
     from aggcal._version import __version__
     from aggcal.io.cells import csv_writer
     from aggcal.io.saving import Manifest, check_output, write_files
-    from aggcal.simulation import SimulatedTerms
     from aggcal.simulation import simulate as make
 
     study = SIMULATED.given(options)
-    terms = SimulatedTerms(**SIMULATED_TERMS.given(options))
-    if not terms.plain:
-        study["terms"] = asdict(terms)
     manifest = Manifest("simulation.json", {"version": __version__, "study": study}, "simulate")
-    names = (*TABLES, *terms.tables, manifest.name)
+    names = (*TABLES, manifest.name)
     check_output(options.output, names, manifest, force=options.force)
     report("simulating")
-    made = make(**study | {"terms": terms})
+    made = make(**study)
     report("writing the tables")
     tables = {name: csv_writer(table) for name, table in made.tables.items()}
     paths = write_files(options.output, tables, manifest=manifest, force=options.force)
@@ -82,11 +72,13 @@ def simulate(options: argparse.Namespace) -> int:
     return 0
 
 
-def names(options: argparse.Namespace) -> int:
-    """Print a line for each format that judgments are read from, or each method of Stage 1."""
+def listed(options: argparse.Namespace) -> int:
+    """Print the formats that judgments are read from, the methods of Stage 1, or the datasets."""
     from aggcal.registry import FORMATS, METHODS
 
-    known: Names[Any] = FORMATS if options.command == "formats" else METHODS
+    if options.what == "datasets":
+        return _datasets(options)
+    known: Names[Any] = FORMATS if options.what == "formats" else METHODS
     summaries = {name: each.summary for name, each in known.items()}
     if options.json:
         print_json(summaries)
@@ -97,7 +89,7 @@ def names(options: argparse.Namespace) -> int:
     return 0
 
 
-def datasets(options: argparse.Namespace) -> int:
+def _datasets(options: argparse.Namespace) -> int:
     """Print what each dataset is, how large, under which licence, and where it is found."""
     from aggcal.registry.datasets import DATASETS
 

@@ -25,6 +25,7 @@ from aggcal._core.arrays import (
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments, Unfitted
+from aggcal.data.ratings import Ratings
 from aggcal.data.row_columns import Categories
 from aggcal.data.tallies import Tallies
 from aggcal.errors import OptionError, TooLittleDataError, count, some
@@ -63,6 +64,9 @@ class Judgments(AnyJudgments):
     Rows that differ in one of these are not merged, and are sorted by grade, context and categories
     after the outcome.
 
+    ``ratings`` are those that the rows were taken from, where these are on one scale: the default
+    method fits them, and not the rows (see `as_pairs`).
+
     Examples
     --------
     >>> import aggcal
@@ -84,6 +88,7 @@ class Judgments(AnyJudgments):
     context: CodeArray | None = field(default=None, metadata=_ROW)
     categories: tuple[Categories, ...] = ()
     grade: GradeArray | None = field(default=None, metadata=_ROW)
+    ratings: Ratings | None = None
     engine_name = LOCAL
 
     def __post_init__(self) -> None:
@@ -263,7 +268,7 @@ class Judgments(AnyJudgments):
             part["screen"] = number.astype(np.int64)
         copies = [f"{self.annotator_ids[u]} ({k})" for k, u in enumerate(chosen.tolist(), 1)]
         seconds = None if self.seconds is None else self.seconds[chosen]
-        return self._of(part | {"annotator": own}, as_text(copies), seconds)
+        return self._of(part | {"annotator": own}, as_text(copies), seconds, chosen)
 
     def of_rows(self, rows: BoolArray | IntArray) -> Judgments:
         """Return the judgments at these rows: a mask, or positions, each as often as it stands.
@@ -282,7 +287,10 @@ class Judgments(AnyJudgments):
         part = self.take(chosen)
         kept, (part["annotator"],) = _renumbered((part["annotator"],), self.annotator_ids)
         seconds = None if self.seconds is None else self.seconds[kept]
-        return self._of(part, self.annotator_ids[kept], seconds)
+        # What stays of ratings whose pairs were left out in part, nobody knows.
+        whole = len(chosen) == int(np.diff(self.starts)[kept].sum())
+        who = np.flatnonzero(kept) if whole else None
+        return self._of(part, self.annotator_ids[kept], seconds, who)
 
     def take(self, rows: IntArray | slice) -> dict[str, Any]:
         """Return every column at these rows, as arguments; one that is constant stays so.
@@ -320,11 +328,33 @@ class Judgments(AnyJudgments):
             at = _rows_between(ends, rows)
         return {"screen": screen[at], "screen_weight": None if weight is None else weight[at]}
 
+    def as_pairs(self) -> Judgments:
+        """Return the same as comparisons alone: those that ratings imply, without the ratings.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> reviews = {"annotator": ["ann", "ann"], "item": ["p", "q"], "rating": [3, 5]}
+        >>> aggcal.read_judgments(reviews).as_pairs().ratings is None
+        True
+        """
+        return self if self.ratings is None else replace(self, ratings=None)
+
     def _of(
-        self, part: dict[str, Any], annotator_ids: TextArray, seconds: FloatArray | None
+        self,
+        part: dict[str, Any],
+        annotator_ids: TextArray,
+        seconds: FloatArray | None,
+        chosen: IntArray | None,
     ) -> Judgments:
-        """Return judgments of some rows alone, their items numbered anew."""
+        """Return judgments of some rows alone, their items numbered anew.
+
+        ``chosen`` are the annotators whose rows these are, all of them; None if not all.
+        """
         kept, (left, right) = _renumbered((part["left"], part["right"]), self.item_ids)
+        ratings = None
+        if self.ratings is not None and chosen is not None:
+            ratings = self.ratings.of_annotators(chosen, kept)
         return replace(
             self,
             item_ids=self.item_ids[kept],
@@ -333,6 +363,7 @@ class Judgments(AnyJudgments):
             unfitted=Unfitted.none(),
             notes=(),
             duplicates=None if self.duplicates is None else 0,
+            ratings=ratings,
             **part | {"left": left, "right": right},
         )
 
@@ -387,7 +418,8 @@ class Judgments(AnyJudgments):
         array([0.])
         """
         grade = None if self.grade is None else -self.grade
-        return replace(self, outcome=1.0 - self.outcome, grade=grade)
+        turned = None if self.ratings is None else self.ratings.swapped()
+        return replace(self, outcome=1.0 - self.outcome, grade=grade, ratings=turned)
 
 
 class _Constant(NamedTuple):

@@ -44,6 +44,8 @@ class Scores:
     """What was made of the table in reading it, in words."""
     chosen: bool = False
     """Of true scores: whether the items were chosen for what they tell, not drawn at random."""
+    column: str = ""
+    """What the user calls the scores, where that is known."""
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

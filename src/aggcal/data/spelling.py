@@ -50,8 +50,6 @@ class Spelling:
     """The spelling that stands for each key."""
     notes: tuple[str, ...] = ()
     """What was made of the aliases."""
-    header: frozenset[str] = frozenset()
-    """What may be an alias, or the name of the column of aliases."""
     seen: set[str] = field(default_factory=set)
     """The aliases that ids had so far."""
 
@@ -102,7 +100,7 @@ class Spelling:
         ["2 aliases are no ids of the judgments ('BOB', 'eve'); 'BOB' is 'Bob' but for its ...
         """
         every = dict.fromkeys(alias for kind in KINDS for alias in self.aliases.get(kind, {}))
-        missing = [alias for alias in every if alias not in self.seen | self.header]
+        missing = [alias for alias in every if alias not in self.seen]
         if not missing:
             return []
         alike = {key(label): label for label in ids}

@@ -65,7 +65,7 @@ def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Data
     Parameters
     ----------
     name
-        One of those that ``aggcal datasets`` lists.
+        One of those that ``aggcal list datasets`` lists.
     say
         Called with a line about what is being downloaded.
 

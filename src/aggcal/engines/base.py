@@ -111,17 +111,10 @@ class ThreadedShards:
         What functions are called with.
     threads
         How many at a time.
-    on_pass
-        Called with the name of the function after each pass over the shards.
     """
 
-    def __init__(
-        self,
-        shards: Sequence[Shard],
-        threads: int = 1,
-        on_pass: Callable[[str], None] | None = None,
-    ) -> None:
-        self._shards, self._threads, self._on_pass = shards, threads, on_pass
+    def __init__(self, shards: Sequence[Shard], threads: int = 1) -> None:
+        self._shards, self._threads = shards, threads
 
     def __len__(self) -> int:
         return len(self._shards)
@@ -132,7 +125,4 @@ class ThreadedShards:
         def call(k: int) -> Any:
             return self._shards[k].call(function, *(column[k] for column in columns))
 
-        answers = list(in_turn(call, range(len(self)), most=self._threads))
-        if self._on_pass is not None:
-            self._on_pass(function.__name__)
-        return answers
+        return list(in_turn(call, range(len(self)), most=self._threads))

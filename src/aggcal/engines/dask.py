@@ -5,18 +5,19 @@ future that stays where it was made, and each call of a function with it is a ta
 files is a pure task of them: when a worker is lost, Dask makes its shards again, and what else was
 lost on the way is sent again.
 
-Without a cluster's address there is none: files are read and summed as on one machine. Only what
-one machine does not read (patterns, addresses) is read by the same tasks, called here, and cut into
-shards for threads.
+Without a cluster's address there is none: files are read and summed as on one machine. Only for
+what one machine does not read (patterns, addresses), and for another number of threads or shards, a
+cluster of threads is started in this process.
 """
 
 from __future__ import annotations
 
 import pickle
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,7 @@ from uuid import uuid4
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Shard, Shards, ThreadedShards
+from aggcal.engines.base import Shard
 from aggcal.engines.dask_files import ShardsOfFiles
 from aggcal.engines.remote import RemoteJudgments, about_rows, cuts, pieces
 from aggcal.errors import EngineError, OptionError
@@ -33,7 +34,7 @@ from aggcal.io import read_judgments
 from aggcal.registry import limits
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 PATIENCE = 10
 """Seconds to wait for a scheduler or a worker: a slow network takes some, a wrong address all."""
@@ -45,8 +46,6 @@ _FEWEST_ROWS, _MOST_ROWS = 20_000, 50_000_000
 """Rows of a shard: fewer cost more in messages than in sums, more may not fit a worker."""
 
 Answer = TypeVar("Answer")
-Task = Any
-"""What a function will return: a future on the cluster; without one, the answer itself."""
 
 
 class Dask:
@@ -55,9 +54,9 @@ class Dask:
     Parameters
     ----------
     scheduler
-        Address of a scheduler (``tcp://...``), or a `distributed.Client`; None for threads.
+        Address of a scheduler (``tcp://...``), or a `distributed.Client`; None for this process.
     workers
-        How many threads; by default one for each core.
+        How many threads of this process; by default one for each core.
     shards
         How many shards to cut judgments into; by default by the number of threads and of rows.
     on_pass
@@ -85,16 +84,20 @@ class Dask:
         on_pass: Callable[[int, str], None] | None = None,
     ) -> None:
         limits.check(workers=workers)
-        self._shards, self._threads, self._on_pass = shards, workers or cores(), on_pass
+        self._shards, self._on_pass = shards, on_pass
         self._stack = ExitStack()
         self._finalizer = weakref.finalize(self, self._stack.close)
         self.passes = 0
         """How often a function was called with every shard."""
-        self._whole = scheduler is None and shards is None and workers in (None, cores())
-        self.client: Any = (
-            None if scheduler is None else _connected(scheduler, workers, self._stack)
-        )
-        """The client of the cluster; None where there is none."""
+        self._connect = partial(_connected, scheduler, workers, self._stack)
+        self._one_machine = scheduler is None and shards is None and workers in {None, cores()}
+        if scheduler is not None:
+            self.client  # noqa: B018  # an address where nobody answers is refused at once
+
+    @cached_property
+    def client(self) -> Client:
+        """The client of the cluster."""
+        return self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -125,83 +128,53 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
-            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
+            ``criterion``, ``context``, ``by``, ``annotator``, ``blank``, ``strict``.
         """
-        if self.client is None and Path(path).exists():
+        if self._one_machine and Path(path).exists():
             return self.distribute(read_judgments(path, on_progress=on_progress, **options))
         made = ShardsOfFiles(self, path, options, on_progress)
-        shards = self._shards_of(made)
+        shards = DaskShards(self, made)
         return RemoteJudgments.of_shards(made.about, shards, self)
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
-        if self._whole:
+        if self._one_machine:
             return RemoteJudgments.of_local(judgments, self)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
-        def made() -> list[Task]:
-            return [
-                self.submit(_held, self._sent(piece, home), home=home)
-                for home, piece in zip(
-                    self.homes(len(cut) - 1), pieces(judgments, cut), strict=True
-                )
-            ]
+        def made() -> list[Future]:
+            homes = zip(self.homes(len(cut) - 1), pieces(judgments, cut), strict=True)
+            sent = [(home, self.client.scatter(each, [home], hash=False)) for home, each in homes]
+            return [self.submit(_held, there, home=home) for home, there in sent]
 
-        return RemoteJudgments.of_shards(about_rows(judgments), self._shards_of(made), self)
-
-    def _shards_of(self, make: Callable[[], list[Task]]) -> Shards:
-        """Have shards made."""
-        if self.client is None:
-            return ThreadedShards(make(), self._threads, self.passed)
-        return DaskShards(self, make)
+        return RemoteJudgments.of_shards(about_rows(judgments), DaskShards(self, made), self)
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""
         if self._shards is not None:
             return self._shards
         worth = max(1, rows // _FEWEST_ROWS)
-        return max(min(worth, len(self._workers())), -(-rows // _MOST_ROWS))
+        return max(min(worth, len(self._threads())), -(-rows // _MOST_ROWS))
 
-    def homes(self, shards: int) -> list[str | None]:
+    def homes(self, shards: int) -> list[str]:
         """Return a worker for each shard, by the number of their threads.
 
         Left to itself Dask keeps all shards of a file on the worker that read it.
         """
-        threads = self._workers()
+        threads = self._threads()
         return [threads[k * len(threads) // shards] for k in range(shards)]
 
-    def _workers(self) -> list[str | None]:
+    def _threads(self) -> list[str]:
         """Return the worker that each thread belongs to."""
-        if self.client is None:
-            return [None] * self._threads
         return [at for at, threads in self.client.nthreads().items() for _ in range(threads)]
 
-    # ------------------------------------------------------------------- tasks
     def submit(
         self, function: Callable[..., Any], *arguments: Any, home: str | None = None
-    ) -> Task:
+    ) -> Future:
         """Submit a task under a name of its own, if possible to the worker ``home``."""
-        if self.client is None:
-            return function(*arguments)
         name = f"aggcal-{getattr(function, '__name__', 'task')}-{uuid4().hex}"
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         return self.client.submit(function, *arguments, key=name, **where)
-
-    def result(self, task: Task) -> Any:
-        """Return what a task returned; what is wrong with it is raised."""
-        return task if self.client is None else task.result()
-
-    def completed(self, tasks: Sequence[Task]) -> Iterable[Task]:
-        """Go through tasks in the order in which they end."""
-        if self.client is None:
-            return tasks
-        from distributed import as_completed
-
-        ended: Iterable[Task] = as_completed(tasks)
-        return ended
-
-    def _sent(self, piece: Shard, home: str | None) -> Task:
-        return piece if self.client is None else self.client.scatter(piece, [home], hash=False)
 
     def passed(self, function: str) -> None:
         """Count a pass, and tell of it."""
@@ -221,10 +194,10 @@ class DaskShards:
         Makes them, and makes them again if Dask cannot.
     """
 
-    def __init__(self, engine: Dask, make: Callable[[], list[Task]]) -> None:
+    def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
         self._engine, self._make = engine, make
-        self._client: Any = engine.client
-        self.futures: list[Task] = []
+        self._client = engine.client
+        self.futures: list[Future] = []
         self._surviving(self._wait)
 
     def __len__(self) -> int:
@@ -301,8 +274,11 @@ def _call(shard: Shard, function: Callable[..., Any], packed: _Packed) -> Any:
     return shard.call(function, *packed.arguments)
 
 
-def _connected(scheduler: str | Client, workers: int | None, stack: ExitStack) -> Client:
-    """Return the client of a cluster, left with ``stack``; refuse one that cannot be used."""
+def _connected(scheduler: str | Client | None, workers: int | None, stack: ExitStack) -> Client:
+    """Return the client of a cluster, left with ``stack``; refuse one that cannot be used.
+
+    Without an address it is one of threads in this process.
+    """
     if find_spec("distributed") is None:
         raise EngineError(
             "the engine 'dask' is not installed; install aggcal with its extra dask (in its "
@@ -310,6 +286,10 @@ def _connected(scheduler: str | Client, workers: int | None, stack: ExitStack) -
         )
     from distributed import Client
 
+    if scheduler is None:
+        options = {"n_workers": 1, "threads_per_worker": workers or cores(), "silence_logs": 50}
+        here = Client(processes=False, dashboard_address="127.0.0.1:0", **options)
+        return stack.enter_context(here)
     if workers is not None:
         raise OptionError(
             "workers are those of the scheduler whose address is given; leave one out."

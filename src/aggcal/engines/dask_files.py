@@ -48,11 +48,13 @@ from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.words import NAMES
 
 if TYPE_CHECKING:
-    from aggcal.engines.dask import Dask, Task
+    from distributed import Future
+
+    from aggcal.engines.dask import Dask
 
 _OF_FILES = ("outcomes", "columns", "annotator", "blank", "context", "strict")
 """Options of `read_judgments` that are as good for one file of many, as they are."""
-_TOGETHER = {"format", "criterion", "criteria", "by", "strength_scale"}
+_TOGETHER = {"format", "criterion", "by", "strength_scale"}
 """Further ones."""
 
 
@@ -80,17 +82,19 @@ class ShardsOfFiles:
         self.about: dict[str, Any]
         self._cut: IntArray | None = None
 
-    def __call__(self) -> list[Task]:
+    def __call__(self) -> list[Future]:
         """Read the files on the workers, and cut their rows between annotators."""
+        from distributed import as_completed
+
         engine, submit, how = self._engine, self._engine.submit, self._how
         parts = [submit(read_file, file, how) for file in self._files]
         counted = [submit(census_of, part) for part in parts]
-        for done, file in enumerate(engine.completed(counted), 1):
-            engine.result(file)  # what cannot be read is told at once
+        for done, file in enumerate(as_completed(counted), 1):
+            file.result()  # what cannot be read is told at once
             if self._on_progress is not None:
                 self._on_progress(100.0 * done / len(counted))
         whose = submit(added_up, counted, how)
-        rows = np.array([*engine.result(whose).rows.values()], dtype=np.int64)
+        rows = np.array([*whose.result().rows.values()], dtype=np.int64)
         if self._cut is None:
             # Made once: shards that are made again must be those that were lost.
             self._cut = cuts(rows, engine.number_of_shards(int(rows.sum())))
@@ -101,7 +105,7 @@ class ShardsOfFiles:
         said = submit(acts_said, [submit(acts_of, each) for each in judgments], whose)
         judgments = [submit(weighed, each, said) for each in judgments]
         numbers = submit(united, [submit(head_of, each) for each in judgments], whose, said, how)
-        self.about, _, firsts, _ = engine.result(numbers)
+        self.about, _, firsts, _ = numbers.result()
         return [
             submit(shard_of, each, numbers, k, home=home)
             for k, (each, home) in enumerate(zip(judgments, homes, strict=True))
@@ -122,7 +126,7 @@ def _reading(path: str, options: Mapping[str, Any]) -> Reading:
     criterion = asked.get("criterion")
     choices = Choices(
         **{name: asked[name] for name in _OF_FILES if name in asked},
-        by=categories_of(asked.get("by", ()), criterion, asked.get("criteria")),
+        by=categories_of(asked.get("by", ()), criterion),
         strength_scale=stated_scale(asked.get("strength_scale")),
     )
     if choices.by_ranking:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
+from shutil import copyfileobj
 
 from aggcal.errors import FileError, printable
 from aggcal.io.files import no_room, unpacked
@@ -109,10 +113,10 @@ def not_text(name: str) -> FileError:
     >>> print(not_text("votes.parquet"))
     votes.parquet: is not a Parquet file, or a damaged one; save or download it again.
     """
+    fault = "is not a text file; save it as CSV in UTF-8"
     if name.lower().endswith(_PARQUET):
         fault = "is not a Parquet file, or a damaged one; save or download it again"
-        return FileError(f"{name}: {fault}.")
-    return FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
+    return FileError(f"{name}: {fault}.")
 
 
 def _is_utf8(file: object, head: bytes) -> bool:
@@ -130,15 +134,12 @@ def _is_utf8(file: object, head: bytes) -> bool:
 
 
 def _western(text: bytes, name: str) -> Charset:
-    best: tuple[float, str, str] | None = None
+    readings = []
     for codec in ("cp1252", "mac_roman"):
-        try:
+        with suppress(UnicodeDecodeError):
             decoded = text.decode(codec)
-        except UnicodeDecodeError:
-            continue
-        score = _plausible(decoded)
-        if best is None or score > best[0]:
-            best = score, codec, decoded
+            readings.append((_plausible(decoded), codec, decoded))
+    best = max(readings, key=lambda one: one[0], default=None)
     if best is None or best[0] < _LEAST:
         if name.lower().endswith(_PARQUET):
             raise not_text(name)
@@ -180,38 +181,23 @@ def _plausible(text: str) -> float:
 
 def _example(text: str) -> str:
     """Return the first word that holds more than ASCII, or the signs around it."""
-    at = next((k for k, letter in enumerate(text) if not letter.isascii()), 0)
-    start = at
-    while start and (text[start - 1].isalnum() or text[start - 1] in "'’"):
-        start -= 1
-    end = at + 1
-    while end < len(text) and text[end].isalnum():
-        end += 1
-    return printable(text[max(start, at - 20) : min(end, at + 20)])
+    word = re.search(r"[\w'’]{0,20}[^\x00-\x7f]\w{0,20}", text)
+    return "" if word is None else printable(word[0])
 
 
 def as_utf8(path: Path, charset: Charset, name: str, scratch: Path) -> Path:
     """Write a text as UTF-8, its lines ending in LF, and return where."""
     copy = scratch / "text"
-    decoder = codecs.getincrementaldecoder(charset.codec)()
-    with unpacked(path) as file:
-        pending = ""
-        while True:
-            piece = file.read(_PIECE)
-            try:
-                text = pending + decoder.decode(piece, final=not piece)
-            except UnicodeDecodeError:
-                raise FileError(
-                    f"{name}: begins as {_NAMES.get(charset.codec, 'UTF-8')} text but is not "
-                    "throughout; save the file as UTF-8."
-                ) from None
-            # A CR at the end may be the first half of a line's end.
-            pending = "\r" if piece and text.endswith("\r") else ""
-            text = text[: len(text) - len(pending)].replace("\r\n", "\n").replace("\r", "\n")
-            try:
-                with copy.open("ab") as target:
-                    target.write(text.encode("utf-8", "replace"))
-            except OSError as error:
-                raise no_room(error) from None
-            if not piece:
-                return copy
+    with unpacked(path) as file, TextIOWrapper(file, charset.codec) as text:
+        try:
+            target = copy.open("w", encoding="utf-8", errors="replace", newline="\n")
+            with target:
+                copyfileobj(text, target, _PIECE)
+        except UnicodeDecodeError:
+            raise FileError(
+                f"{name}: begins as {_NAMES.get(charset.codec, 'UTF-8')} text but is not "
+                "throughout; save the file as UTF-8."
+            ) from None
+        except OSError as error:
+            raise no_room(error) from None
+    return copy

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
 from aggcal.data.row_columns import CRITERION
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError, did_you_mean, option
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.io import words
 from aggcal.io.tables import listed
 
@@ -150,27 +150,18 @@ def stated_order(order: Sequence[str] | str) -> tuple[str, ...]:
     return tuple(str(label).strip() for label in labels) if order else ()
 
 
-def categories_of(
-    by: Sequence[str] | str, criterion: str | None = None, criteria: str | None = None
-) -> tuple[str, ...]:
-    """Return the columns of categories, that of the criteria last where all of those are kept.
+def categories_of(by: Sequence[str] | str, criterion: str | None = None) -> tuple[str, ...]:
+    """Return the columns of categories, of which the criterion is one where all of those are kept.
 
     Examples
     --------
-    >>> categories_of("language, topic"), categories_of(["topic"], None, "all")
-    (('language', 'topic'), ('topic', 'criterion'))
+    >>> categories_of("language, topic"), categories_of(["topic"])
+    (('language', 'topic'), ('topic',))
     """
     names = [name.strip() for name in (by.split(",") if isinstance(by, str) and by else by)]
-    if criteria not in (None, "all"):
-        raise OptionError(
-            f"criteria cannot be '{criteria}'; say all, or name one criterion with "
-            f"{option('criterion')}."
-        )
-    if criteria is not None and criterion is not None:
-        raise OptionError("one criterion is chosen and all are kept; leave one of the two out.")
-    if criteria is not None and CRITERION not in names:
-        names.append(CRITERION)
     small = [name.lower() for name in names]
+    if criterion is not None and CRITERION in small:
+        raise OptionError("one criterion is chosen and all are kept; leave one of the two out.")
     if "" in small or len(set(small)) < len(small):
         raise OptionError(
             f"the categories '{','.join(names)}' name a column twice or none; name each once."

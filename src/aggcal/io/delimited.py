@@ -17,12 +17,12 @@ import numpy as np
 from aggcal._core.kernels import at, library
 from aggcal.errors import FileError, TableError, count, some
 from aggcal.io.columns import Column
-from aggcal.io.files import HEAD, is_packed, text_start, unpacked
+from aggcal.io.files import HEAD, text_start, unpacked, unpacked_size
 from aggcal.io.tables import LOOKED_AT, Cells, Table
-from aggcal.io.words import names_table
+from aggcal.io.words import header_row
 
-_SMALL, _PACKING = 4_000_000, 10
-"""Bytes of a file that Python reads as rows of texts, and how many times fewer of a packed one."""
+_SMALL = 100_000
+"""Bytes of a file that Python reads as rows of texts: a larger one takes it twice as long."""
 _PIECE = 1 << 22
 """Bytes of a large file at a time."""
 _LONGEST = 10_000_000
@@ -31,7 +31,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 _LONGEST_HEADER = 1 << 22
 """Bytes of a header: a longer one is a file without lines."""
 _TITLES = 30
-"""Rows in which a header is looked for: titles above a table are fewer."""
+"""Lines in which a header is looked for."""
 _WIDE = 4
 """Columns from which on a row with one cell is no row: with fewer, the others may be blank."""
 _END = "\0end"
@@ -57,8 +57,7 @@ def of_lines(path: Path, name: str, head: bytes, names: set[str], notes: list[st
     def small() -> Cells:
         return _small(skip, header, **what)
 
-    large = path.stat().st_size > _SMALL // (_PACKING if is_packed(path) else 1)
-    whole = large and library() is not None
+    whole = unpacked_size(path) > _SMALL and library() is not None
     table = Lines(small, skip=skip, header=header, **what) if whole else small()
     table.above = above
     return table
@@ -91,29 +90,14 @@ def _holds_header(head: bytes) -> bool:
 
 
 def _layout(text: str, names: set[str]) -> tuple[int, str, tuple[str, ...]]:
-    """Return how many lines stand above the header, the delimiter, and the header.
-
-    It is the first line that names a wanted column, or one below titles that has more cells and
-    names two; below a title of one cell it is the widest line, if that holds no numbers.
-    """
-    every = _split(text)
-    blank = (k for k, line in enumerate(every) if line.strip() and not _SEP.fullmatch(line))
+    """Return how many lines stand above the header, the delimiter, and the header."""
+    lines = _split(text)
+    blank = (k for k, line in enumerate(lines) if line.strip() and not _SEP.fullmatch(line))
     first = next(blank, 0)
-    delimiter, header = _header("".join(every[first:]), names)
-    found, widest, titled = (first, delimiter, header), 0, False
-    for k in range(first, min(first + _TITLES, len(every))):
-        other, cells = _header(every[k], names)
-        filled = [cell.lower() for cell in cells if cell]
-        if not widest and names.intersection(filled):
-            break
-        if widest and len(filled) > widest:
-            if names_table({*filled}, names):
-                return k, other, cells
-            headed = titled and not any(cell[0].isdigit() for cell in filled)
-            found = (k, other, cells) if headed else (first, delimiter, header)
-        titled = titled if widest else len(filled) == 1
-        widest = max(widest, len(filled))
-    return found
+    below = (_header(line, names) for line in lines[first + 1 :])
+    rows = list(islice(chain([_header("".join(lines[first:]), names)], below), _TITLES))
+    row, _ = header_row((cells for _, cells in rows), names)
+    return first + row, *rows[row]
 
 
 def _header(text: str, names: set[str]) -> tuple[str, tuple[str, ...]]:

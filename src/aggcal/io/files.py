@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 """Bytes at a time: fewer take longer, more take more memory."""
 _LONGEST_LINE = 1_000_000
 """Characters of a line of a text that is no table."""
-_PATIENCE, _PAUSE = 5.0, 0.05
+_PATIENCE, _PAUSE = 1.0, 0.05
 """Seconds until a pipe with a name must have a writer, and between two looks at it."""
 _TERMINALS = ("/dev/tty", "/dev/pts/")
 _OF_THE_SYSTEM = ("/proc/", "/sys/")
@@ -70,6 +70,16 @@ def is_packed(path: Path) -> bool:
     """Whether a file is gzipped, whatever its name says."""
     with path.open("rb") as file:
         return file.read(2) == b"\x1f\x8b"
+
+
+def unpacked_size(path: Path) -> int:
+    """Return the bytes of a file when it is unpacked, as its end says: it may say too little."""
+    with path.open("rb") as file:
+        packed = file.seek(0, os.SEEK_END)
+        if not is_packed(path) or packed < 4:  # noqa: PLR2004
+            return packed
+        file.seek(-4, os.SEEK_END)
+        return max(packed, int.from_bytes(file.read(4), "little"))
 
 
 @contextmanager

@@ -42,8 +42,8 @@ _CODES = ("-9", "-99", "-999", "-9999", "99", "999", "9999")
 """Numbers that stand for a missing one in surveys."""
 _EACH = "read as: each name is an item, and its number the score"
 _NAMES = "names the items"
-_USUAL = ("score", "truth", "consensus")
-"""What the column of the numbers is called where the user does not say."""
+_USUAL = ("score", "truth", "consensus", "text")
+"""What a column is called where the user does not say."""
 _NUMBER = re.compile(r"[+-]?[\d.,\s'’]*\d[\d.,\s'’]*(e[+-]?\d+)? ?%?", re.IGNORECASE).fullmatch
 _ROUNDED = 0.051
 """How far a mean may be from what a spreadsheet shows: people show one decimal."""
@@ -100,17 +100,25 @@ class Items:
         """The ids of the rows."""
         return as_text(map(str, self.items.cells()))
 
+    def refuse_no_item(self) -> None:
+        """Refuse a table without ids."""
+        if self.lacks(self.item):
+            raise TableError(
+                f"{self.name}: column 'item' missing (found: {listed(self.table.header)}); call "
+                "the column of the ids 'item'."
+            )
+
     def refuse_no_rows(self, remedy: str = "; add items") -> None:
         """Refuse a table of a header only."""
         if not len(self.items):
             raise TooLittleDataError(f"{self.name}: has a header but no row{remedy}.")
 
     def refuse_double(
-        self, error: type[InputError] = ScoreError, context: str | None = None
+        self, error: type[InputError] = ScoreError, context: str | None = None, hint: str = ""
     ) -> None:
         """Refuse a row without an item, with a damaged id, or with one of a row before it.
 
-        ``context`` is a column that tells rows of one item apart.
+        ``context`` is a column that tells rows of one item apart; ``hint`` what else may be meant.
         """
         keys = {"item": self.items} | ({} if context is None else {context: self.column(context)})
         for shown, column in keys.items():
@@ -138,7 +146,8 @@ class Items:
             raise error(
                 f"{self.name}: duplicate item '{self.items.at(row)}'{within} "
                 f"({self.table.place(row)}; {count(int(again.sum()), 'duplicate row')} in total); "
-                f"keep one row {'per item' if context is None else 'for each'}."
+                f"keep one row {'per item' if context is None else 'for each'}"
+                f"{hint and f'; {hint}'}."
             )
 
     def numbers(
@@ -283,13 +292,8 @@ def read_scores(
         if isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], Mapping):
             with suppress(ScoreError):  # one object of JSON, which maps each item to its score
                 return replace(Scores.of(_mapped(rows[0])), source=table.name, notes=(_EACH,))
-        column = _score_column(table, column, flag, item)
-        table.refuse_double()
-        value = table.numbers(column, optional=blank == "skip")
-        _refuse_codes(table, column, value)
+        column, value = _scored(table, column, flag, item, optional=blank == "skip")
         ids, kept = table.ids, ~np.isnan(value)
-        if not kept.any():
-            raise ScoreError(f"{table.name}: column '{column}' is blank in every row; add scores.")
         if (n := int((~kept).sum())) > 0:
             verb, one = ("has", "counts as an item") if n == 1 else ("have", "count as items")
             table.notes.append(
@@ -309,6 +313,7 @@ def read_scores(
             table.name,
             table.table.backend,
             tuple(table.notes),
+            column=column,
         )
 
 
@@ -343,8 +348,21 @@ def is_summary(row: Sequence[float | None], above: Sequence[Sequence[float | Non
     )
 
 
-def _score_column(table: Items, column: str, flag: str | None, item: str = "item") -> str:
-    """Return the column of the scores; refuse a table without ids or without scores.
+def _scored(
+    table: Items, column: str, flag: str | None, item: str = "item", *, optional: bool = True
+) -> tuple[str, FloatArray]:
+    """Return the column of the scores, and what is in it: NaN where it is blank."""
+    column = _value_column(table, column, flag, item)
+    table.refuse_double()
+    value = table.numbers(column, optional=optional)
+    _refuse_codes(table, column, value)
+    if np.isnan(value).all():
+        raise ScoreError(f"{table.name}: column '{column}' is blank in every row; fill it in.")
+    return column, value
+
+
+def _value_column(table: Items, column: str, flag: str | None, item: str) -> str:
+    """Return the column of the scores, or of the texts; refuse a table without it or without ids.
 
     Where only one column can hold the ids, or the scores, it is taken, and a note says so; one that
     the user named has to be there.
@@ -359,10 +377,11 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
             f"swapped; further judgments come after {option('judgments')}."
         )
     free = table.table.load([n for n in columns if n and n not in (table.item, "item")])
-    numeric = [n for n, c in free.items() if c.texts and all(map(_NUMBER, c.texts))]
+    texts = flag == "text"
+    numeric = [n for n, c in free.items() if c.texts and (texts or all(map(_NUMBER, c.texts)))]
     ids = [n for n, c in free.items() if len(c.texts) == len(c)]
     ids = [n for n in ids if n not in numeric or n in PER_ITEM]
-    sure = [n for n in numeric if n in (*RATING, *_SCORES)] or numeric
+    sure = [n for n in numeric if n in (*RATING, *_SCORES) and not texts] or numeric
     likely = [n for n in sure if n not in (*_LOWEST, *ITEM, *PER_ITEM)]
     others = [n for n in likely if n in _USUAL and n != column]
     if others and column in _USUAL:
@@ -383,7 +402,7 @@ def _score_column(table: Items, column: str, flag: str | None, item: str = "item
     lowest = next((columns[n] for n in sure if n in _LOWEST and not likely), None)
     remedy = _remedy(table, column, flag, [columns[n] for n in likely], lowest)
     if not numeric:
-        remedy = "it has no column of numbers: check whether two files are swapped"
+        remedy = f"it has no column of {_held(flag)}: check whether two files are swapped"
     if others and not likely:
         remedy = f"it has the column '{others[0]}': check whether two files are swapped"
     raise TableError(
@@ -402,17 +421,20 @@ def _remedy(
     if table.lacks(table.item):
         if not header[0].strip():
             return "if the first column names the items, write 'item' above it"
-        by_option = f"name the column of the ids with {option('item-column')}"
-        return by_option if flag == "score" else "call the column of the ids 'item'"
+        return "call the column of the ids 'item'"
     if lowest is not None:
         return (
             f"'{lowest}' is probably best where it is lowest, and a score where it is highest: "
             f"turn it round (write its negative), and call the column '{column}'"
         )
-    if flag is None:
-        return f"rename the column of the numbers to '{column}'"
     either = f": {some(likely, 9)}" if likely else ""
-    return f"name the column of the numbers with {option(f'{flag}-column')}{either}"
+    if flag == "score":
+        return f"name the column of the numbers with {option('score-column')}{either}"
+    return f"call the column of the {_held(flag)} '{column}'{either}"
+
+
+def _held(flag: str | None) -> str:
+    return "texts" if flag == "text" else "numbers"
 
 
 def _refuse_codes(table: Items, column: str, value: FloatArray) -> None:
@@ -448,13 +470,8 @@ def read_truth(
     (1, 1)
     """
     with _items(data, "truth", {2: ("item", column)}, others=(column, "chosen_by")) as table:
-        column = _score_column(table, column, flag)
-        table.refuse_double()
-        value = table.numbers(column)
-        _refuse_codes(table, column, value)
+        column, value = _scored(table, column, flag)
         kept = ~np.isnan(value)
-        if not kept.any():
-            raise TooLittleDataError(f"{table.name}: column '{column}' is blank in every row.")
         chosen = not table.lacks("chosen_by") and not table.column("chosen_by").blank[kept].all()
         scores = Scores(
             table.ids[kept], value[kept], None, table.name, notes=tuple(table.notes), chosen=chosen
@@ -472,7 +489,7 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
     {'model': array([2.])}
     """
     with _items(data, "items", {}, others=columns) as table:
-        _require_item(table, "an items table names its items in the column 'item'")
+        table.refuse_no_item()
         present = [name for name in columns if not table.lacks(name)]
         if not present:
             raise TableError(
@@ -493,17 +510,10 @@ def read_items(data: Any) -> TextArray:
     array(['a', 'b'], dtype=object)
     """
     with _items(data, "items", {1: ("item",)}) as table:
-        _require_item(table, "a table of items names them in the column 'item'")
+        table.refuse_no_item()
         table.refuse_no_rows()
         table.refuse_double()
         return table.ids
-
-
-def _require_item(table: Items, remedy: str) -> None:
-    if table.lacks(table.item):
-        raise TableError(
-            f"{table.name}: column 'item' missing (found: {listed(table.table.header)}); {remedy}."
-        )
 
 
 # --- columns of numbers of any name
@@ -524,10 +534,7 @@ def read_features(data: Any) -> Features:
     ('length', 'rare words')
     """
     with _items(data, "features", _shapes_of(data, ("item",))) as table:
-        _require_item(table, "a table of features names its items in the column 'item'")
-        names = _number_names(table, (table.item,))
-        table.refuse_double(FeatureError)
-        matrix = _matrix(table, names, "feature", "leave the column out")
+        names, matrix = _matrix(table, (table.item,), "feature")
         return Features(table.ids, matrix, names, table.name, tuple(table.notes))
 
 
@@ -552,33 +559,19 @@ def read_control(data: Any, *, context: str | None = None) -> Control:
     named = None if context is None else context.strip().lower()
     first = ("item",) if named is None else ("item", named)
     with _items(data, "covariates", _shapes_of(data, first), others=first[1:]) as table:
-        _require_item(table, "a table of what is held equal names its items in 'item'")
-        column = named if named and named != "item" and not table.lacks(named) else None
-        if column is None and not table.lacks("context"):
-            if named is None:
-                raise OptionError(
-                    f"{table.name}: has values by context (column 'context'), but it is not known "
-                    f"which column of the judgments that is; name it with {option('context')}, or "
-                    "leave the column out."
-                )
-            column = "context"
-        names = _number_names(table, (table.item, *([] if column is None else [column])))
-        try:
-            table.refuse_double(FeatureError, column)
-        except FeatureError as error:
-            if column is not None:
-                raise
-            named_by = option("context")
-            hint = f"if the values depend on a context, name the judgments' column with {named_by}"
-            if named is not None:
-                hint = f"if the values depend on the {named}, add the column '{named}'"
-            raise FeatureError(f"{str(error).removesuffix('.')}; {hint}.") from None
-        otherwise = "leave the column out"
-        if named is None:
-            otherwise += (
-                f" (if it is the context of the judgments, name it with {option('context')})"
+        there = [n for n in (named, "context") if n and n != "item" and not table.lacks(n)]
+        column = there[0] if there else None
+        if column is not None and named is None:
+            raise OptionError(
+                f"{table.name}: has values by context (column 'context'), but it is not known "
+                f"which column of the judgments that is; name it with {option('context')}, or "
+                "leave the column out."
             )
-        matrix = _matrix(table, names, "covariate", otherwise)
+        hint = f"if values depend on a context, name the judgments' column with {option('context')}"
+        if named is not None:
+            hint = f"if values depend on the {named}, add the column '{named}'"
+        hint = "" if there else hint
+        names, matrix = _matrix(table, (table.item, *there[:1]), "covariate", column, hint)
         contexts = None if column is None else as_text(map(str, table.column(column).cells()))
         return Control(table.ids, matrix, names, contexts, table.name, tuple(table.notes))
 
@@ -596,8 +589,11 @@ def _shapes_of(data: Any, first: Sequence[str]) -> dict[int, tuple[str, ...]]:
     return {width: (*first, *(f"x{k}" for k in range(1, width - len(first) + 1)))}
 
 
-def _number_names(table: Items, others: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns of numbers: all but some others."""
+def _matrix(
+    table: Items, others: Sequence[str], what: str, context: str | None = None, hint: str = ""
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the columns of numbers, all but some others: their names, and all side by side."""
+    table.refuse_no_item()
     header = [name.strip() for name in table.table.header]
     names = tuple(name for name in header if name.lower() not in others)
     if not names:
@@ -610,23 +606,15 @@ def _number_names(table: Items, others: Sequence[str]) -> tuple[str, ...]:
         raise TableError(f"{table.name}: a column has no name; name it or remove it.")
     table.table.refuse_twice({name.lower() for name in header})
     table.refuse_no_rows()
-    return names
-
-
-def _matrix(table: Items, names: Sequence[str], what: str, otherwise: str) -> FloatArray:
-    """Return columns of numbers side by side; refuse what is no number."""
-    return np.column_stack(
-        [
-            table.numbers(
-                name,
-                f"{what} '{name}'",
-                optional=False,
-                error=FeatureError,
-                otherwise=otherwise,
-            )
-            for name in names
-        ]
-    )
+    table.refuse_double(FeatureError, context, hint)
+    otherwise = f"leave the column out{hint and f' ({hint})'}"
+    columns = [
+        table.numbers(
+            name, f"{what} '{name}'", optional=False, error=FeatureError, otherwise=otherwise
+        )
+        for name in names
+    ]
+    return names, np.column_stack(columns)
 
 
 # --- texts
@@ -668,28 +656,8 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
     if is_one_by_one(data, item):
         return Texts({str(name): str(text) for name, text in data.items() if text is not None})
     with _items(data, "texts", {2: (item, column)}, item, (column,)) as table:
-        column = _text_column(table, item, column)
-        table.refuse_no_rows()
+        column = _value_column(table, column, "text", item)
         table.refuse_double(TableError)
         texts = zip(table.ids.tolist(), table.column(column).cells(), strict=True)
         kept = {name: text for name, text in texts if text is not None}
         return Texts(kept, table.name, tuple(table.notes))
-
-
-def _text_column(table: Items, item: str, column: str) -> str:
-    """Return the column of the texts, or the only one that can hold them; refuse none."""
-    missing = [c for c, own in ((item, table.item), (column, column)) if table.lacks(own)]
-    if not missing:
-        return column
-    others, header = {table.item, item, *ITEM, *PER_ITEM}, table.table.header
-    rest = [name for name in header if name.strip() and name.strip().lower() not in others]
-    if missing == ["text"] and len(rest) == 1:
-        table.notes.append(f"read as: text = '{rest[0]}'")
-        return rest[0]
-    remedy = "call the column of the ids 'item'"
-    if column in missing:
-        remedy = f"name the column of the texts with {option('text-column')}"
-    raise TableError(
-        f"{table.name}: {'column' if len(missing) == 1 else 'columns'} "
-        f"{', '.join(map(repr, missing))} missing (found: {listed(header)}); {remedy}."
-    )

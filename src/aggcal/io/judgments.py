@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,21 +23,20 @@ from aggcal.io.choices import (
 )
 from aggcal.io.files import no_room
 from aggcal.io.folders import Given, files_of, labels_of
-from aggcal.io.naming import Part, part_of, repeated_header
+from aggcal.io.naming import Part, part_of
 from aggcal.io.numbering import numbered
 from aggcal.io.outcomes import meant, unused_labels
 from aggcal.io.refusals import is_graded
 from aggcal.io.respelling import read_spelling
 from aggcal.io.saving import scratch_folder
 from aggcal.io.sides import checked_sides
-from aggcal.io.words import ANNOTATOR, WINNER_LOSER
 from aggcal.registry.literals import FormatName
 
 _MOST_SHOWN = 8
 """Items that people are shown at once: more are no places."""
 _NAMED = 10
 """Files that a message names; the notes name all of them."""
-_OF_SOME = ("tie_within", "order", "left_key", "right_key", "drafts", "strength_scale")
+_OF_SOME = ("tie_within", "order", "drafts", "strength_scale")
 """Options that only some formats have."""
 
 
@@ -48,7 +47,6 @@ def read_judgments(
     columns: Mapping[str, str] | None = None,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
-    criteria: Literal["all"] | None = None,
     context: str | None = None,
     by: Sequence[str] | str = (),
     annotator: str | None = None,
@@ -56,8 +54,6 @@ def read_judgments(
     strength_scale: str | None = None,
     tie_within: float = 0.0,
     order: Sequence[str] | str = (),
-    left_key: str | None = None,
-    right_key: str | None = None,
     drafts: bool = False,
     blank: Blank = "skip",
     normalize_ids: bool = False,
@@ -81,22 +77,22 @@ def read_judgments(
         ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
         tools are known by their content.
     format
-        The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
+        The format, if it is not to be recognised: a name that ``aggcal list formats`` lists.
     columns
-        What our own columns are called in this table: ``{"annotator": "coder"}``.
+        What our own columns are called in this table: ``{"annotator": "coder"}``; of a task of
+        Label Studio, the fields that hold the items: ``{"left": "text1", "right": "text2"}``.
     outcomes
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion
         Read only the judgments of this criterion.
-    criteria
-        ``"all"`` keeps the criterion of each judgment, as one of its ``categories``.
     context
         The column that is the context of a judgment: its prompt, its session, the screen that it
         was given on. Judgments of one context are not independent. ``"ranking"`` is the ranking or
         the ratings that pairs are taken from.
     by
         The column, or columns, by which judgments are of categories: ``"language"``,
-        ``["language", "topic"]`` or ``"language,topic"``.
+        ``["language", "topic"]`` or ``"language,topic"``. ``"criterion"`` keeps that of each
+        judgment, so that all criteria are used at once.
     annotator
         The annotator of all judgments, where the table names none.
     ranking_weight
@@ -113,8 +109,6 @@ def read_judgments(
     order
         Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
         best: ``"lowest"`` or ``"highest"`` (as usual).
-    left_key, right_key
-        The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
         Whether to take responses of Argilla and Label Studio that were not submitted.
     blank
@@ -154,16 +148,14 @@ def read_judgments(
         outcomes or {},
         columns or {},
         annotator,
-        left_key,
-        right_key,
-        drafts,
-        tie_within,
-        ranking_weight,
-        blank,
-        read_spelling(aliases, normalize=normalize_ids),
-        stated_order(order),
+        drafts=drafts,
+        tie_within=tie_within,
+        ranking_weight=ranking_weight,
+        blank=blank,
+        spelling=read_spelling(aliases, normalize=normalize_ids),
+        order=stated_order(order),
         context=context,
-        by=categories_of(by, criterion, criteria),
+        by=categories_of(by, criterion),
         strength_scale=stated_scale(strength_scale),
         strict=strict,
     )
@@ -176,7 +168,7 @@ def read_judgments(
             criterion=criterion,
             acts=ranking_weight,
         )
-    return _finished(judgments, read.name)
+    return _finished(judgments)
 
 
 @dataclass
@@ -194,19 +186,16 @@ def parts_of(
     choices: Choices,
     format_name: str | None = None,
     *,
-    beside: bool = False,
-    lenient: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Parts]:
     """Read files, or a frame or rows, each by its own format; refuse what cannot be read.
 
-    Of several files, or ``beside`` others, what a file does not name (annotators, rankings) is
-    called after it: the same made-up name elsewhere means something else. Files without a row are
-    refused, unless ``lenient``.
+    Of several files, what a file does not name (annotators, rankings) is called after it: the same
+    made-up name elsewhere means something else. Files without a row are refused.
     """
     given = files_of(data) or Given((data,))
     several = len(given.files) > 1
-    labels = labels_of(given.files) if several or beside else [""]
+    labels = labels_of(given.files) if several else [""]
     shown = ", ".join(labels[:_NAMED]) + (f" and {len(labels) - _NAMED:,} more"
                                           if len(labels) > _NAMED else "")  # fmt: skip
     read = Parts(shown, notes=[*given.notes])
@@ -222,26 +211,18 @@ def parts_of(
             part = part_of(file, replace(choices, origin=label), format_name, folder)
             part.label = label
             everything.append(part)
-            if len(part) or not (several or lenient):
-                without = options_without_effect(part)
-                if without and not label:
-                    raise OptionError(
-                        f"{part.name}: {without[0]} does not apply to {part.form.info.name} "
-                        "judgments; leave it out."
-                    )
+            if len(part) or not several:
                 meant(part)
-            if len(part) or lenient:
+            if len(part):
                 read.parts.append(part)
             read.notes += part.notes if not label else _told(part, choices)
             if on_progress is not None:
                 on_progress(100.0 * (number + 1) / len(given.files))
-        if several:
-            _refuse_copies(everything)
-            _refuse_other_steps(everything)
-            read.notes += _of_all(everything, choices, shown)
-        else:
+        if not several:
             read.name = everything[0].name
-            read.notes += unused_labels(everything[0])
+        _refuse_copies(everything)
+        _refuse_other_steps(everything)
+        read.notes += _of_all(everything, choices, read.name)
         if not read.parts:
             raise TooLittleDataError(f"{shown}: hold no judgment; add some.")
         read.notes = [*dict.fromkeys(read.notes)]
@@ -282,11 +263,10 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     without = [options_without_effect(part) for part in parts]
     for given in without[0]:
         if all(given in each for each in without):
-            raise OptionError(
-                f"{name}: {given} does not apply to judgments of these formats; leave it out."
-            )
+            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
-        if all(own not in _named(part) for part in parts):
+        if len(parts) > 1 and all(own not in _named(part) for part in parts):
             raise OptionError(
                 f"{name}: no file has a column '{other}' to take as '{own}'; check its name."
             )
@@ -332,9 +312,8 @@ def _refuse_other_steps(parts: Sequence[Part]) -> None:
                 )
 
 
-def _finished(read: Judgments, name: str) -> Judgments:
+def _finished(read: Judgments) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
-    _refuse_repeated_header(read, name)
     judgments = checked_sides(read)
     spelling = judgments.spelling
     said = [*_like_places(judgments.item_ids.tolist())]
@@ -342,23 +321,6 @@ def _finished(read: Judgments, name: str) -> Judgments:
         ids = (*judgments.item_ids, *judgments.annotator_ids)
         said += [*spelling.notes, *spelling.unseen(ids)]
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
-
-
-def _refuse_repeated_header(judgments: Judgments, name: str) -> None:
-    """Refuse winners that are called winner and losers called loser, by a judge called judge."""
-    heads = [k for k, label in enumerate(judgments.annotator_ids) if label.lower() in ANNOTATOR]
-    if not heads:
-        return
-    items = [label.lower() for label in judgments.item_ids]
-    for one, two in WINNER_LOSER:
-        if one in items and two in items:
-            left, right = items.index(one), items.index(two)
-            same = (judgments.left == left) & (judgments.right == right)
-            rows = np.flatnonzero(same & np.isin(judgments.annotator, heads))
-            if len(rows):
-                who = str(judgments.annotator_ids[judgments.annotator[rows[0]]])
-                pair = (str(judgments.item_ids[k]) for k in (left, right))
-                raise repeated_header(name, "a row", [who, *pair])
 
 
 def _like_places(items: Sequence[str]) -> Sequence[str]:

@@ -30,7 +30,7 @@ from aggcal.io.guessing import (
 from aggcal.io.saving import digest
 from aggcal.io.tables import Cells, Table, opened, such
 from aggcal.io.workbooks import Sheet
-from aggcal.registry import RANKINGS, RATINGS, TABLE
+from aggcal.registry import LABEL_STUDIO, RANKINGS, RATINGS, TABLE
 
 UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
@@ -104,6 +104,8 @@ class Part:
     """What labels mean that say how much better an item is."""
     origin: Origin | None = None
     """Which rows of the file these are; None for all of them."""
+    ratings: Sequence[Row] = ()
+    """The ratings that comparisons were taken from."""
 
     def __len__(self) -> int:
         return len(self.columns["annotator"])
@@ -130,6 +132,7 @@ class Part:
             place=origin.place,
             whole=None if origin.hashes is None else origin.whole,
             origin=origin,
+            ratings=(),
         )
 
     def first(self, bad: np.ndarray) -> tuple[int, str, int]:
@@ -138,10 +141,18 @@ class Part:
         return row, self.place(row), int(bad.sum())
 
 
+def _within_tasks(choices: Choices, stated: Mapping[str, str]) -> Choices:
+    """Take the columns of the items for the fields of a task, which are none of the table's."""
+    rest = {own: name for own, name in stated.items() if own not in ("left", "right")}
+    left, right = stated.get("left"), stated.get("right")
+    return replace(choices, left_key=left, right_key=right, columns=rest)
+
+
 def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path) -> Part:
     """Open one file, frame or list, know its format, and name its columns as ours."""
     texts = [form.is_text for form in formats() if form.is_text is not None]
     named = {own: other.strip().lower() for own, other in choices.columns.items()}
+    stated = choices.columns
     table = opened(
         data,
         scratch,
@@ -157,6 +168,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         choices = replace(choices, columns=kept)
     table.columns |= {own: table.columns[other] for own, other in here.items()}
     form = recognised(table, format_name)
+    choices = _within_tasks(choices, stated) if form.info == LABEL_STUDIO else choices
     if form.info == TABLE and any(
         isinstance(v, Mapping) for row in table.head for v in row.values()
     ):
@@ -203,24 +215,23 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         lowest, highest = option("order", "lowest"), option("order", "highest")
         refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
+        _refuse_repeated_header(table, table.load(name for name in table.columns if name))
         _write_numbers(table, form, choices, notes)
     marks, whole = Marks(choices, form), dict[str, int]()
 
     def seen() -> Iterable[tuple[str, Any]]:
-        names = [name.strip().lower() for name in table.header]
         for location, record in table.records():
             whole[location] = hash(repr(record))
-            if isinstance(table, Cells) and _repeats(record.values(), names):
-                raise repeated_header(table.name, location, [*record.values()])
             yield location, record
 
     try:
-        rows = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
+        every = list(marks.on(form.rows(marks.seen(iter(seen())), choices, notes)))
     except InputError as error:
         said = str(error)
         raise type(error)(
             said if said.startswith(table.name) else f"{table.name}: {said}"
         ) from None
+    rows = [row for row in every if row.rating is None]
     columns = _columns(rows, choices)
     _refuse_unknown_parting(table, columns, choices, marks)
     notes += marks.notes() if choices.context is not None else []
@@ -239,6 +250,7 @@ def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> P
         sided=form.sided(table) and "ranking" not in columns,
         names=_names_of_act(table, choices) if form.renames else {},
         whole=lambda at: [_told_apart(rows[k], whole) for k in at.tolist()],
+        ratings=[row for row in every if row.rating is not None],
     )
     if (weight != 1.0).any():
         part.numbers["weight"] = weight
@@ -310,18 +322,19 @@ def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -
                     row[k] = cell or ""
 
 
-def _repeats(cells: Iterable[Any], names: list[str]) -> bool:
-    """Whether all cells of a row are the names of their columns."""
-    return [str(cell).strip().lower() for cell in cells] == [name for name in names if name]
-
-
-def repeated_header(name: str, location: str, cells: Iterable[Any]) -> TableError:
-    """Return the error for a row that repeats the header."""
-    shown = ",".join(map(str, [*cells][:4]))
-    return TableError(
-        f"{name}: {location} repeats the header ({shown}); remove such rows, or give the files "
-        "that were put together one by one."
-    )
+def _refuse_repeated_header(table: Table, columns: Mapping[str, Column]) -> None:
+    """Refuse a row that repeats the header."""
+    if not all(name in map(str.lower, column.texts) for name, column in columns.items()):
+        return
+    again = [column.has(lambda t: t.lower() == name) for name, column in columns.items()]  # noqa: B023
+    rows = np.logical_and.reduce(again)
+    if rows.any():
+        row = int(np.argmax(rows))
+        shown = ",".join(str(column.at(row)) for column in columns.values())
+        raise TableError(
+            f"{table.name}: {table.place(row)} repeats the header ({shown}); remove such rows, or "
+            "give the files that were put together one by one."
+        )
 
 
 # -------------------------------------------------------------------- tables
@@ -334,6 +347,7 @@ def _of_table(table: Table, form: Format, choices: Choices, notes: Notes) -> Par
     table.refuse_twice(used)
     loaded = table.load(sorted(used))
     rows = len(next(iter(loaded.values())))
+    _refuse_repeated_header(table, loaded)
     _refuse_halves(table, loaded.values())
     blank = Column.fill(None, rows)
 
@@ -594,7 +608,7 @@ def _questions(table: Table, used: set[str]) -> list[str]:
             spelt = table.columns[name]
             said.append(
                 f"answers to all values of the column '{spelt}' are taken together; "
-                f"{option('column', f'criterion={spelt}')} {option('criteria', 'all')} tells them "
+                f"{option('column', f'criterion={spelt}')} {option('by', 'criterion')} tells them "
                 "apart"
             )
     return sorted(said)

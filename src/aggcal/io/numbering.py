@@ -23,6 +23,7 @@ from aggcal.io.choices import Choices
 from aggcal.io.columns import PLAIN, Column, folded, number, stacked, unfolded
 from aggcal.io.naming import Part
 from aggcal.io.outcomes import NOT_ANSWERED
+from aggcal.io.rated import with_ratings
 from aggcal.io.refusals import is_graded, refuse_between
 
 _SAID = ("annotator", "left", "right", "outcome", "winner", "loser")
@@ -196,6 +197,7 @@ def numbered(
         screen_weight=merged.screen_weight,
         **_row_columns(choices, further, parted),
     )
+    judgments = with_ratings(judgments, parts, choices, criterion)
     if acts == "pair":
         return judgments
     coded = keys[len(keys) - len(further) :]

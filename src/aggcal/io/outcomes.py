@@ -53,11 +53,6 @@ def meant(part: Part) -> None:
     if choices.spelling is not None:
         _respell(part)
     if part.short:
-        if choices.outcomes and not choices.origin:
-            raise OptionError(
-                f"{part.name}: has winners and losers, so there is no outcome to map; "
-                "leave the outcomes out."
-            )
         _refuse_places(part)
         # One who names neither item gave no answer; what names nobody and nothing is a fault.
         none = columns["left"].blank & columns["right"].blank & ~columns["annotator"].blank

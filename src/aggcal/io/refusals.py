@@ -8,7 +8,7 @@ from aggcal.data.alike import key, visible
 from aggcal.errors import OutcomeError, TableError, WeightError, option
 from aggcal.io import words
 from aggcal.io.columns import Column, number
-from aggcal.io.naming import Part, repeated_header
+from aggcal.io.naming import Part
 from aggcal.io.tables import such
 
 _LISTED = 5  # labels that an error lists
@@ -122,8 +122,6 @@ def _refuse_labels(part: Part, bad: np.ndarray, odd: set[str]) -> None:
     """Say which outcomes are neither labels nor numbers."""
     outcome, (row, where, n) = part.columns["outcome"], part.first(bad)
     value, items = str(outcome.at(row)), [str(part.columns[s].at(row)) for s in ("left", "right")]
-    if value.lower() in words.OUTCOME and tuple(map(str.lower, items)) in words.LEFT_RIGHT:
-        raise repeated_header(part.name, where, [*items, value])
     same = [item for item in items if key(item) == key(value)]
     if same:
         raise OutcomeError(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,86 +196,27 @@ def _columns(path: Path, key: str, needed: tuple[str, ...]) -> Columns:
         return kept
 
 
-# ---------------------------------------------------------------- what a file of comparisons holds
-
-_DETAILED = 200
-"""Items whose comparisons the file may hold; see `aggcal.assessment.comparisons`."""
-_SQUARE = 60  # items up to which it may hold every pair
+_PER_ITEM = ("items", "certified", "opponents", "record", "upsets", "disagreed", "swaps")
+"""What ``comparisons.json`` has for each of the items that it details."""
 
 
 def misfit(found: Any, n_items: int) -> str:
-    """Return what is wrong with the contents of ``comparisons.json``; nothing if they fit.
+    """Return how the contents of ``comparisons.json`` do not fit the items; nothing if they do.
 
-    A report must not trip over anybody's file.
+    Whatever else is odd in it is said where a report trips over it.
 
     Examples
     --------
-    >>> misfit({"items": ["a"], "tiers": 1}, 1), misfit([], 1)
+    >>> misfit({"items": ["a"], "opponents": [3]}, 1), misfit([], 1)
     ('', 'it holds no object')
-    >>> misfit({"items": ["a"], "opponents": ["many"]}, 1)
+    >>> misfit({"items": ["a"], "opponents": [3, 1]}, 1)
     "'opponents' is not as aggcal writes it"
     """
     if not isinstance(found, dict):
         return "it holds no object"
-    items = found.get("items")
-    if not isinstance(items, list) or len(items) > min(n_items, _DETAILED):
+    lists = {name: found[name] for name in _PER_ITEM if name in found}
+    sizes = {name: len(each) if isinstance(each, list) else -1 for name, each in lists.items()}
+    number = sizes.get("items", -1)
+    if not 0 <= number <= n_items:
         return "'items' is not as aggcal writes it"
-    per_item = {
-        "items": _text, "certified": _bits, "opponents": _whole, "record": (_whole,) * 3,
-        "upsets": [(_text, *[_whole] * 4)], "disagreed": [(_text, _whole, _whole)],
-        "swaps": [(_text, ("up", "down").__contains__, _whole)],
-    }  # fmt: skip
-    rank, position = _between(1, n_items), _between(0, n_items - 1)
-    shapes: dict[str, Any] = {
-        "tiers": _whole, "best": [rank], "worst": [rank], "first": [position],
-        "sure": lambda v: isinstance(v, float) and 0.0 < v < 1.0,
-        "judged": [(_text, [position])], "pairs": [(position, position, *[_whole] * 3)],
-        "top": partial(_top, n_items),
-    }  # fmt: skip
-    shapes |= {name: [shape] for name, shape in per_item.items()}
-    for name, value in found.items():
-        fits = name not in shapes or _fits(value, shapes[name])
-        fits |= value is None and name in ("tiers", "first", "top")
-        fits &= name not in per_item or len(value) == len(items)
-        if name == "certified" and fits:
-            fits = all(int(bits, 16) < 1 << k for k, bits in enumerate(value))
-        if name == "pairs" and fits:
-            fits = n_items <= _SQUARE and all(i < j for i, j, *_ in value)
-        if not (fits and (name not in ("best", "worst") or len(value) <= n_items)):
-            return f"'{name}' is not as aggcal writes it"
-    return ""
-
-
-def _fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape: a test, a list of one shape, or a row of several."""
-    if callable(shape):
-        return bool(shape(value))
-    if not isinstance(value, list):
-        return False
-    if isinstance(shape, list):
-        return all(_fits(each, shape[0]) for each in value)
-    return len(value) == len(shape) and all(map(_fits, value, shape))
-
-
-def _between(low: int, high: int) -> Callable[[Any], bool]:
-    """Return a test for whole numbers within two others."""
-    return lambda v: isinstance(v, int) and not isinstance(v, bool) and low <= v <= high
-
-
-_whole = _between(0, (1 << 53) - 1)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _bits(value: Any) -> bool:
-    return _text(value) and bool(re.fullmatch(rf"[0-9a-f]{{1,{_DETAILED}}}", value))
-
-
-def _top(n: int, value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) != {"stops", "percent"}:
-        return False
-    stops, percent = value["stops"], value["percent"]
-    rising = _fits(stops, [_between(1, n - 1)]) and stops == sorted({*stops}) != []
-    return rising and _fits(percent, [[_whole]]) and len(percent) <= n and all(percent)
+    return next((f"'{n}' is not as aggcal writes it" for n in sizes if sizes[n] != number), "")

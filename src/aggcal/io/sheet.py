@@ -2,8 +2,8 @@
 
 A workbook is packed: a small file may unpack to more than there is memory, and the library that
 reads it ends its process when memory runs out. So `workbooks` starts this file as a script, with
-limits; it imports nothing of aggcal. Asked in JSON, it answers in JSON: which sheet was read, where
-its table begins, and which of its cells are not what they look like.
+limits; of aggcal it runs `words` alone. Asked in JSON, it answers in JSON: which sheet was read,
+where its table begins, and which of its cells are not what they look like.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from itertools import islice
+from runpy import run_path
 from typing import Any
 
 MEMORY = 2 << 30
@@ -26,8 +27,14 @@ SECONDS = 300
 _BOMB, _DENSE = 100 << 20, 200
 """Bytes of a part that is packed so densely that it was made to fill memory: tables are packed to a
 tenth or a thirtieth."""
-_TITLES = 30
-"""Rows in which a header is looked for."""
+_UNSEEN = {
+    "hidden": rb'<(?:\w+:)?(?:row|col)\b[^>]*\shidden="(?:1|true)"',
+    "error": rb'<(?:\w+:)?c\b[^>]*\st="e"',
+    "formula": rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^>]*/>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>",
+}
+"""Rows and columns that are hidden, and cells that are read as blank though they show an error or
+hold a formula whose result is not stored."""
 _EXACT = 10**15
 """Spreadsheets keep 15 digits of a number: the last ones of a longer id are lost."""
 
@@ -40,10 +47,14 @@ class RefusedError(Exception):
         self.answer = answer
 
 
-def answered(asked: dict[str, Any]) -> dict[str, Any]:
+HeaderRow = Callable[[Iterable[Iterable[str]], Collection[str]], tuple[int, int]]
+"""`words.header_row`."""
+
+
+def answered(asked: dict[str, Any], header_row: HeaderRow) -> dict[str, Any]:
     """Write the sheet and say what it is, or why not, whatever happens."""
     try:
-        return _answer(asked)
+        return _answer(asked, header_row)
     except RefusedError as refused:
         return refused.answer
     except MemoryError:
@@ -56,7 +67,7 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
         return {"why": "locked"} if locked else {"why": "damaged", "reason": reason}
 
 
-def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(asked: dict[str, Any], header_row: HeaderRow) -> dict[str, Any]:
     import python_calamine
 
     with suppress(zipfile.BadZipFile), zipfile.ZipFile(asked["path"]) as packed:
@@ -76,7 +87,6 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
         )
     )
     wanted, every = asked["sheet"], [*visible, *hidden]
-    names, may_be_data = {*asked["names"]}, {*asked["may_be_data"]}
     if wanted is None:
         chosen = visible or every
     else:
@@ -86,7 +96,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
             raise RefusedError(why="no sheet", sheets=every)
     sheets = {name: book.get_sheet_by_name(name) for name in chosen}
     headers = {
-        name: _header(sheet, names, may_be_data)
+        name: header_row((map(str, row) for row in sheet.iter_rows()), asked["names"])
         for name, sheet in sheets.items()
         if sheet.start is not None
     }
@@ -112,37 +122,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
             str(cell) for row in islice(sheet.iter_rows(), at) for cell in row if cell != ""
         ),
         "odd": odd,
-        "unseen": _unseen(asked["path"], best),
+        "unseen": _unseen(asked["path"]),
     }
-
-
-def _header(sheet: Any, names: set[str], may_be_data: set[str]) -> tuple[int, int]:
-    """Return the row that names the columns, and how many of the wanted ones it names.
-
-    It is the first row with something in it, unless that names none of them and one below, which
-    has more cells, does: people write titles above their tables. Below a title of one cell it is
-    the widest row, if that holds no numbers.
-    """
-    first: int | None = None
-    found, fits, widest, titled = 0, 0, 0, False
-    for row, line in zip(range(sheet.start[0] + _TITLES), sheet.iter_rows(), strict=False):
-        cells = {str(cell).strip().lower() for cell in line} - {""}
-        fit = cells & names
-        if not cells:
-            continue
-        if first is None:
-            first = found = row
-            titled = len(cells) == 1
-            if fit:
-                return row, len(fit)
-        elif len(cells) > widest:
-            if sum(len(name) > 1 for name in fit - may_be_data) > 1:
-                return row, len(fit)
-            headed = titled and not any(cell[0].isdigit() for cell in cells)
-            found = row if headed else first
-            fits = len(fit) if headed else 0
-        widest = max(widest, len(cells))
-    return found, fits
 
 
 def _write(sheet: Any, header: int, writer: Any) -> list[dict[str, Any]]:
@@ -193,40 +174,13 @@ def _text(cell: Any) -> tuple[str, str | None]:
     return str(cell), "date" if isinstance(cell, date | time | timedelta) else None
 
 
-def _unseen(path: str, sheet: str) -> dict[str, int]:
-    """Count what a person sees otherwise than it is read, in a sheet of an .xlsx.
-
-    Rows and columns that are hidden, and cells that are read as blank though they show an error or
-    hold a formula whose result is not stored.
-    """
+def _unseen(path: str) -> dict[str, int]:
+    """Count what a person sees otherwise than it is read, in all sheets of an .xlsx."""
     with suppress(KeyError, zipfile.BadZipFile), zipfile.ZipFile(path) as book:
-        part = next((p for n, p in _parts(book) if n == sheet), "")
-        text = book.read(f"xl/{part.removeprefix('/xl/')}")
-        return {
-            "hidden": len(re.findall(rb'<(?:\w+:)?(?:row|col)\b[^>]*\shidden="(?:1|true)"', text)),
-            "error": len(re.findall(rb'<(?:\w+:)?c\b[^>]*\st="e"', text)),
-            "formula": len(
-                re.findall(
-                    rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^>]*/>)"
-                    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?"
-                    rb"\s*</(?:\w+:)?c>",
-                    text,
-                )
-            ),
-        }
+        sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/sheet")]
+        text = b"".join(map(book.read, sheets))
+        return {kind: len(re.findall(pattern, text)) for kind, pattern in _UNSEEN.items()}
     return {}
-
-
-def _parts(book: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
-    """Go through the sheets of a workbook and the parts that hold them."""
-    from xml.etree import ElementTree as ET
-
-    links = ET.fromstring(book.read("xl/_rels/workbook.xml.rels"))  # noqa: S314  # with limits
-    targets = {link.get("Id"): str(link.get("Target")) for link in links}
-    for part in ET.fromstring(book.read("xl/workbook.xml")).iter():  # noqa: S314
-        if part.tag.endswith("}sheet"):
-            link = next((v for k, v in part.attrib.items() if k.endswith("}id")), "")
-            yield part.get("name", ""), targets.get(link, "")
 
 
 if __name__ == "__main__":
@@ -235,4 +189,5 @@ if __name__ == "__main__":
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    print(json.dumps(answered(json.load(sys.stdin))))  # noqa: T201
+    words = run_path(sys.argv[1])
+    print(json.dumps(answered(json.load(sys.stdin), words["header_row"])))  # noqa: T201

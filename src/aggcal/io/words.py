@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 
 def _spaced(*names: str) -> tuple[str, ...]:
@@ -403,3 +403,40 @@ def names_table(cells: set[str], names: frozenset[str] | set[str]) -> bool:
     (True, False)
     """
     return sum(len(name) > 1 for name in cells & names - MAY_BE_DATA) > 1
+
+
+_TITLES = 30
+"""Rows in which a header is looked for: titles above a table are fewer."""
+
+
+def header_row(rows: Iterable[Iterable[str]], names: Collection[str]) -> tuple[int, int]:
+    """Return which row names the columns of a table, and how many of the wanted ones it names.
+
+    It is the first with something in it, unless that names none of them and one below, which has
+    more cells, names two: people write titles above their tables. Below a title of one cell it is
+    the widest row, if that holds no numbers.
+
+    Examples
+    --------
+    >>> header_row([["Our survey"], [], ["item", "score"], ["a", "1"]], NAMES)
+    (2, 2)
+    """
+    wanted = frozenset(names)
+    first = last = widest = fits = 0
+    for k, row in enumerate(rows):
+        cells = [cell for cell in (text.strip().lower() for text in row) if cell]
+        fit = len(wanted.intersection(cells))
+        if cells and not widest:
+            first = last = k
+            titled = len(cells) == 1
+            if fit:
+                return k, fit
+        elif len(cells) > widest:
+            if names_table({*cells}, wanted):
+                return k, fit
+            headed = titled and not any(cell[0].isdigit() for cell in cells)
+            last, fits = (k, fit) if headed else (first, 0)
+        widest = max(widest, len(cells))
+        if widest and k - first >= _TITLES:
+            break
+    return last, fits

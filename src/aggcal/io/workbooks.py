@@ -13,10 +13,10 @@ from typing import Any
 
 from aggcal.errors import FileError, OptionError, TableError, count, some
 from aggcal.io import sheet as script
+from aggcal.io import words
 from aggcal.io.columns import Column
 from aggcal.io.delimited import without_notes
 from aggcal.io.tables import Cells
-from aggcal.io.words import MAY_BE_DATA
 
 _MOST_UNPACKED = 1 << 30
 """Bytes to which a workbook may unpack: a full sheet has fewer."""
@@ -62,7 +62,7 @@ def of_sheet(path: Path, name: str, wanted: str | None, names: set[str], scratch
     _refuse_others(path, name)
     output = scratch / "sheet.csv"
     asked = {"path": str(path), "sheet": wanted, "output": str(output)}
-    answer = _asked(asked | {"names": sorted(names), "may_be_data": sorted(MAY_BE_DATA)})
+    answer = _asked(asked | {"names": sorted(names)})
     if "why" in answer:
         raise _refusal(name, wanted, answer)
     with output.open(encoding="utf-8", newline="") as file:
@@ -85,10 +85,10 @@ def _asked(asked: dict[str, Any]) -> dict[str, Any]:
     """Ask a process with limits; where none can be started, do it here."""
     path = Path(script.__file__)
     if not sys.executable or not path.is_file():
-        return script.answered(asked)
+        return script.answered(asked, words.header_row)
     try:
         done = subprocess.run(  # noqa: S603  # our own interpreter and script
-            [sys.executable, "-I", "-X", "utf8", str(path)],
+            [sys.executable, "-I", "-X", "utf8", str(path), words.__file__],
             input=json.dumps(asked),
             capture_output=True,
             encoding="utf-8",
@@ -100,7 +100,7 @@ def _asked(asked: dict[str, Any]) -> dict[str, Any]:
     except (subprocess.TimeoutExpired, ValueError):
         return {"why": "large"}
     except OSError:
-        return script.answered(asked)
+        return script.answered(asked, words.header_row)
     return answer
 
 
@@ -122,11 +122,11 @@ def _notes(name: str, answer: Mapping[str, Any]) -> Iterator[str]:
     unseen = answer["unseen"]
     if hidden := unseen.get("hidden"):
         what = count(hidden, "hidden row or column", "hidden rows or columns")
-        yield f"{what} of sheet '{sheet}' read like the others"
+        yield f"{what} of the workbook read like the others"
     for kind, said in (("error", "an error"), ("formula", "a formula without a stored result")):
         if number := unseen.get(kind):
             verb = "is" if number == 1 else "are"
-            yield f"{count(number, 'cell')} of sheet '{sheet}' with {said} {verb} read as blank"
+            yield f"{count(number, 'cell')} of the workbook with {said} {verb} read as blank"
 
 
 def _refuse_others(path: Path, name: str) -> None:

@@ -67,8 +67,8 @@ def plain_text(line: Line) -> str:
 
     Examples
     --------
-    >>> plain_text(("see ", Strong("this"), " ", Term("tied block", "tie")))
-    'see this tie'
+    >>> plain_text(("see ", Strong("this"), " ", Term("same score", "shared")))
+    'see this shared'
     """
     if isinstance(line, tuple):
         return "".join(map(plain_text, line))
@@ -95,7 +95,7 @@ class Text:
     """A paragraph: plain, or in one of some styles."""
 
     line: Line
-    style: Literal["", "lede", "note", "caveat", "quote", "muted"] = ""
+    style: Literal["", "lede", "note", "caveat", "quote", "muted", "asides"] = ""
     only: Only = ""
 
 

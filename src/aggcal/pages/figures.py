@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, cos, floor, isfinite, log10, pi, sin
+from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal._core.markup import Markup, joined, tag
 from aggcal._core.palette import AMBER, BLUE, GREY, INK, NIGHT, PALE, PAPER
 from aggcal._core.text import clipped
 from aggcal.pages.numbers import MINUS, cut
 
-OVERVIEW = 200
-"""Rows above which an overview shows what rows no longer do."""
-MATRIX, NETWORK = range(3, 61), range(3, 31)
-"""Numbers of items of which all pairs, and all lines between them, can be read."""
+MATRIX = range(3, 61)
+"""Numbers of items of which all pairs can be read."""
 
 STYLE = (
     "svg.figure{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}"
@@ -199,165 +196,17 @@ def _round(value: float) -> str:
 # The figures --------------------------------------------------------------------------------------
 
 
-def histogram(
-    values: FloatArray,
-    title: str,
-    name: str,
-    *,
-    line: float,
-    bars: int,
-    within: Sequence[float] = (),
-    height: float = 340.0,
-    marked: BoolArray | None = None,
-) -> Markup:
-    """Draw how many annotators have which value; those that are marked stand at the foot.
-
-    Parameters
-    ----------
-    values
-        One of each annotator.
-    title, name
-        Of the figure, and of its axis.
-    line
-        Where a dashed line stands.
-    bars
-        About how many there are.
-    within
-        What the axis holds besides the values.
-    height
-        Of the figure.
-    marked
-        Which annotators stand out.
-
-    Examples
-    --------
-    >>> drawn = histogram(np.array([0.5, 1.0, -0.2]), "t", "x", line=0.0, bars=24,
-    ...                   marked=np.array([False, False, True]))
-    >>> drawn.count('class="reversed"'), drawn.count('class="bar"')
-    (1, 2)
-    """
-    frame = Frame(760.0, height)
-    held = [*values.tolist(), *within]
-    low, high = min(held), max(held)
-    width = round_step(max(high - low, 1e-9) / bars)
-    edges = width * np.arange(floor(low / width), ceil(high / width + 1e-9) + 1)
-    everyone, _ = np.histogram(values, edges)
-    odd = np.zeros_like(everyone) if marked is None else np.histogram(values[marked], edges)[0]
-    x, y = frame.x(edges), frame.y(np.array([0.0, float(everyone.max())]), pad=0.0)
-    drawn = []
-    for n, m, (begin, end) in zip(everyone.tolist(), odd.tolist(), pairwise(edges), strict=True):
-        for kind, said, below, above in (("reversed", "reversed ", 0, m), ("bar", "", m, n)):
-            if above == below:
-                continue
-            told = f"{above - below} {said}annotators from {begin:.3g} to {end:.3g}"
-            drawn.append(
-                tag(
-                    "rect",
-                    tag("title", told),
-                    class_=kind,
-                    x=f"{x.at(begin) + 0.5:.1f}",
-                    y=f"{y.at(above):.1f}",
-                    width=f"{x.at(end) - x.at(begin) - 1.0:.1f}",
-                    height=f"{y.at(below) - y.at(above):.1f}",
-                )
-            )
-    axes = frame.y_axis(y, "annotators", whole=True), frame.x_axis(x, name)
-    return frame.svg(title, *axes, *drawn, frame.upright("zero", x.at(line)))
-
-
-_RIBBON = Frame(1240.0, 190.0, left=0.0, right=0.0, top=8.0, bottom=26.0)
-_BIN, _BINS, _STEPS = 20, 120, 1200
-"""Ranks in a bin, at least; bins, at most: smaller ones are noise, fewer hide the steps; scores."""
-
-
-def ribbon(
-    score: FloatArray,
-    low: FloatArray | None = None,
-    high: FloatArray | None = None,
-    model: FloatArray | None = None,
-) -> Markup:
-    """Draw scores by rank, their typical interval, and where the model's scores lie around them.
-
-    Examples
-    --------
-    >>> falling = -np.arange(500.0)
-    >>> drawn = ribbon(falling, falling - 9.0, falling + 9.0, falling + 1.0)
-    >>> [drawn.count(f'class="{kind}"') for kind in ("most", "half", "interval", "line")]
-    [1, 1, 1, 1]
-    """
-    n, frame = len(score), _RIBBON
-    bins = [slice(a, b) for a, b in pairwise(_spread(n, max(1, min(_BINS, n // _BIN)) + 1))]
-
-    def binned(values: FloatArray, *shares: float) -> FloatArray:
-        """Return what these shares of each bin are below; the outermost bins reach to the ends."""
-        known = [values[own][np.isfinite(values[own])] for own in bins]
-        none = np.full(len(shares), np.nan)
-        found = [np.quantile(one, shares) if one.size else none for one in known]
-        return np.array([found[0], *found, found[-1]]).T
-
-    bands = []
-    if model is not None:
-        tenth, quarter, other_quarter, other_tenth = binned(model, 0.1, 0.25, 0.75, 0.9)
-        bands += [("most", tenth, other_tenth), ("half", quarter, other_quarter)]
-    if low is not None and high is not None:
-        bands.append(("interval", binned(low, 0.5)[0], binned(high, 0.5)[0]))
-    ends = np.concatenate([score, *(end for _, *both in bands for end in both)])
-    y = frame.y(ends[np.isfinite(ends)] if np.isfinite(ends).any() else np.zeros(1))
-    x = frame.x(np.array([0.0, float(n)]))
-    middle = [0.0, *(0.5 * (own.start + own.stop) for own in bins), float(n)]
-
-    def points(places: Iterable[float], values: Iterable[float]) -> list[tuple[float, float]]:
-        there = zip(places, values, strict=True)
-        return [(x.at(a), y.at(b)) for a, b in there if isfinite(b)]
-
-    drawn = [
-        path(kind, [*points(middle, above), *points(middle, below)[::-1]], closed=True)
-        for kind, below, above in bands
-    ]
-    steps = _spread(n - 1, min(n, _STEPS))
-    drawn.append(path("line", points(steps, score[steps])))
-    inside = tag(
-        "svg",
-        *drawn,
-        width="100%",
-        height=f"{frame.height:g}",
-        preserveAspectRatio="none",
-        viewBox=f"0 0 {frame.width:g} {frame.height:g}",
-    )
-    title = f"Scores of all {n:,} items by rank, with their intervals"
-    return _svg("ribbon", title, *_percent_axes(x, y, n), inside)
-
-
-def _spread(last: int, number: int) -> np.ndarray:
-    return np.unique(np.linspace(0, last, number).round().astype(np.int64))
-
-
-def _percent_axes(x: Scale, y: Scale, n: int) -> Iterable[Markup]:
-    """Draw axes in percent across, so that a narrow screen does not shrink the letters."""
-    for tick in y.ticks():
-        at = f"{y.at(tick):.1f}"
-        yield tag("line", class_="grid", x1="0", x2="100%", y1=at, y2=at)
-        yield tag("text", _round(tick), x="100%", dx=8, y=f"{y.at(tick) + 4:.1f}")
-    low = _RIBBON.height - 6
-    for tick in x.ticks(whole=True):
-        if 0.18 * n < tick < 0.86 * n:  # the ends have labels of their own
-            where = f"{100.0 * tick / n:.2f}%"
-            yield tag("text", _round(tick), x=where, y=low, text_anchor="middle")
-    yield tag("text", "rank 1", x="0", y=low)
-    yield tag("text", f"{n:,}", x="100%", y=low, text_anchor="end")
-
-
 _CELL, _LABEL, _HEAD = 14, 170, 18  # of a matrix, in the units of the drawing
-_TURNS, _SHADES = 7, 6  # colours of a share: lost, even, won; of a number
+_TURNS = 7  # colours of a share: lost, even, won
 _GROWS, _SMALLEST = 5, 0.5  # judgments from which a square is at its full size
 
 
-def shares(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
+def matrix(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
     """Draw which share of its comparisons the row's item won against the column's.
 
     Examples
     --------
-    >>> drawn = shares(["a", "b", "c"], [[0, 1, 3, 0, 0], [1, 2, 1, 1, 0]])
+    >>> drawn = matrix(["a", "b", "c"], [[0, 1, 3, 0, 0], [1, 2, 1, 1, 0]])
     >>> drawn.count('class="h6"'), drawn.count('class="h3"')
     (2, 2)
     """
@@ -369,39 +218,8 @@ def shares(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
         for row, column, part in ((i, j, share), (j, i, 1.0 - share)):
             kind = f"h{min(_TURNS - 1, int(_TURNS * part))}"
             squares[kind].append(_square(row, column, size))
-    title = "Share of comparisons that the row's item won"
-    ends = "row item lost", "row item won · larger square: more judgments"
-    return _matrix(names, squares, title, ends)
-
-
-def counts(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
-    """Draw how often two items were compared.
-
-    Examples
-    --------
-    >>> counts(["a", "b", "c"], [[0, 1, 3, 0, 0], [1, 2, 1, 1, 0]]).count('class="s5"')
-    2
-    """
-    most = max((sum(pair[2:]) for pair in pairs), default=1)
-    squares: dict[str, list[str]] = {f"s{k}": [] for k in range(_SHADES)}
-    for i, j, *results in pairs:
-        shade = f"s{min(_SHADES - 1, int(_SHADES * sum(results) / max(most, 1)))}"
-        squares[shade] += [_square(i, j, 1.0), _square(j, i, 1.0)]
-    title = f"How often two items were compared; the darkest: {most:,} times"
-    return _matrix(names, squares, title, ("few", f"{most:,} judgments"))
-
-
-def _square(row: int, column: int, size: float) -> str:
-    room, side = 0.5 * (_CELL - 1) * (1.0 - size), (_CELL - 1) * size
-    x, y = _LABEL + column * _CELL + room, _HEAD + row * _CELL + room
-    return f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
-
-
-def _matrix(
-    names: Sequence[str], squares: Mapping[str, list[str]], title: str, ends: tuple[str, str]
-) -> Markup:
-    n = len(names)
-    side, foot = n * _CELL, _HEAD + n * _CELL + 20
+    side = len(names) * _CELL
+    foot = _HEAD + side + 20
     drawn = [path("diagonal", [(_LABEL, _HEAD), (_LABEL + side, _HEAD + side)])]
     drawn += [tag("path", class_=kind, d="".join(d)) for kind, d in squares.items() if d]
     for k, name in enumerate(names):
@@ -409,42 +227,21 @@ def _matrix(
         drawn.append(label(cut(name, 26), _LABEL - 6, _HEAD + at, "end", class_="lab"))
         if k == 0 or (k + 1) % 5 == 0:
             drawn.append(label(f"{k + 1}", _LABEL + at - 4, 12, class_="tick"))
-    drawn.append(label(ends[0], _LABEL - 6, foot, "end", class_="tick"))
+    drawn.append(label("row item lost", _LABEL - 6, foot, "end", class_="tick"))
     for k, kind in enumerate(squares):
         drawn.append(tag("rect", class_=kind, x=_LABEL + 18 * k, y=foot - 9, width=16, height=11))
-    drawn.append(label(ends[1], _LABEL + 18 * len(squares) + 6, foot, "start", class_="tick"))
-    size = f"0 0 {_LABEL + max(side, 360)} {foot + 4}"
+    at = _LABEL + 18 * len(squares) + 6
+    drawn.append(label("row item won", at, foot, "start", class_="tick"))
+    extent = f"0 0 {_LABEL + max(side, 360)} {foot + 4}"
     where = {"data_cell": _CELL, "data_left": _LABEL, "data_top": _HEAD}
-    return _svg("matrix", title, *drawn, viewBox=size, **where)
+    title = "Share of comparisons that the row's item won"
+    return _svg("matrix", title, *drawn, viewBox=extent, **where)
 
 
-def network(names: Sequence[str], pairs: Sequence[Pair]) -> Markup:
-    """Draw the items on a circle, in consensus order, and a line for every pair that was compared.
-
-    The thicker the line, the more judgments.
-
-    Examples
-    --------
-    >>> network(["a", "b", "c"], [[0, 1, 3, 0, 0], [1, 2, 1, 1, 0]]).count("<path")
-    2
-    """
-    radius, longest = 150.0, 20
-    turn = [2.0 * pi * k / len(names) - 0.5 * pi for k in range(len(names))]
-    at = [(radius * cos(t), radius * sin(t)) for t in turn]
-    most = max((sum(pair[2:]) for pair in pairs), default=1)
-    drawn = []
-    for i, j, *results in pairs:
-        width = f"{0.6 + 4.4 * sum(results) / max(most, 1):.1f}"
-        drawn.append(path("", [at[i], at[j]], stroke_width=width))
-    for name, t, (x, y) in zip(names, turn, at, strict=True):
-        side = "middle" if abs(cos(t)) < 0.1 else "start" if cos(t) > 0 else "end"  # noqa: PLR2004
-        drawn.append(tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4.5))
-        drawn.append(label(cut(name, longest), x + 11 * cos(t), y + 11 * sin(t) + 4, side))
-    letters = max((len(cut(name, longest)) for name in names), default=1)
-    wide, high = radius + 16.0 + 7.0 * letters, radius + 24.0
-    size = f"{-wide:g} {-high:g} {2 * wide:g} {2 * high:g}"
-    title = "Which items were compared; thicker lines: more judgments"
-    return _svg("network", title, *drawn, viewBox=size)
+def _square(row: int, column: int, size: float) -> str:
+    room, side = 0.5 * (_CELL - 1) * (1.0 - size), (_CELL - 1) * size
+    x, y = _LABEL + column * _CELL + room, _HEAD + row * _CELL + room
+    return f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
 
 
 def growth(  # what studies of different sizes reach

@@ -373,8 +373,8 @@ def word_id(word: str) -> str:
 
     Examples
     --------
-    >>> word_id("tied block")
-    'word-tied-block'
+    >>> word_id("same score")
+    'word-same-score'
     """
     return f"word-{word.replace(' ', '-')}"
 

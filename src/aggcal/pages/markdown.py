@@ -219,7 +219,7 @@ def _listed(one: Listing, rows: Sequence[int]) -> str:
         return f"{text}: {inline(said, _SAID)}" if said else text
 
     cells = ([cell(each, k) for each in columns] for k in rows)
-    return _rows([each.title for each in columns], cells)
+    return _rows([inline(each.title) for each in columns], cells)
 
 
 def _rows(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
 """Everything that is chosen by name, as plain data: methods, calibrators, links, formats, kinds.
 
-Help texts, choices, the wording of the report, the tables of the documentation, ``aggcal methods``
-and ``aggcal formats`` come from here, and such names appear nowhere else. An entry says where its
-code is (``home``), which is imported when it is first used.
+Help texts, choices, the wording of the report, the tables of the documentation and ``aggcal list``
+come from here, and such names appear nowhere else. An entry says where its code is (``home``),
+which is imported when it is first used.
 
 To add one of aggcal's own, write the file and an entry here. Other packages register theirs by
 entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (each a `FormatInfo`).
@@ -55,7 +55,7 @@ class MethodInfo:
     home: str
     """``package.module:Class`` of an `aggcal.Aggregator`."""
     summary: str
-    """A line for ``aggcal methods``."""
+    """A line for ``aggcal list methods``."""
     assumes: str
     """What it assumes, in a line of the report."""
     takes: tuple[str, ...] = ()
@@ -361,7 +361,7 @@ class FormatInfo:
     home: str
     """``package.module:NAME`` of an `aggcal.io.formats.Format`; blank for those of aggcal."""
     summary: str
-    """What such files are and which columns identify them, for ``aggcal formats``."""
+    """What such files are and which columns identify them, for ``aggcal list formats``."""
     general: bool = False
     """Whether files of other tools may look like it too: it is then tried after all others."""
 

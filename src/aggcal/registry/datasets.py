@@ -13,7 +13,7 @@ class DatasetInfo:
 
     name: DatasetName
     summary: str
-    """A line for ``aggcal datasets``."""
+    """A line for ``aggcal list datasets``."""
     items: int
     annotators: int
     judgments: int

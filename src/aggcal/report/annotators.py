@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
     GUESSING,
     ONE_SIDED,
-    PERHAPS_GUESSING,
     RELIABLE,
     REVERSED,
     TOO_FEW,
     UNCLEAR,
 )
+from aggcal.aggregation.effects import mean_interval
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.errors import count
-from aggcal.pages.document import Block, Column, Figure, Line, Listing, Section, Term, Text
-from aggcal.pages.figures import histogram
-from aggcal.pages.numbers import cut, number_text
+from aggcal.pages.document import Block, Column, Line, Listing, Section, Term, Text
+from aggcal.pages.numbers import cut, number_text, span
 from aggcal.registry import BARCW
-from aggcal.report import terms
 from aggcal.report.run import Run
 
 VERDICT_WORDS = {
     REVERSED: "reversed",
     GUESSING: "guessing",
     ONE_SIDED: "one-sided",
-    PERHAPS_GUESSING: "perhaps guessing",
     UNCLEAR: "unclear",
     TOO_FEW: "too few to tell",
     RELIABLE: "reliable",
@@ -38,15 +39,20 @@ VERDICT_WORDS = {
 """The verdicts on annotators for people, the worst first."""
 VERDICT_CHIPS = {
     **dict.fromkeys((REVERSED, GUESSING, ONE_SIDED), "bad"),
-    **dict.fromkeys((PERHAPS_GUESSING, UNCLEAR), "care"),
+    UNCLEAR: "care",
     TOO_FEW: "none",
     RELIABLE: "good",
 }
 """The sign of each verdict."""
+_SCALE_USE = (
+    ("leniency", "Leniency", "by how many points better than others the annotator rates the same"),
+    ("use_of_scale", "Use", "how far apart the annotator rates the same items; 1 is typical"),
+    ("noise", "Noise", "standard deviation, in points, of ratings of equally good items"),
+)
+"""Columns of how annotators used the scale of ratings."""
+_ENDS = ("", "_low", "_high")
 _REASON = 320
 """Where the reason of a verdict is cut."""
-_CROWD = 40
-"""Annotators above which a histogram says what rows no longer do."""
 
 
 def section(run: Run) -> Section | None:
@@ -65,8 +71,7 @@ def section(run: Run) -> Section | None:
     found = Counter(run.verdicts)
     accused = sum(found[verdict] for verdict in (REVERSED, GUESSING, ONE_SIDED))
     heading = _counts(len(run.verdicts), accused, found[RELIABLE], equal=run.equal)
-    blocks: list[Block] = [*_about(run), listing(run), *_histogram(run)]
-    return Section("annotators", "Annotators", heading, blocks, accused)
+    return Section("annotators", "Annotators", heading, [*_about(run), listing(run)], accused)
 
 
 def _counts(n: int, bad: int, good: int, *, equal: bool) -> str:
@@ -85,8 +90,9 @@ def _about(run: Run) -> list[Block]:
     said: Line
     random = run.summary.get("random_reliability")
     if run.equal:
+        whose = "The fit" if "ratings" in run.summary else run.summary["method"]
         said = (
-            f"{run.summary['method']} takes every annotator to be equally reliable. ",
+            f"{whose} takes every annotator to be equally reliable. ",
             Term("agreement", "Agreement"),
             " is the share of judgments that match the consensus order.",
         )
@@ -94,12 +100,12 @@ def _about(run: Run) -> list[Block]:
         means = "the probability that the annotator judges at all; near 0 the answers hardly count"
         said = (Term("reliability", "Reliability"), f" is {means}.")
     else:
-        best, below = ("always honest", "below that") if random else ("typical", "negative")
-        means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random, {below}"
-        rest = "means reversed (such answers are inverted)"
-        said = (Term("reliability", "Reliability"), f": {means} {rest}.")
+        best, below = ("always honest", "below that") if random else ("typical", "below 0")
+        means = f"1 is {best}, {number_text(float(random or 0.0), None)} is random"
+        rest = f"{below} the fit counts the answers the other way round"
+        said = (Term("reliability", "Reliability"), f": {means}, {rest}.")
     unchecked = "The data were not checked, so these verdicts come from the intervals alone."
-    lines = [said, terms.annotators_said(run.summary), "" if run.checked else unchecked]
+    lines = [said, preferences(run), ratings_said(run), "" if run.checked else unchecked]
     return [Text(line, "lede") for line in lines if line]
 
 
@@ -119,30 +125,26 @@ def listing(run: Run) -> Listing:
     order = np.lexsort((-given, gravity))
     table = {name: column[order] for name, column in run.annotators.items()}
     verdicts = [run.verdicts[k] for k in order.tolist()]
-    columns = [
-        Column(
-            "annotator", "Annotator", "name", as_text(table["annotator"]).tolist(),
-            style="c-who", up=True,
-        ),
-        _verdicts(verdicts, table),
-        *_drawn(run, table),
-        Column("n_judgments", "Judgments", values=given[order], style="num c-n"),
-    ]  # fmt: skip
+    names = as_text(table["annotator"]).tolist()
     number = Counter(verdicts)
-    filters = [
-        {"label": f"{word.capitalize()} {number[verdict]:,}", "column": "verdict", "word": word}
-        for verdict, word in VERDICT_WORDS.items()
-        if number[verdict]
-    ]
     return Listing(
         "annotator-table",
         "annotator",
         "Annotators, the worst verdict first",
-        columns,
+        [
+            Column("annotator", "Annotator", "name", names, style="c-who", up=True),
+            _verdicts(verdicts, table),
+            *_drawn(run, table),
+            Column("n_judgments", "Judgments", values=given[order], style="num c-n"),
+        ],
         "verdict",
         style="ann",
         file="annotators.csv",
-        filters=filters,
+        filters=[
+            {"label": f"{word.capitalize()} {number[verdict]:,}", "column": "verdict", "word": word}
+            for verdict, word in VERDICT_WORDS.items()
+            if number[verdict]
+        ],
     )
 
 
@@ -168,28 +170,74 @@ def _drawn(run: Run, table: Columns) -> list[Column]:
     found = list[Column]()
     if not run.equal:
         level, random = run.score_interval[0], float(run.summary.get("random_reliability") or 0.0)
-        low, high = table.get("reliability_low"), table.get("reliability_high")
-        about = f", {level or '95%'} interval" if low is not None else ""
+        ends = (table.get(f"reliability{end}") for end in _ENDS)
+        value, low, high = (None if end is None else _floats(end) for end in ends)
         reliability = Column(
-            "reliability", "Reliability", values=_floats(table["reliability"]),
-            low=None if low is None else _floats(low), high=None if high is None else _floats(high),
-            decimals=2, hint="how strongly the answers follow the consensus",
-            style="num v-reliability",
+            "reliability", "Reliability", "number", value, low, high, 2,
+            hint="how strongly the answers follow the consensus", style="num v-reliability",
         )  # fmt: skip
+        about = f", {level or '95%'} interval" if low is not None else ""
         found += _with_chart(reliability, "reliability", [random, 1.0], about)
     given, agree = _floats(table["n_judgments"]), _floats(table["agreement"])
-    ends = wilson_interval(np.nan_to_num(agree) * given, given)
+    wilson = wilson_interval(np.nan_to_num(agree) * given, given)
     means = "share of judgments that match the consensus order; a tie counts one half"
-    found += _with_chart(_share("agreement", "Agrees", (agree, *ends), means), "agreement")
-    further = terms.annotator_columns(run.summary, table)
-    # Verdicts count answers, so the counted share stands beside a preference that was fitted.
-    if np.isfinite(_floats(table.get("left_share", np.zeros(0)))).any():
-        left = (_floats(table[f"left_share{end}"]) for end in ("", "_low", "_high"))
-        means = "how often the left item was chosen, of the decided judgments"
-        found += _with_chart(_share("left_share", "Left", tuple(left), means), "left share")
-    elif further and further[0].key == "position":
-        found += _with_chart(further.pop(0), "left of equal items")
-    return found + further
+    found += _with_chart(_share("agreement", "Agrees", (agree, *wilson), means), "agreement")
+    means = "how often the left item was chosen, of the decided judgments"
+    further = _shares(table, "left_share", "Chose left", means)
+    means = (
+        "estimate: how often the annotator picks the left of two equal items, of the decided "
+        "answers; with few answers, closer to the average"
+    )
+    further += _shares(table, "position", "Left bias", means, expit)
+    means = "how often the annotator calls two equal items a tie"
+    ties = partial(tie_shares, terms=run.terms)
+    further += _shares(table, "tie_readiness", "Ties", means, ties)
+    # Verdicts count answers, so the counted share is drawn rather than a bias that was fitted.
+    if further and further[0].key != "tie_readiness":
+        word = "left share" if further[0].key == "left_share" else "left bias"
+        found += _with_chart(further.pop(0), word)
+    return found + further + _scale_use(table)
+
+
+def _scale_use(table: Columns) -> list[Column]:
+    """Return how annotators used the scale, where ratings were fitted as such."""
+    found = []
+    for key, title, hint in _SCALE_USE:
+        if key in table:
+            value, low, high = (
+                None if (end := table.get(f"{key}{each}")) is None else _floats(end)
+                for each in _ENDS
+            )
+            style = f"num v-{key}"
+            found.append(Column(key, title, "number", value, low, high, 1, hint=hint, style=style))
+    return found
+
+
+def ratings_said(run: Run) -> str:
+    """Say how annotators used the scale of the ratings; empty where these were comparisons.
+
+    Examples
+    --------
+    >>> run = Run({"ratings": {"leniency_sd": 1.23, "lowest": 1.0, "highest": 10.0,
+    ...     "best": "highest", "reliability_and_noise_differ": False, "evidence": -3.0}}, {})
+    >>> print(ratings_said(run))
+    Leniency differs by 1.2 points (standard deviation) on a scale from 1 to 10, and the scores
+    allow for it. The ratings show no difference in reliability and noise, so none is fitted.
+    """
+    ratings = run.summary.get("ratings")
+    if not ratings:
+        return ""
+    scale = f"from {ratings['lowest']:g} to {ratings['highest']:g}"
+    scale += ", of which the lowest is the best" if ratings["best"] == "lowest" else ""
+    said = (
+        f"Leniency differs by {ratings['leniency_sd']:.2g} points (standard deviation) on a scale "
+        f"{scale}, and the scores allow for it."
+    )
+    if ratings["reliability_and_noise_differ"]:
+        return f"{said} Annotators also differ in reliability and noise."
+    if ratings["evidence"] is None:
+        return f"{said} Too few ratings each tell whether reliability and noise differ."
+    return f"{said} The ratings show no difference in reliability and noise, so none is fitted."
 
 
 def _with_chart(
@@ -202,31 +250,71 @@ def _with_chart(
     return [Column(f"{number.key}-chart", "", "chart", marks=marks, style=style), number]
 
 
+def _shares(
+    table: Columns, key: str, title: str, hint: str, of: Callable[[FloatArray], FloatArray] = abs
+) -> list[Column]:
+    """Return a column of the table in percent; nothing where nobody has a value."""
+    ends = [_floats(table[f"{key}{end}"]) for end in _ENDS if f"{key}{end}" in table]
+    known = bool(ends) and bool(np.isfinite(ends[0]).any())
+    return [_share(key, title, tuple(map(of, ends)), hint)] if known else []
+
+
 def _share(key: str, title: str, shares: tuple[FloatArray, ...], hint: str) -> Column:
-    value, low, high = (100.0 * each for each in shares)
+    value, low, high = [*(100.0 * each for each in shares), None, None][:3]
     style = f"num v-{key}"
-    return Column(key, title, values=value, low=low, high=high, unit="%", hint=hint, style=style)
+    return Column(key, title, "number", value, low, high, unit="%", hint=hint, style=style)
 
 
 def _floats(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
 
 
-def _histogram(run: Run) -> list[Block]:
-    """Return how many annotators have which reliability, where there are many."""
-    if run.equal or len(run.verdicts) <= _CROWD:
-        return []
-    reversed_ = np.array(run.verdicts, dtype=object) == REVERSED
-    random = float(run.summary.get("random_reliability") or 0.0)
-    drawn = histogram(
-        _floats(run.annotators["reliability"]),
-        "How many annotators have which reliability",
-        f"reliability ({random:g} = random)",
-        line=random,
-        bars=24,
-        within=(0.0, 1.0),
-        marked=reversed_,
-    )
-    said = "Number of annotators by reliability. Dashed line: random answers."
-    said += " Red: reversed." if reversed_.any() else ""
-    return [Figure("reliability", drawn, said, "histogram", only="page")]
+# What annotators have in common -------------------------------------------------------------------
+
+
+def tie_shares(readiness: Any, terms: Mapping[str, Any]) -> Any:
+    """Return how often equal items are called a tie, nobody preferring a side; arrays elementwise.
+
+    Examples
+    --------
+    >>> [round(float(tie_shares(0.0, {"ties": name})), 3) for name in ("davidson", "rao-kupper")]
+    [0.333, 0.462]
+    """
+    if terms.get("ties") == "rao-kupper":
+        return np.tanh(0.5 * np.exp(np.minimum(readiness, 5.0)))
+    decided = 2.0 * sum(terms.get("grades") or (1.0,))
+    return 1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0)))
+
+
+def preferences(run: Run) -> str:
+    """Return what annotators have in common beside their order, in a sentence or two.
+
+    Examples
+    --------
+    >>> common = {"common": 0.0, "common_se": 0.1, "sd": 0.2}
+    >>> summary = {"n_annotators": 30, "terms": {"ties": "davidson", "tie_readiness": common}}
+    >>> preferences(Run(summary, {}))
+    'Between two equal items, they typically call a tie in 33% of cases (95% interval 29–38). \
+The scores allow for it.'
+    """
+    parts = [
+        said.format(*_common(run, key, of))
+        for key, of, said in (
+            ("position", expit, "pick the left one {:.0f} times in 100 decided answers ({})"),
+            ("tie_readiness", partial(tie_shares, terms=run.terms),
+             "call a tie in {:.0f}% of cases ({})"),
+        )
+        if run.terms.get(key)
+    ]  # fmt: skip
+    if not parts:
+        return ""
+    allowed = "both" if len(parts) > 1 else "it"
+    said = f"Between two equal items, they typically {' and '.join(parts)}."
+    return f"{said} The scores allow for {allowed}."
+
+
+def _common(run: Run, key: str, of: Any) -> tuple[float, str]:
+    known, number = run.terms[key], int(run.summary.get("n_annotators") or 2)
+    low, high = mean_interval(float(known["common"]), float(known["common_se"]), number, run.level)
+    ends = span(100.0 * of(low), 100.0 * of(high))
+    return 100.0 * of(float(known["common"])), f"{100.0 * run.level:g}% interval {ends}"

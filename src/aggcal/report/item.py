@@ -33,7 +33,6 @@ from aggcal.pages.document import (
 )
 from aggcal.pages.numbers import LONGEST_NAME, SHORT_NAME, cell_text, cut, percent
 from aggcal.report.annotators import VERDICT_WORDS
-from aggcal.report.columns import columns
 from aggcal.report.run import Run
 
 TEXT = 2000
@@ -64,14 +63,16 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
     >>> item(run, "a").data["comparisons"]
     [{'item': 'b', 'rank': 1, 'won': 1, 'lost': 3, 'tied': 0}]
     """
+    from aggcal.report.results import columns  # whose rows open to what is here
+
     k = run.row_of(name)
     details = Details(run, columns(run))
     rank = None if details.ranks is None or np.isnan(details.ranks[k]) else int(details.ranks[k])
     of = next((len(part.rows) for part in run.parts if k in part.rows), len(run.names))
     met = details.opponents(k)
     said = "not judged" if rank is None else f"rank {rank:,} of {of:,}"
-    numbers = {key: _plain(cells(column[k : k + 1])[0]) for key, column in run.items.items()}
-    record = details.record_of(k)
+    numbers = {key: cells(column[k : k + 1])[0] for key, column in run.items.items()}
+    record = details.of("record", k)
     return Document(
         title=name,
         about=run.title if "n_items" in run.summary else "",
@@ -82,8 +83,8 @@ def item(run: Run, name: str, notes: Sequence[str] = ()) -> Document:
             "item": name,
             "rank": rank,
             "n_items": of,
-            "numbers": {key: value for key, value in numbers.items() if key != "item"},
-            "record": record and dict(zip(("won", "lost", "tied"), record, strict=True)),
+            "numbers": {key: _plain(each) for key, each in numbers.items() if key != "item"},
+            "record": record and dict(zip(("won", "lost", "tied"), map(int, record), strict=True)),
             **{part: details.of(part, k) for part in ("upsets", "disagreed")},
             "why": details.why(k),
             "changes": details.changes(k),
@@ -156,11 +157,6 @@ class Details:
             pairs.append(("Probability of being first", first))
         return Pairs(pairs)
 
-    def record_of(self, k: int) -> list[int] | None:
-        """Return how often an item won, lost and tied; None where that is not known."""
-        found = self.of("record", k)
-        return None if found is None else [int(each) for each in found]
-
     def opponents(self, k: int) -> list[dict[str, Any]] | None:
         """Return whom an item met, the highest first, from its side; None where it is unknown."""
         pairs = self._run.comparisons.get("pairs")
@@ -188,9 +184,9 @@ class Details:
         return known[k] if known is not None and k < len(known) else None
 
     def _record(self, k: int) -> list[Block]:
-        if (record := self.record_of(k)) is None:
+        if (record := self.of("record", k)) is None:
             return []
-        won, lost, tied = record
+        won, lost, tied = map(int, record)
         whole, met = won + lost + tied, self.of("opponents", k)
         said: list[Part] = [Strong(f"{won:,}"), " won · ", Strong(f"{lost:,}"), " lost"]
         if tied:
@@ -238,7 +234,7 @@ class Details:
 
     @cached_property
     def _model_rank(self) -> FloatArray | None:
-        """Rank of each item by the model, among those with a score."""
+        """Rank of each item by the user's scores, among those with one."""
         values = self._run.number("model") if self._run.score == "calibrated" else None
         if values is None or self._run.parts:
             return None  # no rank among all items
@@ -248,15 +244,15 @@ class Details:
         return found
 
     def why(self, k: int) -> str:
-        """Say why the score moved from the model's."""
+        """Say why calibration moved the score."""
         if self._model_rank is None or self.ranks is None:
             return ""
         if np.isnan(self.ranks[k]):
             return "Nobody judged it."
         if np.isnan(self._model_rank[k]):
-            return "It has no model score: its score lies between those of its neighbours."
-        model, people = ordinal(int(self._model_rank[k])), ordinal(int(self.ranks[k]))
-        said = f"The model ranks it {model}, the annotators {people}."
+            return "It came without a score: its score lies between those of its neighbours."
+        own, people = ordinal(int(self._model_rank[k])), ordinal(int(self.ranks[k]))
+        said = f"By {self._run.scored} it is {own}, by the annotators {people}."
         calibrator = self._run.calibrator
         return f"{said} {self._pooled(k) if calibrator.pools else calibrator.explains}".strip()
 
@@ -268,18 +264,18 @@ class Details:
         value = float(score.values[k])
         if len(own) < 2:  # noqa: PLR2004
             if abs(value - model[k]) <= 1e-9 * (1.0 + abs(value)):
-                return "Its neighbours do not contradict it, so it keeps the model's score."
+                return "Its neighbours do not contradict it, so it keeps its score."
             return "Its neighbours do not contradict it; it was only rounded or limited as asked."
         mean = float(model[own].mean())
         shared = "one score"
         if self._run.summary.get("weighted"):
-            shared = "one score, weighted by how certain the model is of each"
+            shared = "one score, weighted by how certain each is"
         elif abs(mean - value) <= 1e-6 * (1.0 + abs(mean)):
             shared = "their mean"
         ranks = self.ranks if self.ranks is not None else np.zeros(0)
         first, last = (f"{ranks[at]:,.0f}" for at in (own[0], own[-1]))
         return (
-            f"The model's scores of ranks {first} to {last} contradict the consensus, so these "
+            f"The scores of ranks {first} to {last} contradict the consensus, so these "
             f"{count(len(own), 'item')} share {shared}: {cell_text(score, k, interval=False)}."
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -23,11 +23,15 @@ from aggcal.pages.document import (
     Table,
     Text,
 )
-from aggcal.pages.numbers import number_text
+from aggcal.pages.numbers import SHORT_NAME, cut, number_text, percent, signed
 from aggcal.registry import CALIBRATORS, METHODS, UNCERTAINTIES
-from aggcal.report import terms
+from aggcal.report.annotators import preferences
+from aggcal.report.ground import disagreement, held_names
 from aggcal.report.run import Run
 
+_ALIKE = 0.05
+"""Spread between categories below which items are said to do the same in all: a twentieth of the
+typical reliability's unit moves one answer in a hundred."""
 _KINDS = {
     "bound": ("Bound", "holds with at least the stated probability"),
     "identity": ("Exact", "always holds"),
@@ -56,11 +60,11 @@ _FILES: dict[Line, Line] = {
 def section(run: Run) -> Section:
     """Return the section of the report about the method."""
     claims, again = _claims(run.summary), command(run.summary)
-    reproduced: list[Block] = [Heading("Make it again", 2), Command(again)] if again else []
+    reproduced: list[Block] = [Heading("Reproduce", 2), Command(again)] if again else []
     files = [each for each in _FILES.items() if each[0] != "categories.csv" or run.categories]
-    how = Group([Heading("How it was made", 2), Pairs(made(run.summary))])
+    how = Group([Heading("Settings", 2), Pairs(list(made(run)))])
     where = Group([*reproduced, Group([Heading("Files"), Pairs(files)], only="page")])
-    words = Pairs(list(glossary(run.summary).items()), "gloss")
+    words = Pairs(list(glossary(run).items()), "gloss")
     blocks = [
         *claims,
         Group([how, where], "sec two"),
@@ -110,65 +114,58 @@ def _claim(claim: Mapping[str, Any]) -> tuple[Cell, ...]:
 # How it was computed ------------------------------------------------------------------------------
 
 
-def made(summary: Mapping[str, Any]) -> list[tuple[Line, Line]]:
-    """Return how the results were made: labels, and what there is to say.
+def made(run: Run) -> Iterator[tuple[Line, Line]]:
+    """Yield how the results were made: labels, and what there is to say.
 
     Examples
     --------
-    >>> made({"method": "own", "uncertainty": None, "version": "1", "n_rows": 1200})
-    [('Consensus', 'own'), ('Calibration', 'none: no model scores were given'), \
+    >>> list(made(Run({"method": "own", "uncertainty": None, "version": "1", "n_rows": 1200}, {})))
+    [('Consensus', 'own'), ('Calibration', 'none: no scores were given'), \
 ('Intervals', 'not computed'), ('Rows read', '1,200'), ('Software', 'aggcal 1')]
     """
+    summary = run.summary
     seed = (summary.get("settings") or {}).get("seed")
+    method = METHODS.own.get(str(summary["method"]))
     given = [str(summary[key]) for key in ("judgments", "scores", "features") if summary.get(key)]
     notes = (summary.get("format"), *(summary.get("reading") or ()))
-    every = [
-        ("Consensus", _method(summary)),
-        ("Choice of method", (summary.get("selection") or {}).get("why")),
-        ("Calibration", _calibration(summary)),
-        ("Choice of calibrator", (summary.get("recommendation") or {}).get("why")),
-        ("Intervals", _intervals(summary)),
-        ("Prior", _phrases(summary.get("prior") or {}, _PRIOR)),
-        *terms.sentences(summary),
-        ("Fit", _fit(summary)),
-        ("Seed", "" if seed is None else str(seed)),
-        ("Input", " and ".join(given)),
-        ("Rows read", _rows_read(summary)),
-        ("Format", "; ".join(str(each) for each in notes if each)),
-        ("Software", f"aggcal {summary['version']}"),
-    ]
-    return [(label, said) for label, said in every if said]
+    prior = summary.get("prior") or {}
+    every = {
+        "Consensus": f"{summary['method']}{f': {method.assumes}' if method else ''}",
+        "Choice of method": (summary.get("selection") or {}).get("why"),
+        "Calibration": _calibration(run),
+        "Choice of calibrator": (summary.get("recommendation") or {}).get("why"),
+        "Intervals": _intervals(summary),
+        "Prior": _filled(prior, {"score_sd": "scores: sd {:.3g}",
+                                 "reliability_sd": "reliabilities: sd {:.3g} about 1"}),
+        **terms_said(run),
+        "Fit": _fit(summary),
+        "Seed": "" if seed is None else str(seed),
+        "Input": " and ".join(given),
+        "Rows read": _rows_read(summary),
+        "Format": "; ".join(str(each) for each in notes if each),
+        "Software": f"aggcal {summary['version']}",
+    }  # fmt: skip
+    yield from ((label, said) for label, said in every.items() if said)
 
 
-def _phrases(values: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
+def _filled(values: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
     """Return the phrases whose keys have a value, with the value in them."""
     known = (said.format(values[key]) for key, said in phrases.items() if values.get(key))
     return "; ".join(known)
 
 
-_PRIOR = {"score_sd": "scores: sd {:.3g}", "reliability_sd": "reliabilities: sd {:.3g} about 1"}
-_CALIBRATION = {
-    "weighted": "each model score weighs 1/sd²",
-    "model_sd": "sd of the model's error {:.4g}",
-    "second_model": "with a second model",
-}
-
-
-def _method(summary: Mapping[str, Any]) -> str:
-    name = str(summary["method"])
-    known = METHODS.own.get(name)
-    return name if known is None else f"{name}: {known.assumes}"
-
-
-def _calibration(summary: Mapping[str, Any]) -> str:
-    if "calibrator" not in summary:
-        return "none: no model scores were given"
-    name = str(summary["calibrator"])
-    known = CALIBRATORS.get(name)
-    does = summary.get("calibrator_does") if known is None else known.does
+def _calibration(run: Run) -> str:
+    if not run.calibrated:
+        return "none: no scores were given"
+    summary, known = run.summary, run.calibrator
+    phrases = {
+        "weighted": "each score weighs 1/sd²",
+        "model_sd": "sd of their error {:.4g}",
+        "second_model": "with a second model",
+    }
     anchors = count(int(summary["n_anchors"]), "anchor") if summary.get("n_anchors") else ""
-    said = (f"{name}: {does}" if does else name, _phrases(summary, _CALIBRATION), anchors)
-    return "; ".join(filter(None, said))
+    name = f"{known.name}: {known.does}" if known.does else known.name
+    return "; ".join(filter(None, (name, _filled(summary, phrases), anchors)))
 
 
 def _intervals(summary: Mapping[str, Any]) -> str:
@@ -201,6 +198,108 @@ def _rows_read(summary: Mapping[str, Any]) -> str:
         said.append(count(int(number), "repeated question"))
     unfitted = (summary.get("not_fitted") or {}).items()
     return "; ".join([*said, *(f"{n:,} {reason} (not fitted)" for reason, n in unfitted)])
+
+
+# What was fitted beside scores and reliabilities --------------------------------------------------
+
+
+def terms_said(run: Run) -> dict[str, str]:
+    """Return which terms were fitted and why, and what was looked for and not found.
+
+    Examples
+    --------
+    >>> terms_said(Run({"terms": {"ties": "halves", "position_evidence": -3.2}}, {}))["Sides"]
+    'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.'
+    """
+    terms = run.terms
+    evidence = terms.get("position_evidence", run.summary.get("position_evidence"))
+    rise = "" if evidence is None else f" (log evidence {signed(float(evidence), 1)})"
+    sides = f"No sign of a preference for a side was found{rise}, so none is fitted." * bool(rise)
+    if terms.get("position"):
+        sides = f"{preferences(run)} Each annotator has a preference of their own{rise}."
+    steps = len(terms.get("grades") or ())
+    strengths = (
+        f"Answers say how much better an item is, in {steps} steps. A stronger answer counts for "
+        "more; how much is estimated (adjacent categories)."
+    )
+    held = held_names(run)
+    said = {
+        "Ties": _ties(run),
+        "Strengths": strengths if steps > 1 else "",
+        "Sides": sides,
+        "Contexts": _contexts(terms.get("contexts")),
+        "Categories": _categories(terms.get("categories") or {}),
+        "Held equal": f"{held}: see that tab" if held else "",
+        "Disagreement": disagreement(terms),
+    }
+    return {label: text for label, text in said.items() if text}
+
+
+def _ties(run: Run) -> str:
+    number, of = int(run.terms.get("n_ties") or 0), int(run.summary.get("n_judgments") or 0)
+    if not number:
+        return ""
+    verb = "is a tie" if number == 1 else "are ties"
+    said = f"{number:,} of {count(of, 'judgment')} ({percent(number / max(of, 1))}) {verb}. "
+    models = {
+        "davidson": "Each annotator has a readiness to call one (Davidson's model), so those who "
+        "use ties often do not look less reliable.",
+        "rao-kupper": "Each annotator has a threshold below which two items are called equal "
+        "(Rao and Kupper's model).",
+    }
+    return said + models.get(str(run.terms["ties"]), "Each counts as half a win for both sides.")
+
+
+def _contexts(known: Mapping[str, Any] | None) -> str:
+    if not known:
+        return ""
+    name, number = cut(str(known["name"]), SHORT_NAME), int(known["number"])
+    if known["fitted"]:
+        return (
+            f"Judgments come from {number:,} contexts ({name}). How each item does in each is "
+            f"fitted (sd {number_text(float(known['sd']), 2)}), so scores are what holds across "
+            "contexts, and intervals allow for others of their kind."
+        )
+    return (
+        f"Judgments come from {number:,} contexts ({name}); intervals allow for answers in one "
+        "that depend on each other."
+    )
+
+
+def _categories(every: Mapping[str, Any]) -> str:
+    said = []
+    for name, known in every.items():
+        number, sd = len(known["categories"]), float(known["sd"])
+        differ = "items do much the same in all of them"
+        if sd >= _ALIKE:
+            differ = f"items differ between them by {number_text(sd, 2)} (sd)"
+        plural = count(number, "category", "categories")
+        said.append(f"{cut(str(name), SHORT_NAME)} ({plural}): {differ}")
+    return "; ".join(said)
+
+
+def fitted(run: Run) -> str:
+    """Return the names of what was fitted beside scores and reliabilities, to compare two runs by.
+
+    Examples
+    --------
+    >>> fitted(Run({"terms": {"ties": "davidson", "tie_readiness": {}, "context": "prompt"}}, {}))
+    'ties (davidson), context (prompt)'
+    >>> fitted(Run({}, {}))
+    ''
+    """
+    terms, found = run.terms, list[str]()
+    if terms.get("tie_readiness") is not None:
+        found.append(f"ties ({terms['ties']})")
+    if terms.get("position") is not None:
+        found.append("position")
+    if terms.get("context"):
+        found.append(f"context ({terms['context']})")
+    several = [name for name in ("categories", "control") if terms.get(name)]
+    found += [f"{name} ({', '.join(map(str, terms[name]))})" for name in several]
+    camps = (terms.get("camps") or {}).get("stands_out")
+    bridge = "bridge (camps)" if camps else "bridge"
+    return ", ".join([*found, bridge] if terms.get("bridge") else found)
 
 
 # How to compute it again --------------------------------------------------------------------------
@@ -257,27 +356,26 @@ def command(summary: Mapping[str, Any]) -> str | None:
 # What the words mean ------------------------------------------------------------------------------
 
 
-def glossary(summary: Mapping[str, Any]) -> dict[str, str]:
+def glossary(run: Run) -> dict[str, str]:
     """Return the words that a report of these results uses, with what they mean, by the alphabet.
 
     Examples
     --------
-    >>> list(glossary({"method": "own"}))
+    >>> list(glossary(Run({"method": "own"}, {})))
     ['agreement', 'annotator', 'consensus', 'judgment', 'reliability']
     """
-    calibrator = CALIBRATORS.get(str(summary.get("calibrator")))
-    fitted, uncertainty = summary.get("terms") or {}, summary.get("uncertainty")
+    uncertainty = run.summary.get("uncertainty")
     applies = {
         "always": True,
-        "honesty": bool(summary.get("random_reliability")),
-        "calibrated": "calibrator" in summary,
-        "pooled": calibrator is not None and calibrator.pools,
-        "anchors": bool(summary.get("n_anchors")),
-        "checked": "check" in summary,
-        "sides": bool(fitted.get("position")),
-        "axis": bool(fitted.get("axis")),
+        "honesty": bool(run.summary.get("random_reliability")),
+        "calibrated": run.calibrated,
+        "pooled": run.calibrated and run.calibrator.pools,
+        "anchors": bool(run.summary.get("n_anchors")),
+        "checked": run.checked,
+        "sides": bool(run.terms.get("position")),
+        "axis": bool(run.terms.get("axis")),
         "uncertain": bool(uncertainty),
-        "fitted": summary.get("converged") is not None,
+        "fitted": run.summary.get("converged") is not None,
     }
     words: dict[str, str] = {}
     for when, meanings in _WORDS.items():
@@ -297,11 +395,11 @@ _WORDS: dict[str, dict[str, str]] = {
         "agreement": "The share of an annotator's judgments that match the consensus order. A tie "
         "counts one half.",
         "reliability": "How strongly an annotator's answers follow the consensus. 1 is typical, 0 "
-        "is random, negative means reversed (such answers are inverted).",
+        "is random; the fit counts the answers of a negative one the other way round.",
     },
     "honesty": {
         "reliability": "The probability that an annotator reports what they saw. 1 is always, 0.5 "
-        "is random, below it the answers are reversed.",
+        "is random, below it the answers are counted the other way round.",
     },
     "checked": {
         "left share": "How often an annotator chose the left item, of the decided judgments. 50% "
@@ -310,52 +408,47 @@ _WORDS: dict[str, dict[str, str]] = {
         "chance.",
     },
     "sides": {
-        "left of equal items": "How often an annotator would pick the left of two equal items, of "
-        "the decided answers: an estimate, drawn towards the average where answers are few. 50% "
-        "is no preference. The scores do not depend on it.",
+        "left bias": "How often an annotator would pick the left of two equal items, of the "
+        "decided answers: an estimate, drawn towards the average where answers are few. The scores "
+        "do not depend on it.",
     },
     "axis": {
         "common ground": "The order midway between the two ends of the axis along which "
         "annotators differ most: no camp counts for more because it is larger.",
     },
     "calibrated": {
-        "calibrated score": "The model's score, corrected by what the annotators said. It keeps "
-        "the model's unit.",
-        "model score": "The score that the model gave before calibration.",
-        "RMS": "Root mean square: the square root of the mean squared change. Large changes count "
-        "more than in a plain average.",
+        "calibrated score": "Your score, corrected by what the annotators said, in its unit.",
+        "your score": "The score of each item before calibration, as it was given.",
+        "RMS": "Root mean square: the square root of the mean squared change.",
     },
     "pooled": {
-        "calibrated score": "The model's score, moved as little as possible so that scores follow "
-        "the consensus order. It keeps the model's unit.",
-        "tied block": "Neighbours in the consensus whose model scores contradict it. They share "
-        "one calibrated score, their mean.",
+        "calibrated score": "Your score, moved as little as possible so that scores follow the "
+        "consensus order. It keeps its unit.",
+        "same score": "Neighbours in the consensus whose own scores contradict it share one "
+        "calibrated score, their mean.",
     },
     "uncertain": {
         "interval": "The range that contains the consensus value with the stated probability, "
         "given the number of judgments. It does not cover errors that all annotators share.",
-        "likely ranks": "The ranks that an item holds with the stated probability, each by "
-        "itself, if scores are spread about as estimated.",
+        "likely ranks": "The ranks that an item holds with the stated probability, each by itself, "
+        "if scores are spread about as estimated.",
         "sure ranks": "The ranks that are left for an item, all items together, at the stated "
         "confidence and whatever the true scores.",
         "open": "Neither surely in the top k nor surely out of it, whatever the true scores.",
         "level": "How often such an interval is right: 0.95 is 19 times in 20.",
-        "standard error": "The typical error of an estimate that is due to the limited number of "
+        "standard error": "The typical error of an estimate due to the limited number of "
         "judgments.",
         "certified pair": "A pair whose order is so clear that all certified pairs are right at "
         "once in the stated share of studies, whatever the true scores.",
-        "tier": "Every item of a tier is better than every item of the next: all these pairs are "
-        "certified.",
+        "tier": "Every item of a tier is better than every item of the next.",
     },
     "anchors": {
         "anchor": "An item, drawn at random, whose true score is known.",
         "split conformal": "A method that makes intervals as wide as the errors on the anchors.",
     },
     "fitted": {
-        "prior": "What is assumed before any judgment: that scores do not differ without limit. "
-        "It matters where there are few judgments.",
-        "log-likelihood": "How well the fit explains the judgments. Of two fits of the same data, "
-        "the one nearer to 0 explains them better.",
+        "prior": "What is assumed before any judgment: that scores do not differ without limit.",
+        "log-likelihood": "How well the fit explains the judgments; nearer to 0 is better.",
         "relative gradient": "Optimiser residual; 0 means fully converged.",
     },
 }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from aggcal.advice.check.findings import annotators_named
 from aggcal.errors import count, sentence
-from aggcal.pages import figures
 from aggcal.pages.document import (
     Block,
     Bullets,
     Cell,
     Chip,
     Command,
-    Figure,
     Group,
     Heading,
     Line,
@@ -27,7 +24,7 @@ from aggcal.pages.document import (
 )
 from aggcal.pages.numbers import DASH, SHORT_NAME, cut, number_text, percent
 from aggcal.report.method import files
-from aggcal.report.run import Run
+from aggcal.report.run import Run, findings
 
 TITLE, LONGEST = 200, 1500
 """Where titles of findings and sentences about the data are cut: they quote ids."""
@@ -35,33 +32,11 @@ SAID = 200
 """Where texts are cut in lists."""
 
 _EVIDENT = 4  # annotators that a finding shows; the table of annotators has all
+_COLUMNS = 3  # numbers beside each
 _PASSED = 6  # checks without a finding that are listed at once
 _NAMED_ANYWAY = 3  # ids that the sentence of a finding names itself
 _SUGGESTED = 20  # pairs that the command asks for
 
-_EVIDENCE = {
-    "agreement_with_others": ("Agrees", "share"),
-    "expected_agreement": ("Expected", "share"),
-    "chose_left": ("Chose left", "number"),
-    "decided": ("Decided", "number"),
-    "decided_judgments": ("Judgments", "number"),
-    "judgments": ("Judgments", "number"),
-    "tossed": ("Like a coin", "share"),
-    "seconds": ("Seconds", "number"),
-}
-"""Numbers beside the annotators of a finding: their heading, and how they are written."""
-_LISTS = {
-    "annotators": ("annotator", "annotators", "number"),
-    "items": ("item", "items", "number"),
-    "larger_camp": ("annotator of the larger group", "annotators of the larger group",
-                    "larger_size"),
-    "smaller_camp": ("annotator of the smaller group", "annotators of the smaller group",
-                     "smaller_size"),
-    "without_score": ("item without a score", "items without a score", "number"),
-    "without_judgment": ("item that nobody judged", "items that nobody judged", "number"),
-    "groups": ("group", "groups", "number"),
-}  # fmt: skip
-"""Lists of a finding: one of it and many, and which of its numbers says how long it is."""
 _REASONS = {
     "new item": "nobody has judged one of the two yet",
     "connects components": "no comparisons link the two yet",
@@ -76,10 +51,10 @@ _REASONS = {
 def section(run: Run) -> Section:
     """Return the section of the report about the data."""
     found = findings(run.summary)
-    problems = n_problems(run.summary)
-    notes = count(len(found) - problems, "note")
-    heading, about = f"{count(problems, 'problem')}, {notes}", list[Block]()
-    if "check" not in run.summary:
+    problems = sum(each["severity"] == "problem" for each in found)
+    heading = f"{count(problems, 'problem')}, {count(len(found) - problems, 'note')}"
+    about = list[Block]()
+    if not run.checked:
         about = [Text("Only the warnings of the fit are listed here.", "lede")]
         heading = heading if found else "The data were not checked"
     elif not found:
@@ -91,38 +66,17 @@ def section(run: Run) -> Section:
     )
 
 
-def findings(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the findings of the check, problems first; without a check, the fit's warnings.
-
-    Examples
-    --------
-    >>> findings({"warnings": ["an item is odd"]})[0]["severity"]
-    'problem'
-    """
-    if "check" in summary:
-        return list(summary["check"]["findings"])
-    warned = {"severity": "problem", "code": "", "title": "", "remedy": "", "details": {}}
-    return [warned | {"why": str(each)} for each in summary["warnings"]]
-
-
-def n_problems(summary: Mapping[str, Any]) -> int:
-    """Return how many findings need attention."""
-    return sum(each["severity"] == "problem" for each in findings(summary))
-
-
 # One finding --------------------------------------------------------------------------------------
 
 
 def _card(finding: Mapping[str, Any]) -> Group:
     """Return a finding with its numbers, the ids that it is about, and what to do."""
     problem, details = finding["severity"] == "problem", finding["details"]
-    table = _evidence(details)
-    why = str(finding["why"])
+    table, why = _evidence(details), str(finding["why"])
     if table:  # which names them
         why = why.replace(annotators_named(details["annotators"]), "")
     told: list[Block] = [Text(_sentence(why))] if why else []
-    told += [*table, *_lists(details)]
-    parts = [Group(told)]
+    parts = [Group([*told, *table, *_lists(details)])]
     if finding["remedy"]:
         remedy = Text(_sentence(finding["remedy"]))
         parts.append(Group([Heading("What to do", 4, only="page"), remedy]))
@@ -133,28 +87,47 @@ def _card(finding: Mapping[str, Any]) -> Group:
 
 
 def _evidence(details: Mapping[str, Any]) -> list[Block]:
-    """Return the numbers of the annotators that a finding is about, as a short table."""
+    """Return the numbers of the annotators that a finding is about, as a short table.
+
+    Whatever the details hold for each of them is a column, headed by its name.
+    """
     who = details.get("annotators")
     if not isinstance(who, list) or not who:
         return []
-    columns: dict[str, list[str]] = {}
-    for name, (head, kind) in _EVIDENCE.items():
-        values = details.get(name)
-        if isinstance(values, list) and len(values) == len(who):
-            columns.setdefault(head, [_value(each, kind) for each in values[:_EVIDENT]])
-    if not columns:
+    columns = {
+        _named(name): [_value(each, name) for each in values[:_EVIDENT]]
+        for name, values in details.items()
+        if isinstance(values, list) and len(values) == len(who) and _are_numbers(values)
+    }
+    heads = list(columns)[:_COLUMNS]
+    if not heads:
         return []
     names = [Link(cut(str(one), SHORT_NAME), f"annotator={one}") for one in who[:_EVIDENT]]
-    rows = list(zip(names, *columns.values(), strict=True))
+    rows = list(zip(names, *(columns[head] for head in heads), strict=True))
     more = int(details.get("number", len(who))) - len(rows)
-    table = Table(("Annotator", *columns), rows)
+    table = Table(("Annotator", *heads), rows, numbers=frozenset(range(1, len(heads) + 1)))
     return [table, Text(f"and {more:,} more", "muted")] if more > 0 else [table]
 
 
-def _value(value: Any, kind: str) -> str:
+def _named(key: str) -> str:
+    """Return what a number of the details is called.
+
+    Examples
+    --------
+    >>> _named("chose_left")
+    'Chose left'
+    """
+    return cut(key.replace("_", " ").capitalize(), SHORT_NAME)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+
+
+def _value(value: Any, name: str) -> str:
     if not isinstance(value, int | float) or value != value:  # noqa: PLR0124  # NaN
         return DASH
-    if kind == "share":
+    if 0.0 <= value <= 1.0 and (isinstance(value, float) or "share" in name):
         return percent(float(value))
     return number_text(float(value), 0 if float(value).is_integer() else 2)
 
@@ -162,22 +135,19 @@ def _value(value: Any, kind: str) -> str:
 def _lists(details: Mapping[str, Any]) -> list[Block]:
     """Return the ids that a finding is about, where its sentence does not name them all."""
     lists: list[Block] = []
-    for name, (one, many, size) in _LISTS.items():
-        ids = details.get(name)
-        if not isinstance(ids, list | tuple) or not ids:
+    for key, ids in details.items():
+        if not isinstance(ids, list | tuple) or not ids or not isinstance(ids[0], str | list):
             continue
-        if isinstance(ids[0], list | tuple):  # groups of ids
-            few = len(ids) == 1 and len(ids[0]) <= _NAMED_ANYWAY
-            shown = [cut(", ".join(map(str, group)), 4 * SHORT_NAME) for group in ids]
-        else:
-            few = len(ids) <= _NAMED_ANYWAY
-            shown = [cut(str(each), SHORT_NAME) for each in ids]
-        if few:
+        grouped = isinstance(ids[0], list)
+        if len(ids[0] if grouped and len(ids) == 1 else ids) <= _NAMED_ANYWAY:
             continue
-        number = max(int(details.get(size, 0)), len(ids))
+        named = [", ".join(map(str, each)) if grouped else str(each) for each in ids]
+        shown = [cut(each, 4 * SHORT_NAME if grouped else SHORT_NAME) for each in named]
+        whole = details.get("number")
+        number = max(whole, len(ids)) if isinstance(whole, int) else len(ids)
         more = [f"and {number - len(ids):,} more"] if number > len(ids) else []
         copied = Command("\n".join(shown), "Copy names")
-        title = count(number, one, many)
+        title = f"{_named(key)}: {number:,}"
         lists.append(Group([Bullets([*shown, *more], "ids"), copied], "fold", title, only="page"))
     return lists
 
@@ -214,7 +184,8 @@ def _pair(pair: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Cell, ...]
         link, text = Link(cut(name, SHORT_NAME), f"item={name}"), texts.get(name, "")
         return [link, cut(text, SAID)] if text else link
 
-    wins = _value(pair.get("probability"), "share")
+    chance = pair.get("probability")
+    wins = percent(float(chance)) if isinstance(chance, int | float) else DASH
     why = _REASONS.get(pair["reason"], pair["reason"])
     return item(pair["left"]), item(pair["right"]), wins, why
 
@@ -236,61 +207,33 @@ def _aside(run: Run) -> Group:
         lines: list[Line] = [(Chip("none", ""), each[:1].upper() + each[1:]) for each in left_out]
         blocks += [Heading("Not checked"), Bullets(lines, "checks")]
     command = Command(f"aggcal check {files(run.summary)}")
-    return Group([*blocks, *_counts(check), *_graph(run), command], "side")
+    return Group([*blocks, *_counts(check), command], "side")
 
 
 def _counts(check: Mapping[str, Any]) -> list[Block]:
     """Return how far annotators agree, and how many judgments there are of each kind."""
-    counts, blocks = check.get("counts") or {}, list[Block]()
-    codes = {each["code"] for each in check.get("findings") or ()}
+    counts = check.get("counts") or {}
     agreement = counts.get("agreement") or {}
-    if codes & {"no-agreement", "low-agreement", "unclear-agreement"}:  # which say these numbers
-        agreement = {}
-    groups: dict[str, list[tuple[Line, Line]]] = {
-        "Agreement": [
-            (Term(label), write(float(agreement[key])))
-            for label, key, write in _AGREEMENT
-            if agreement.get(key) is not None
-        ],
-        "Coverage": [
-            (
-                f"Judgments per {each} (minimum, median, maximum)",
-                ", ".join(f"{known[end]:,.10g}" for end in ("min", "median", "max")),
-            )
-            for each in ("item", "annotator")
-            if (known := counts.get(f"judgments_per_{each}"))
-        ],
-    }
-    for title, rows in groups.items():
-        if rows:
-            table = Table((), rows, "figures", frozenset({1}), only="page")
-            blocks += [Heading(title, only="page"), table]
-    return blocks
-
-
-_AGREEMENT: tuple[tuple[str, str, Callable[[float], str]], ...] = (
-    ("Two annotators on the same pair", "two_annotators", percent),
-    ("By chance", "by_chance", percent),
-    ("Krippendorff's alpha", "krippendorff_alpha", partial(number_text, decimals=2)),
-)
-
-
-def _graph(run: Run) -> list[Block]:
-    """Draw who was compared with whom, where there are few enough items to read it."""
-    pairs, n = run.comparisons.get("pairs"), len(run.names)
-    if not pairs or n not in figures.NETWORK:
-        return []
-    order = [k for part in run.parts for k in part.rows] or list(range(n))
-    place = {k: at for at, k in enumerate(order)}
-    within = " within each component" if run.parts else ""
-    said = (
-        f"Items in consensus order{within}, clockwise from the top. Thicker lines: more judgments."
-    )
-    drawn = figures.network(
-        [run.names[k] for k in order],
-        [[place[i], place[j], *results] for i, j, *results in pairs],
-    )
-    return [Heading("Comparisons", only="page"), Figure("network", drawn, said, only="page")]
+    rows: list[tuple[Line, Line]] = [
+        (Term(label) if key == "krippendorff_alpha" else label, write(float(agreement[key])))
+        for key, label, write in (
+            ("two_annotators", "Two annotators agree on a pair", percent),
+            ("by_chance", "By chance", percent),
+            ("krippendorff_alpha", "Krippendorff's alpha", lambda value: number_text(value, 2)),
+        )
+        if agreement.get(key) is not None
+    ]
+    rows += [
+        (
+            f"Judgments per {each} (minimum, median, maximum)",
+            ", ".join(f"{known[end]:,.10g}" for end in ("min", "median", "max")),
+        )
+        for each in ("item", "annotator")
+        if (known := counts.get(f"judgments_per_{each}"))
+    ]
+    title = "Answers as given" if agreement else "Coverage"
+    table = Table((), rows, "figures", frozenset({1}), only="page")
+    return [Heading(title, only="page"), table] if rows else []
 
 
 def _sentence(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from aggcal.pages.document import Document, to_json
 from aggcal.pages.html import page
 from aggcal.pages.markdown import markdown
-from aggcal.report import annotators, common_ground, head, held_equal, method, quality, results
+from aggcal.report import annotators, ground, head, method, quality, results
 from aggcal.report.run import Run
 
 
@@ -28,8 +28,8 @@ def report(run: Run) -> Document:
     """
     sections = (
         results.section(run),
-        held_equal.section(run),
-        common_ground.section(run),
+        ground.held_section(run),
+        ground.section(run),
         annotators.section(run),
         quality.section(run),
         method.section(run),
@@ -45,7 +45,7 @@ def report(run: Run) -> Document:
         headline=head.headline(run),
         lead=head.lead(run),
         sections=[section for section in sections if section is not None],
-        words=method.glossary(s),
+        words=method.glossary(run),
         foot=f"Made with aggcal {s['version']}{f' from {source}' if source else ''}. "
         f"All numbers are in {', '.join(tables)} and summary.json.",
         data={"summary": s, "comparisons": run.comparisons},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,20 +21,33 @@ from aggcal.errors import (
     TableError,
     UnknownItemError,
     count,
+    cut,
     did_you_mean,
     some,
 )
 from aggcal.io.results import read_categories, read_comparisons, read_results
+from aggcal.pages.figures import MATRIX
 from aggcal.registry import CALIBRATORS, EQUAL, SCALES, CalibratorInfo, ScaleInfo
-from aggcal.report.parts import Part, own_ranks, parts_of
 
 _LONGEST = 200
 """Characters of a reason: it may quote the folder, which may hold anything."""
+_HEAD = 24  # characters of a column's head
+_LEADER = 60  # characters of the leader's name in a heading
 _ODD = (
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
     MemoryError,
 )  # fmt: skip
 """What files that do not fit together may cause."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A connected component: its number, 1 the largest, and its rows from the best to the worst."""
+
+    label: int
+    rows: tuple[int, ...]
+    says: str
+    """How many items it has, and which of them leads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,24 +102,77 @@ class Run:
         return [str(each) for each in self.items["item"]]
 
     @cached_property
+    def _components(self) -> FloatArray | None:
+        """The component of each item; None where all items are in one."""
+        if "component" not in self.items or "rank" not in self.items:
+            return None
+        label, rank = (np.asarray(self.items[key], float) for key in ("component", "rank"))
+        judged = np.isfinite(rank) & np.isfinite(label)
+        return label if len(np.unique(label[judged])) > 1 else None
+
+    @cached_property
     def parts(self) -> list[Part]:
         """Components that nothing compares with each other; none where all items are in one."""
-        return parts_of(self.items)
+        label, rank = self._components, self.number("rank")
+        if label is None or rank is None:
+            return []
+        sure, found = self.number("sure_low"), list[Part]()
+        for one in np.unique(label[np.isfinite(rank)]):
+            members = np.flatnonzero(np.isfinite(rank) & (label == one))
+            rows = members[np.argsort(rank[members], kind="stable")]
+            first = rows[(rank if sure is None else sure)[rows] == 1.0]
+            said = count(len(rows), "item")
+            if len(rows) > 1 and len(first) == 1:
+                said += f"; {cut(self.names[first[0]], _LEADER)} leads"
+            elif len(first) > 1:
+                said += f"; the best is one of {len(first):,}"
+            found.append(Part(int(one), tuple(rows.tolist()), said))
+        return found
+
+    @cached_property
+    def _ranked(self) -> Columns:
+        """The items with the ranks that each has within its component.
+
+        An interval of ranks allows for all items of other components above an item, so that within
+        its own it ends so many ranks higher.
+        """
+        label = self._components
+        if label is None:
+            return self.items
+        rank = np.asarray(self.items["rank"], dtype=np.float64)
+        own, others = np.full(len(rank), np.nan), np.zeros(len(rank))
+        for one in np.unique(label[np.isfinite(rank)]):
+            members = np.flatnonzero(np.isfinite(rank) & (label == one))
+            own[members] = 1.0 + np.searchsorted(np.sort(rank[members]), rank[members])
+            others[members] = np.isfinite(rank).sum() - len(members)
+        lower: Columns = {
+            name: np.asarray(self.items[name], dtype=np.float64) - others
+            for name in ("rank_high", "sure_high")
+            if name in self.items
+        }
+        return {**self.items, "rank": own, **lower}
 
     @cached_property
     def _numbers(self) -> dict[str, FloatArray | None]:
         return {}
 
     def number(self, name: str) -> FloatArray | None:
-        """Return a column of the items as floats, ranks within components; None without values."""
+        """Return a column of the items as floats, ranks within components; None without values.
+
+        Examples
+        --------
+        >>> items = {"item": np.array(["a", "b", "c"], dtype=object), "rank": np.array([1, 2, 3]),
+        ...          "rank_high": np.array([2, 3, 3]), "component": np.array([1, 2, 1])}
+        >>> run = Run({}, items)
+        >>> run.number("rank").tolist(), run.number("rank_high").tolist()
+        ([1.0, 1.0, 2.0], [1.0, 1.0, 2.0])
+        >>> [(part.label, part.rows, part.says) for part in run.parts]
+        [(1, (0, 2), '2 items; a leads'), (2, (1,), '1 item')]
+        """
         if name not in self._numbers:
             column = np.asarray(self._ranked.get(name, ()), dtype=np.float64)
             self._numbers[name] = column if np.isfinite(column).any() else None
         return self._numbers[name]
-
-    @cached_property
-    def _ranked(self) -> Columns:
-        return own_ranks(self.items)
 
     def words(self, name: str) -> list[str]:
         """Return a column of the items as texts; nothing for one that is not there."""
@@ -118,7 +184,8 @@ class Run:
         if own := str(self.summary.get("title") or ""):
             return own
         items, who = int(self.summary["n_items"]), int(self.summary["n_annotators"])
-        return f"{count(items, 'item')} compared by {count(who, 'annotator')}"
+        did = "rated" if "ratings" in self.summary else "compared"
+        return f"{count(items, 'item')} {did} by {count(who, 'annotator')}"
 
     @property
     def calibrated(self) -> bool:
@@ -133,9 +200,23 @@ class Run:
         return CALIBRATORS.get(name) or CalibratorInfo(name, does=does)
 
     @property
+    def scored(self) -> str:
+        """What the user calls the scores that were calibrated.
+
+        Examples
+        --------
+        >>> table = {"item": np.array(["a"], dtype=object)}
+        >>> Run({"score_column": "elo"}, table).scored, Run({}, table).scored
+        ('elo', 'your score')
+        """
+        own = str(self.summary.get("score_column") or "")
+        return "your score" if own.lower() in ("", "score", "scores") else cut(own, _HEAD)
+
+    @property
     def equal(self) -> bool:
-        """Whether the method takes every annotator to be equally reliable."""
-        return self.summary["method"] in EQUAL
+        """Whether every annotator is taken to be equally reliable."""
+        ratings = self.summary.get("ratings") or {"reliability_and_noise_differ": True}
+        return self.summary["method"] in EQUAL or not ratings["reliability_and_noise_differ"]
 
     @property
     def checked(self) -> bool:
@@ -147,6 +228,21 @@ class Run:
         """What the summary says of decisions."""
         decisions = self.summary.get("decisions")
         return decisions if isinstance(decisions, dict) else {}
+
+    @property
+    def terms(self) -> Mapping[str, Any]:
+        """What was fitted beside scores and reliabilities; empty where nothing was."""
+        return self.summary.get("terms") or {}
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals of the consensus."""
+        return float((self.summary.get("uncertainty") or {}).get("level") or 0.95)
+
+    def claimed(self, claim: str, value: str) -> Any:
+        """Return a number that a claim is about; None where it is not claimed."""
+        known = (self.summary.get("guarantees") or {}).get(claim) or {}
+        return (known.get("values") or {}).get(value)
 
     @property
     def scale(self) -> ScaleInfo | None:
@@ -181,6 +277,19 @@ class Run:
         rows = np.flatnonzero(low == 1).tolist() if first is None else first
         return sorted(int(k) for k in rows if k < len(self.names))
 
+    @property
+    def leaders(self) -> list[str]:
+        """The items in first place: several if their scores are the same."""
+        if "rank" not in self.items:
+            return self.names[:1]
+        rank = np.asarray(self.items["rank"], dtype=np.float64)
+        return [self.names[k] for k in np.flatnonzero(rank == 1)]
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether it is known who met whom, of few enough items to draw it."""
+        return len(self.names) in MATRIX and bool(self.comparisons.get("pairs"))
+
     @cached_property
     def verdicts(self) -> list[str]:
         """The verdict on each annotator; by the interval alone where a file has none.
@@ -210,6 +319,31 @@ class Run:
         if item not in self.names:
             raise UnknownItemError(item, f"the results{did_you_mean(item, self.names)}")
         return self.names.index(item)
+
+
+def findings(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the findings of the check, problems first; without a check, the fit's warnings.
+
+    Examples
+    --------
+    >>> findings({"warnings": ["an item is odd"]})[0]["severity"]
+    'problem'
+    """
+    if "check" in summary:
+        return list(summary["check"]["findings"])
+    warned = {"severity": "problem", "code": "", "title": "", "remedy": "", "details": {}}
+    return [warned | {"why": str(each)} for each in summary["warnings"]]
+
+
+def joined(words: Sequence[str]) -> str:
+    """Join words with commas and, before the last one, "and".
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def known_scale(columns: Columns) -> ScaleInfo | None:

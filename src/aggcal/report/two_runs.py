@@ -1,19 +1,48 @@
-"""Two runs side by side, as a document: the blocks and the table of the report of one."""
+"""Two runs side by side: what moved, how sure that is, and what else differs.
+
+Two runs of one study may share judgments. How their errors depend on each other then is not
+recorded in a folder of results, so that no probability of a move can be worked out. What is
+reported instead is a confidence, in the sense of tests:
+
+    the highest level c at which the item's two rank intervals do not overlap,
+    c = 1 - 2 min over k of max(1 - F_B(k), F_A(k)) for a move up,
+
+where F_A and F_B are the posterior distributions of the rank in the two runs. If the item stayed,
+an interval at level c misses its rank with probability 1 - c. Where one run is exact, c or more is
+reached with that probability; where both err by themselves, more seldom; and judgments that both
+runs have make their errors alike, and moves smaller. The same data twice give 0. An item is called
+moved where its rank intervals, as they are stated, do not overlap. benchmarks/moves.py measures how
+often that happens to items that stayed.
+
+Where the user declares that no judgment is in both runs, errors are independent. Then
+
+    c = 2 P(rank in B < rank in A) - 1 with P = sum over k of P(rank in A = k) F_B(k - 1),
+
+which is never less conservative than a two-sided test, and finds more.
+
+Ranks are among the items that both runs have. A run states ranks among all of its items: with m
+items of its own, the rank among the common ones is lower by 0 to m, and the worst is assumed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
+from aggcal._core.text import brief
 from aggcal._version import __version__
-from aggcal.advice.verdicts import RELIABLE, UNCLEAR, VERDICTS
-from aggcal.errors import count
+from aggcal.advice.verdicts import RELIABLE, UNCLEAR
+from aggcal.errors import OptionError, TableError, count, option, some
+from aggcal.metrics import kendall, spearman
 from aggcal.pages.document import (
     Block,
     Bullets,
-    Chip,
     Column,
     Document,
     Group,
@@ -24,23 +53,470 @@ from aggcal.pages.document import (
     Strong,
     Table,
     Text,
-)  # fmt: skip
+)
 from aggcal.pages.markdown import TOP
 from aggcal.pages.numbers import SHORT_NAME, cut, decimals_for, number_text, percent
-from aggcal.report import terms
-from aggcal.report.annotators import VERDICT_CHIPS, VERDICT_WORDS
-from aggcal.report.comparison import Comparison
-from aggcal.report.head import MOST_NAMED, leaders, trust
-from aggcal.report.quality import findings
-from aggcal.report.run import Run
+from aggcal.report.annotators import VERDICT_WORDS
+from aggcal.report.head import MOST_NAMED, trust
+from aggcal.report.method import fitted, made
+from aggcal.report.run import Run, findings, joined
 
 MOST_LISTED = 50
 """Ids of a list: more are counted."""
-
 _SETTING = 400  # characters
 _MOVES = {1: "↑ up", -1: "↓ down"}
 _SAME, _OPEN = "same rank", "open"
 _SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
+_ROUNDED = 0.005
+"""Probabilities are kept in whole percent: this much is taken off, to err on the safe side."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankBeliefs:
+    """What a run says of the ranks of some of its items.
+
+    Parameters
+    ----------
+    low, high
+        Rank intervals among all items of the run.
+    level
+        Of the intervals; what lies outside is divided evenly between both ends.
+    stops, share
+        With which probability each item is among the first k, for some k; without any columns
+        where that is not known.
+    n
+        Number of items of the run.
+    own
+        Items that only this run has.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    level: float
+    stops: IntArray
+    share: FloatArray
+    n: int
+    own: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        rows: IntArray,
+        low: FloatArray,
+        high: FloatArray,
+        level: float,
+        top: Mapping[str, Any] | None,
+    ) -> RankBeliefs:
+        """Take some rows of a run; ``top`` as in ``comparisons.json``.
+
+        Examples
+        --------
+        >>> top = {"stops": [1], "percent": [[0, 70], [0, 30]]}
+        >>> found = RankBeliefs.of(np.array([1]), np.ones(2), np.full(2, 2.0), 0.95, top)
+        >>> found.share, found.n, found.own
+        (array([[0.3]]), 2, 1)
+        """
+        stops = np.zeros(0, dtype=np.int64)
+        share = np.zeros((len(rows), 0))
+        if top is not None and rows.size and int(rows.max()) < len(top["percent"]):
+            stops = np.array(top["stops"], dtype=np.int64)
+            share = np.array([_unpacked(top["percent"][k], len(stops)) for k in rows.tolist()])
+        n = max(int(np.isfinite(low).sum()), len(rows))  # nobody judged the others
+        low, high = np.nan_to_num(low, nan=1.0), np.nan_to_num(high, nan=float(n))
+        return cls(low[rows], high[rows], level, stops, share, n, n - len(rows))
+
+    @property
+    def within(self) -> tuple[FloatArray, FloatArray]:
+        """Rank intervals among the items that both runs have: as wide as they may be."""
+        return np.maximum(self.low - self.own, 1.0), np.minimum(self.high, self.n - self.own)
+
+    def at_least(self, k: IntArray) -> FloatArray:
+        """Return a lower bound of the probability to be among the first k; a row an item."""
+        ranged = np.where(k >= self.high[:, None], 1.0 - 0.5 * (1.0 - self.level), 0.0)
+        known = np.hstack([np.zeros((len(self.low), 1)), self.share - _ROUNDED])
+        drawn = np.take_along_axis(known, np.searchsorted(self.stops, k, side="right"), axis=1)
+        return np.where(k >= self.n, 1.0, np.maximum(np.maximum(ranged, drawn), 0.0))
+
+    def at_most(self, k: IntArray) -> FloatArray:
+        """Return an upper bound of the probability to be among the first k; a row an item."""
+        ranged = np.where(k < self.low[:, None], 0.5 * (1.0 - self.level), 1.0)
+        known = np.hstack([self.share + _ROUNDED, np.ones((len(self.low), 1))])
+        drawn = np.take_along_axis(known, np.searchsorted(self.stops, k, side="left"), axis=1)
+        return np.where(k < 1, 0.0, np.minimum(np.minimum(ranged, drawn), 1.0))
+
+    @property
+    def candidates(self) -> IntArray:
+        """The k at which the lower bound of an item's probability rises; a row an item."""
+        every = np.broadcast_to(self.stops, (len(self.low), len(self.stops)))
+        return np.hstack([every, self.high[:, None].astype(np.int64)])
+
+
+def _unpacked(packed: list[int], stops: int) -> FloatArray:
+    """Return the shares of a row of ``top``: zeros, what is listed, ones."""
+    first, *rest = packed
+    row = np.ones(stops)
+    row[:first] = 0.0
+    row[first : first + len(rest)] = np.array(rest[: max(0, stops - first)]) / 100.0
+    return row
+
+
+def confidence(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
+    """Return the highest level at which the rank intervals of items in a new run lie above the old.
+
+    Examples
+    --------
+    >>> top = {"stops": [1, 2], "percent": [[0], [2], [1, 50]]}
+    >>> low, high = np.array([1.0, 3.0, 2.0]), np.array([1.0, 3.0, 3.0])
+    >>> new = RankBeliefs.of(np.arange(3), low, high, 0.95, top)
+    >>> old = RankBeliefs.of(np.array([1, 0, 2]), low, high, 0.95, top)
+    >>> confidence(new, old), confidence(new, new)
+    (array([0.99, 0.  , 0.  ]), array([0., 0., 0.]))
+    """
+    k = new.candidates
+    # Of the old run's own items, all may have been above.
+    outside = np.maximum(1.0 - new.at_least(k), old.at_most(k + old.own))
+    found: FloatArray = np.maximum(1.0 - 2.0 * outside.min(axis=1), 0.0)
+    return found
+
+
+def apart(new: RankBeliefs, old: RankBeliefs) -> IntArray:
+    """Return which items moved up (1) or down (-1): their rank intervals do not overlap.
+
+    Examples
+    --------
+    >>> low, high = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 4.0])
+    >>> new = RankBeliefs.of(np.arange(3), low, high, 0.95, None)
+    >>> old = RankBeliefs.of(np.array([2, 1, 0]), low, high, 0.95, None)
+    >>> apart(new, old)
+    array([ 1,  0, -1])
+    """
+    (new_low, new_high), (old_low, old_high) = new.within, old.within
+    return (new_high < old_low).astype(np.int64) - (new_low > old_high).astype(np.int64)
+
+
+def confidence_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
+    """Return how confident a move up is, two-sided, where no judgment is in both runs.
+
+    Where only some probabilities are known it is a lower bound.
+
+    Examples
+    --------
+    >>> top = {"stops": [1], "percent": [[0, 50], [0, 50]]}
+    >>> low, high = np.ones(2), np.full(2, 2.0)
+    >>> new = RankBeliefs.of(np.arange(2), low, high, 0.95, top)
+    >>> confidence_if_independent(new, new)
+    array([0., 0.])
+    """
+    if not len(new.stops) or not len(old.stops):
+        return confidence(new, old)
+    edge = np.array([*old.stops.tolist(), old.n], dtype=np.int64)
+    mass = np.diff(np.hstack([old.share, np.ones((len(old.low), 1))]), axis=1, prepend=0.0)
+    # An old rank in (s, t] is beaten by new ranks up to s, less what the old run's own items hide.
+    below = np.concatenate([[0], edge[:-1]]) - old.own
+    at = np.searchsorted(new.stops, below, side="right")
+    known = np.hstack([np.zeros((len(new.low), 1)), new.share])
+    reached = np.where(below >= new.n, 1.0, known[:, at])
+    found: FloatArray = np.clip(2.0 * (mass * reached).sum(axis=1) - 1.0, 0.0, 1.0)
+    return found
+
+
+# Two runs -----------------------------------------------------------------------------------------
+
+_SELDOM = 0.2
+"""Of the items that stayed, how many are called moved where the runs may share judgments, as a
+share of what the level allows: benchmarks/moves.py finds at most this. A larger one would withhold
+verdicts, a smaller one claim what chance explains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two runs, the earlier first, and what differs between them.
+
+    Parameters
+    ----------
+    a, b
+        The two runs.
+    names
+        What to call them.
+    independent
+        Whether the user says that no judgment is in both: then more can be claimed.
+
+    Examples
+    --------
+    >>> def run(*order):
+    ...     rank = np.arange(1, len(order) + 1)
+    ...     items = {"item": np.array(order, dtype=object), "consensus": -1.0 * rank,
+    ...              "rank": rank, "rank_low": rank, "rank_high": rank, "sure_low": rank}
+    ...     return Run({"method": "own", "n_items": len(order), "n_annotators": 1,
+    ...                    "n_judgments": 9, "warnings": [], "converged": True}, items)
+    >>> found = Comparison(run("x", "y", "z"), run("y", "x", "z"))
+    >>> found.items, found.direction
+    (['y', 'x', 'z'], array([ 1, -1,  0]))
+    """
+
+    a: Run
+    b: Run
+    names: tuple[str, str] = ("A", "B")
+    independent: bool = False
+
+    __repr__ = brief
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            ours, theirs = (some(map(str, each.items["item"])) for each in self.runs)
+            raise TableError(
+                f"the two runs have no item in common ({self.names[0]}: {ours}; {self.names[1]}: "
+                f"{theirs}); compare runs of the same items."
+            )
+        if self.independent and self.same_judgments:
+            raise OptionError(
+                f"{option('independent')} does not hold: every item has the same record in both "
+                "runs, so they share their judgments; leave it out."
+            )
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Both."""
+        return self.a, self.b
+
+    @cached_property
+    def _rows(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The row of each judged item, in both runs."""
+        first, second = (
+            {run.names[k]: int(k) for k in np.flatnonzero(_judged(run))} for run in self.runs
+        )
+        return first, second
+
+    @cached_property
+    def items(self) -> list[str]:
+        """The items that both runs have, in the order of B."""
+        first, second = self._rows
+        return [item for item in second if item in first]
+
+    @property
+    def only_a(self) -> list[str]:
+        """The items that A alone has."""
+        return [item for item in self._rows[0] if item not in self._rows[1]]
+
+    @property
+    def only_b(self) -> list[str]:
+        """The items that B alone has."""
+        return [item for item in self._rows[1] if item not in self._rows[0]]
+
+    @cached_property
+    def positions(self) -> tuple[IntArray, IntArray]:
+        """The rows of the common items, in both tables."""
+        first, second = (
+            np.array([rows[item] for item in self.items], dtype=np.int64) for rows in self._rows
+        )
+        return first, second
+
+    def columns(self, key: str) -> tuple[FloatArray, FloatArray] | None:
+        """Return a column of both tables for the common items; None unless both have it."""
+        if not all(key in each.items for each in self.runs):
+            return None
+        first, second = (
+            _floats(each.items[key])[rows]
+            for each, rows in zip(self.runs, self.positions, strict=True)
+        )
+        return first, second
+
+    @cached_property
+    def ranks(self) -> tuple[IntArray, IntArray]:
+        """Ranks among the common items."""
+        consensus = self.columns("consensus")
+        assert consensus is not None  # noqa: S101  # every result has one
+        return ranks(consensus[0]), ranks(consensus[1])
+
+    @property
+    def score_key(self) -> str:
+        """Which scores both runs have in the same unit."""
+        return "calibrated" if all(each.calibrated for each in self.runs) else "consensus"
+
+    @cached_property
+    def same_judgments(self) -> bool:
+        """Whether all records agree, so that both runs very likely had the same judgments."""
+        if self.only_a or self.only_b:
+            return False
+        records = [self.columns(key) for key in ("n_judgments", "win_rate")]
+        known = [each for each in records if each is not None]
+        if len(known) < len(records) or not all(np.array_equal(*each) for each in known):
+            return False
+        given = [
+            dict(zip(each.annotators["annotator"], each.annotators["n_judgments"], strict=True))
+            for each in self.runs
+            if "n_judgments" in each.annotators
+        ]
+        return len(given) == 2 and given[0] == given[1]  # noqa: PLR2004
+
+    @cached_property
+    def withheld(self) -> str:
+        """Why nothing is claimed of any move; empty where something is."""
+        for name, each in zip("AB", self.runs, strict=True):
+            if each.summary.get("converged") is False:
+                return f"the fit of {name} did not converge"
+            if "rank_low" not in each.items or "rank_high" not in each.items:
+                return f"{name} has no likely ranks"
+        return ""
+
+    @cached_property
+    def beliefs(self) -> tuple[RankBeliefs, RankBeliefs]:
+        """What each run says of the ranks of the common items."""
+        first, second = (_beliefs(*each) for each in zip(self.runs, self.positions, strict=True))
+        return first, second
+
+    @cached_property
+    def direction(self) -> IntArray:
+        """Which items moved: 1 up, -1 down, 0 where the judgments leave it open."""
+        if self.withheld:
+            return np.zeros(len(self.items), dtype=np.int64)
+        a, b = self.beliefs
+        if not self.independent:
+            return apart(b, a)
+        level = min(a.level, b.level)
+        up = confidence_if_independent(b, a) >= level
+        down = confidence_if_independent(a, b) >= level
+        return up.astype(np.int64) - down.astype(np.int64)
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """How confident the change of each rank is; see `moves`. NaN where nothing is claimed."""
+        if self.withheld:
+            return np.full(len(self.items), np.nan)
+        a, b = self.beliefs
+        how = confidence_if_independent if self.independent else confidence
+        before, after = self.ranks
+        found = np.where(after < before, how(b, a), np.where(after > before, how(a, b), 0.0))
+        # A thousand draws that all say the same do not make it certain.
+        return np.minimum(found, 0.999)
+
+    @property
+    def moved(self) -> int:
+        """How many items moved."""
+        return int(np.count_nonzero(self.direction))
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether as many could be called moved if none had.
+
+        Not so where a pair is certified in opposite orders: certified pairs are right all at once.
+        """
+        if not self.moved or self.order.get("certified_opposite"):
+            return False
+        level, n = min(each.level for each in self.beliefs), len(self.items)
+        rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)
+        return bool(bdtr(self.moved - 1, n, rate) < level)
+
+    @cached_property
+    def order(self) -> dict[str, Any]:
+        """How alike the two orders are."""
+        a, b = (each.astype(np.float64) for each in self.ranks)
+        n = len(a)
+        pairs = n * (n - 1) // 2
+        tau_a, tau_b = kendall(a, b) if n > 1 else (np.nan, np.nan)
+        found: dict[str, Any] = {
+            "tau_a": tau_a,
+            "tau_b": tau_b,
+            "spearman": spearman(a, b) if n > 1 else np.nan,
+            "pairs": pairs,
+            "changed": changed_pairs(a, b, tau_a),
+        }
+        first, second = (
+            _certified(each, rows) for each, rows in zip(self.runs, self.positions, strict=True)
+        )
+        if first is not None and second is not None:
+            found |= certified_changes(a, b, first, second)
+        return found
+
+
+def _certified(run: Run, rows: IntArray) -> BoolArray | None:
+    """Return which common items are certified above which; None where it is not known."""
+    claim = (run.summary.get("guarantees") or {}).get("certified_pairs") or {}
+    masks = run.comparisons.get("certified")
+    if masks is None or (claim.get("values") or {}).get("certified") is None:
+        return None
+    if not _sorted(run):
+        return None
+    found: BoolArray = certified_matrix(masks)[np.ix_(rows, rows)]
+    return found
+
+
+def _sorted(run: Run) -> bool:
+    """Whether the rows are in the order of ``comparisons.json``: nobody sorted the table."""
+    listed = [str(item) for item in run.comparisons.get("items") or ()]
+    return listed == run.names[: len(listed)]
+
+
+def _beliefs(run: Run, rows: IntArray) -> RankBeliefs:
+    items = run.items
+    top = run.comparisons.get("top") if _sorted(run) else None
+    low, high = _floats(items["rank_low"]), _floats(items["rank_high"])
+    return RankBeliefs.of(rows, low, high, run.level, top)
+
+
+def _judged(run: Run) -> BoolArray:
+    return ~np.isnan(_floats(run.items["consensus"]))
+
+
+def _floats(column: np.ndarray) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)
+
+
+def changed_pairs(a: FloatArray, b: FloatArray, tau_a: float) -> int:
+    """Return how many pairs two rankings order in opposite ways, from their tau-a.
+
+    Examples
+    --------
+    >>> changed_pairs(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 3.0]), 1 / 3)
+    1
+    """
+    pairs = len(a) * (len(a) - 1) / 2.0
+    if not pairs:
+        return 0
+    tied = [_tied(np.unique(each, return_counts=True)[1]) for each in (a, b)]
+    both = _tied(np.unique(np.column_stack([a, b]), axis=0, return_counts=True)[1])
+    return round((pairs - sum(tied) + both - tau_a * pairs) / 2.0)
+
+
+def _tied(sizes: Any) -> float:
+    return float(np.sum(sizes * (sizes - 1.0) / 2.0))
+
+
+def certified_matrix(masks: list[str]) -> BoolArray:
+    """Return which item is certified above which, from ``certified`` of ``comparisons.json``.
+
+    Examples
+    --------
+    >>> certified_matrix(["0", "1", "1"]).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    """
+    found = np.zeros((len(masks), len(masks)), dtype=np.bool_)
+    for k, bits in enumerate(masks):
+        found[:, k] = [int(bits, 16) >> i & 1 for i in range(len(masks))]
+    return found
+
+
+def certified_changes(
+    a: FloatArray, b: FloatArray, in_a: BoolArray, in_b: BoolArray
+) -> dict[str, int]:
+    """Return how many of the pairs that changed order are certified in A, in B and in both.
+
+    Examples
+    --------
+    >>> above = np.array([[False, True], [False, False]])
+    >>> certified_changes(np.array([1.0, 2.0]), np.array([2.0, 1.0]), above, above.T)
+    {'certified_in_a': 1, 'certified_in_b': 1, 'certified_opposite': 1}
+    """
+    changed = np.triu(np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0)
+    first, second = in_a | in_a.T, in_b | in_b.T
+    return {
+        "certified_in_a": int((changed & first).sum()),
+        "certified_in_b": int((changed & second).sum()),
+        "certified_opposite": int((changed & first & second).sum()),
+    }
+
+
+# As a document ------------------------------------------------------------------------------------
 
 
 def two_runs(comparison: Comparison) -> Document:
@@ -60,9 +536,7 @@ def two_runs(comparison: Comparison) -> Document:
                 f"{count(n, 'item')} {'is' if n == 1 else 'are'} in both runs",
                 _items(comparison),
             ),
-            _annotators(comparison),
-            Section("found", "Data quality", "Data quality", _findings(comparison)),
-            Section("made", "The two runs", "The two runs", _settings(comparison)),
+            Section("differences", "Differences", "What else differs", _differences(comparison)),
         ],
         foot=f"Made with aggcal {__version__}.",
         data={
@@ -101,7 +575,7 @@ def _leader(comparison: Comparison) -> str:
         if could[0] == could[1] and len(could[0]) == 1:
             return f"{cut(could[0][0], SHORT_NAME)} is the best in both"
         return f"{_best(could[0])} in A, {_best(could[1])} in B"
-    before, after = map(leaders, comparison.runs)
+    before, after = (run.leaders for run in comparison.runs)
     if set(before) == set(after):
         return f"{_named(after)} {'leads' if len(after) == 1 else 'lead'} in both"
     return f"{_named(before)} came first in A, {_named(after)} in B"
@@ -110,13 +584,13 @@ def _leader(comparison: Comparison) -> str:
 def _best(names: list[str]) -> str:
     if len(names) == 1:
         return f"{cut(names[0], SHORT_NAME)} is the best"
-    return f"any of {len(names):,} items could be the best"
+    return f"the best is one of {len(names):,}"
 
 
 def _named(names: list[str]) -> str:
     if len(names) > MOST_NAMED:
-        return f"{len(names):,} tied items"
-    return terms.joined([cut(name, SHORT_NAME) for name in names])
+        return f"{len(names):,} items with the same score"
+    return joined([cut(name, SHORT_NAME) for name in names])
 
 
 def _basis(comparison: Comparison) -> Iterator[str]:
@@ -143,7 +617,7 @@ def _basis(comparison: Comparison) -> Iterator[str]:
         )
     if comparison.a.summary["method"] != comparison.b.summary["method"]:
         yield "The methods differ, so a move may come from the method."
-    elif len({terms.fitted(each.summary) for each in comparison.runs}) > 1:
+    elif len(set(map(fitted, comparison.runs))) > 1:
         yield "The terms of the fits differ, so a move may come from them."
     alone = len(comparison.only_a) + len(comparison.only_b)
     if alone:
@@ -248,115 +722,59 @@ def _listed(ids: list[str]) -> list[str]:
     return [*map(cut, ids[:MOST_LISTED]), *([f"and {more:,} more"] if more > 0 else [])]
 
 
-# Annotators, findings and settings ----------------------------------------------------------------
+# What else differs --------------------------------------------------------------------------------
 
 
-def _annotators(comparison: Comparison) -> Section:
-    """Return whose verdict changed, the gravest of B first."""
-    first, second = (
-        dict(zip(map(str, run.annotators.get("annotator", ())), run.verdicts, strict=True))
-        for run in comparison.runs
-    )
-    grave = {verdict: k for k, verdict in enumerate(VERDICTS)}
-    # These two come from reliabilities, which not every method has.
-    alike = {UNCLEAR, RELIABLE} if any(run.equal for run in comparison.runs) else set()
-    changed = [
-        who
-        for who in second
-        if who in first and first[who] != second[who] and not {first[who], second[who]} <= alike
-    ]
-    changed.sort(key=lambda who: grave.get(second[who], len(grave)))
-    new, gone = len(second.keys() - first), len(first.keys() - second)
-    parts = [
-        f"{count(len(changed), 'verdict')} changed" if changed else "No verdict changed",
-        *([f"{count(new, 'annotator')} new in B"] if new else []),
-        *([f"{count(gone, 'annotator')} not in B"] if gone else []),
-    ]
+def _differences(comparison: Comparison) -> list[Block]:
+    """Return what differs of settings, findings and verdicts, each as a table of A and B."""
+    a, b = (cut(name, SHORT_NAME) for name in comparison.names)
+    heads = (f"A: {a}", f"B: {b}")
+    parts = {"Settings": _settings, "Findings": _findings, "Verdicts on annotators": _verdicts}
     blocks: list[Block] = []
-    if changed:
-        rows = [(cut(who), _chip(first[who]), _chip(second[who])) for who in changed[:MOST_LISTED]]
-        blocks.append(Table(("Annotator", "Verdict in A", "Verdict in B"), rows, "flow"))
-    if len(changed) > MOST_LISTED:
-        blocks.append(Text(f"The gravest {MOST_LISTED} of {len(changed):,} are shown.", "note"))
-    return Section("who", "Annotators", "; ".join(parts), blocks)
-
-
-def _chip(verdict: str) -> Chip:
-    return Chip(VERDICT_CHIPS.get(verdict, "none"), VERDICT_WORDS.get(verdict, verdict))
-
-
-def _findings(comparison: Comparison) -> list[Block]:
-    """Return which findings are new in B, gone, or in both."""
-    if not all(run.checked for run in comparison.runs):
-        return [Text("The data of both runs must be checked to compare findings.", "lede")]
-    first, second = (
-        {str(one["code"]): one for one in findings(run.summary)} for run in comparison.runs
-    )
-
-    def listed(codes: Iterator[str], of: Mapping[str, Any]) -> Bullets:
-        told = (of[code] for code in codes)
-        kinds = {"problem": "bad"}
-        return Bullets(
-            [
-                (Chip(kinds.get(one["severity"], "none"), one["severity"]), f" {one['title']}")
-                for one in told
-            ]
-        )
-
-    new = listed((code for code in second if code not in first), second)
-    solved = listed((code for code in first if code not in second), first)
-    both = listed((code for code in second if code in first), second)
-    changed = [
-        Group([Heading(f"{title}: {len(some.lines):,}"), some])
-        for title, some in (("New in B", new), ("Solved in B", solved))
-        if some.lines
-    ]
-    nothing = Text("No finding is new or solved.", "lede")
-    blocks: list[Block] = [Group(changed, "two") if changed else nothing]
-    if both.lines:
-        blocks.append(Group([both], "fold", f"{len(both.lines):,} in both runs"))
+    for title, of in parts.items():
+        first, second = (of(run) for run in comparison.runs)
+        changed = [
+            key
+            for key in {**second, **first}
+            if first.get(key) != second.get(key) and _comparable(first.get(key), second.get(key))
+        ]
+        rows = [
+            (cut(key), *(cut(each.get(key) or "–", _SETTING) for each in (first, second)))
+            for key in changed[:MOST_LISTED]
+        ]
+        inside: list[Block] = [Heading(f"{title}: {len(changed):,}" if rows else title, 2)]
+        inside.append(Table(("", *heads), rows, "flow") if rows else Text("No difference."))
+        if len(changed) > len(rows):
+            inside.append(Text(f"The first {len(rows)} are shown.", "note"))
+        blocks.append(Group(inside, "sec"))
     return blocks
 
 
-def _settings(comparison: Comparison) -> list[Block]:
-    """Return what the two runs are; settings that differ stand out."""
-    first, second = map(_made, comparison.runs)
-    rows = []
-    for label in first:
-        a, b = (cut(each[label], _SETTING) for each in (first, second))
-        if a or b:
-            cells = [Strong(each or "–") if a != b else each for each in (a, b)]
-            rows.append((label, *cells))
-    a, b = (cut(name, SHORT_NAME) for name in comparison.names)
-    return [
-        Table(("Setting", f"A: {a}", f"B: {b}"), rows, "flow"),
-        Text("Settings that differ are bold.", "note"),
-    ]
-
-
-def _made(run: Run) -> dict[str, str]:
+def _settings(run: Run) -> dict[str, str]:
     """Return how a run was made, in words."""
-    s, settings = run.summary, run.summary.get("settings") or {}
-    known = s.get("uncertainty")
-
-    def shown(value: Any) -> str:
-        return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-    return {
-        "Title": run.title,
-        "Trust": trust(run).words,
-        **{name.capitalize(): shown(s.get(f"n_{name}")) for name in _NUMBERS},
-        "Judgments from": shown(s.get("judgments")),
-        "Scores from": shown(s.get("scores")),
-        "Criterion": ", ".join(map(str, s.get("criteria") or ())),
-        "Method": shown(s.get("method")),
-        "Terms": terms.fitted(s),
-        "Calibration": str(s.get("calibrator") or "none"),
-        "Intervals": f"level {known['level']:g}, {known['kind']}" if known else "not computed",
-        **{name.capitalize(): str(settings.get(name) or "") for name in ("prior", "estimator")},
-        "Seed": "" if settings.get("seed") is None else str(settings["seed"]),
-        "Software": f"aggcal {s.get('version', '')}",
+    sizes = {
+        name: f"{run.summary.get(f'n_{name}')}" for name in ("items", "annotators", "judgments")
     }
+    known = {str(label): str(said) for label, said in made(run)}
+    return {"Title": run.title, "Trust": trust(run).words, **sizes, **known}
 
 
-_NUMBERS = ("items", "annotators", "judgments")
+def _findings(run: Run) -> dict[str, str]:
+    """Return the titles of what a check found, with how serious each is."""
+    return {str(one["title"] or one["why"]): str(one["severity"]) for one in findings(run.summary)}
+
+
+def _verdicts(run: Run) -> dict[str, str]:
+    """Return the verdicts on annotators; without reliabilities, some say nothing."""
+    who = map(str, run.annotators.get("annotator", ()))
+    silent = {UNCLEAR, RELIABLE} if run.equal else set()
+    found = zip(who, run.verdicts, strict=True)
+    return {one: _ANY if word in silent else VERDICT_WORDS.get(word, word) for one, word in found}
+
+
+_ANY = ""
+"""The verdict of a method that has none: it differs from no other."""
+
+
+def _comparable(a: str | None, b: str | None) -> bool:
+    return _ANY not in (a, b)

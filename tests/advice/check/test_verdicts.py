@@ -150,7 +150,7 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     assert any("against the consensus" in warning for warning in summary["warnings"])
     assert result.to_run().verdicts.count("reversed") == len(turned)
     page = (tmp_path / "report.html").read_text()
-    assert page.count(f"{len(turned)} annotators answer in reverse</a>") == 1
+    assert page.count(f"{len(turned)} annotators seem to have reversed the question</a>") == 1
     assert page.count(f'"label":"Reversed {len(turned)}"') == 1
 
 
@@ -170,7 +170,7 @@ def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
     assert result.to_dict()["reversed_annotators"] == []
     # Hundreds of answers without any agreement, but 1 in 7 people with an order of their own would
     # look the same; 7 and 14 answers tell nothing for sure.
-    assert verdict["w20"] == "perhaps-guessing"
+    assert verdict["w20"] == "unclear"
     assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}
     # Those of two agree no more with the others, but they choose item 56 in 149 of 154 judgments.
     assert result.advice is not None

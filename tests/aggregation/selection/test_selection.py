@@ -99,7 +99,7 @@ def test_what_was_chosen_can_be_given_to_aggregate() -> None:
     found = compared(judgments, ["hra-g:position"], folds=2)
     assert found.options["terms"] == replace(PLAIN, position="on", context="errors")
     assert found.choice.candidate.words == (
-        "--method hra-g --ties halves --position on --context-effects errors"
+        "--method hra-g --ties halves --position on --context COLUMN:errors"
     )
     fit = aggcal.aggregate(judgments, warn=False, **found.options)
     assert fit.effects is not None

@@ -10,7 +10,6 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.terms import Terms
 from aggcal.errors import TooLittleDataError
 from aggcal.simulation import SimulatedTerms, simulate
@@ -69,15 +68,13 @@ def test_a_placed_item_is_where_a_refit_puts_it(
 def test_the_side_on_which_it_was_shown_is_taken_out() -> None:
     _, before, later = parted(TERMS)
     part = fitted(before, Terms(position="on"))
-    quantifier = part.quantifier
-    assert isinstance(quantifier, Quantify)
-    plain = Quantify(quantifier.aggregator, quantifier.judgments)
+    plain = fitted(before, Terms(ties="halves", position="off"))
     found, biased = [], []
     for side in ("left", "right"):
         shown = later[side] == "item-05"
         judgments = aggcal.read_judgments({name: each[shown] for name, each in later.items()})
         found.append(part.place(judgments))
-        biased.append(plain.place(part, judgments).values[0])
+        biased.append(plain.place(judgments).values[0])
     assert found[0].sd is not None
     assert found[0].values[0] == pytest.approx(found[1].values[0], abs=3.0 * found[0].sd[0])
     assert biased[0] - biased[1] > 0.5 + found[0].values[0] - found[1].values[0]

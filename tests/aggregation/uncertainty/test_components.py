@@ -14,7 +14,6 @@ from aggcal.advice.check import check
 from aggcal.aggregation.claims import claims_of
 from aggcal.aggregation.covariance import DenseCovariance, independent
 from aggcal.aggregation.groups import n_components
-from aggcal.aggregation.ranks import rank_intervals
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.cli import main
 from aggcal.data.graph import ComparisonGraph
@@ -97,7 +96,8 @@ def test_rank_intervals_hold_every_interleaving_of_the_components() -> None:
     component = random.integers(3, size=12)
     scores = random.permutation(12).astype(float)
     exact = DenseCovariance(1e-12 * np.eye(12))
-    low, high, _ = rank_intervals(scores, exact, 0.95, 0, component=component)
+    known = Uncertainty.of("laplace", 0.95, scores, exact, component=component)
+    low, high = known.rank_low, known.rank_high
     seen_low, seen_high = np.full(12, 99), np.zeros(12, dtype=int)
     for _ in range(4000):
         shifted = scores + 12.0 * random.standard_normal(3)[component]
@@ -112,7 +112,8 @@ def test_components_of_very_many_items_have_intervals_of_their_own() -> None:
     n = 3600
     component = np.where(np.arange(n) < 3500, 0, 1 + np.arange(n) // 50)
     scores, covariance = random.standard_normal(n), independent(np.full(n, 0.1))
-    low, high, _ = rank_intervals(scores, covariance, 0.95, 0, component=component)
+    known = Uncertainty.of("laplace", 0.95, scores, covariance, component=component)
+    low, high = known.rank_low, known.rank_high
     rank = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
     assert (low <= rank).all()
     assert (rank <= high).all()

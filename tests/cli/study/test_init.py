@@ -33,8 +33,8 @@ def study(folder: Path) -> dict[str, Any]:
 def test_what_is_certain_is_shown_and_written(study_folder: Path, command: Command) -> None:
     done = command("init", *(f"data/{name}.csv" for name in ("judgments", "scores", "truth")))
     assert done.returncode == 0, done.stderr
-    assert "data/judgments.csv: 1,500 judgments of 25" in done.stderr
-    assert "item as item, score as score (higher is better)" in done.stderr
+    assert "data/judgments.csv: read as table: 1,500 judgments of 25" in done.stderr
+    assert "data/scores.csv: model scores of 25 items (higher is better)" in done.stderr
     assert study(study_folder.parent) == {
         "judgments": "data/judgments.csv",
         "scores": "data/scores.csv",
@@ -54,7 +54,7 @@ def test_each_refusal_leads_on(folder: Path, command: Command) -> None:
     for said, answer in (
         ("--column", COLUMNS),
         ("--outcome 'the former=MEANING'", LABELS),
-        ("(found: gpt, len); name it with --score-column", ("--score-column", "gpt")),
+        ("name the column of the numbers with --score-column", ("--score-column", "gpt")),
     ):
         done = command(*words)
         assert done.returncode == 2
@@ -66,7 +66,7 @@ def test_each_refusal_leads_on(folder: Path, command: Command) -> None:
     found = study(folder)
     assert found["column"] == {"left": "Draft A", "right": "Draft B", "outcome": "pick"}
     assert found["outcome"] == {"the former": "left", "the latter": "right"}
-    assert (found["item-column"], found["score-column"]) == ("essay", "gpt")
+    assert found["score-column"] == "gpt"
     done = command("run")
     assert done.returncode == 0, done.stderr
     assert (folder / "results" / "report.html").exists()
@@ -82,11 +82,11 @@ def test_each_refusal_leads_on(folder: Path, command: Command) -> None:
          "b.csv holds the same as a.csv"),
         ({"a.csv": "item,score\na,1\nb,2\n", "b.csv": "item,score\na,1\nb,2\n"}, "--scores FILE"),
         ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "item,score\nx,1\ny,2\n"},
-         "no column holds judged items, such as 'a'"),
+         "no item of it is judged, such as 'a'"),
         ({"a.csv": "paper,reviewer,grading\np,ann,1\nq,ann,2\n"}, "--order"),
         ({"a.csv": "name\nx\ny\n"}, "If no judgments are in it, name what is, as in --scores FILE"),
         ({"a.csv": "item,score,mark\na,x,1\nb,y,2\n"}, "'x') is not a number"),
-        ({"a.csv": "item,error\na,1\nb,2\n"}, "higher is better (found: error); name it with"),
+        ({"a.csv": "item,error\na,1\nb,2\n"}, "'error' is probably best where it is lowest"),
         ({"a.csv": "annotator,item_a,item_b,label\nann,a,b,1\nann,b,c,0\n"}, "--outcome 1=left"),
     ],
 )  # fmt: skip
@@ -108,20 +108,11 @@ def test_several_files_of_judgments(tmp_path: Path, command: Command) -> None:
     (tmp_path / "s.csv").write_text("item,score\na,3\nb,1\nc,2\n")
     done = command("init", "a.csv", "b.csv", "s.csv")
     assert done.returncode == 0, done.stderr
-    assert "a.csv, b.csv: 3 judgments of 3 items by 2 annotators" in done.stderr
+    assert "2 files: 3 judgments of 3 items by 2 annotators" in done.stderr
     assert study(tmp_path)["judgments"] == ["a.csv", "b.csv"]
     run = command("run", "--no-check")
     assert run.returncode == 0, run.stderr
     assert "3 judgments" in run.stderr
-
-
-def test_ids_tell_the_column_of_the_items(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "j.csv").write_text("annotator,winner,loser\nann,e1,e2\nbob,e2,e3\n")
-    (tmp_path / "s.csv").write_text("row,paper,mark\nr1,e1,1\nr2,e2,2\nr3,e3,3\n")
-    done = command("init", "j.csv", "s.csv")
-    assert done.returncode == 0, done.stderr
-    found = study(tmp_path)
-    assert (found["item-column"], found["score-column"]) == ("paper", "mark")
 
 
 def test_a_study_without_judgments_is_asked_first(tmp_path: Path, command: Command) -> None:

@@ -104,10 +104,10 @@ def _declare_columns(kernels: ctypes.CDLL) -> None:
 
 def at(*arrays: np.ndarray | None) -> list[int | None]:
     """Return the addresses of arrays, for a kernel."""
-    return [None if array is None else _address(array) for array in arrays]
+    return [None if array is None else address(array) for array in arrays]
 
 
-def _address(array: np.ndarray) -> int:
+def address(array: np.ndarray) -> int:
     """Return where an array is: small studies ask so often that NumPy's own way is felt."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # it is one

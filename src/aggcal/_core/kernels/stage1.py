@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import on_gpu
-from aggcal._core.kernels import library
+from aggcal._core.kernels import address, library
 from aggcal._core.machine import cores
 
 MEMBERS = {
@@ -79,13 +79,15 @@ def launch(
 
 def lying(array: Any, like: Any) -> Any:
     """Return an array (or None) in one piece, where another one lies."""
-    return None if array is None else np.asarray(array, order="C", like=like)
+    if array is None or not on_gpu(like):
+        return None if array is None else np.asarray(array, order="C")
+    return np.asarray(array, order="C", like=like)
 
 
 def _address(array: Any) -> int:
     if array is None:
         return 0
-    return int(array.data.ptr if on_gpu(array) else array.ctypes.data)
+    return int(array.data.ptr) if on_gpu(array) else address(array)
 
 
 @cache

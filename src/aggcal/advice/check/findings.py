@@ -274,13 +274,12 @@ class Check:
         }
 
     def __str__(self) -> str:
-        lines = [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
+        lines = [] if self.findings else ["No problems were found.", ""]
         for finding in self.findings:
-            lines += ["", f"{finding.severity}: {finding.title}."]
+            lines.append(f"{finding.severity}: {finding.title}.")
             lines += [f"  {ended(finding.why)}"] if finding.why else []
-            lines.append(f"  What to do: {sentence(finding.remedy)}")
-        if not self.findings:
-            lines += ["", "No problems were found."]
+            lines += [f"  What to do: {sentence(finding.remedy)}", ""]
+        lines += [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
         if self.precision is not None:
             lines += ["", f"Precision: {self.precision}"]
         if self.passed:

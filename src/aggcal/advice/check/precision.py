@@ -283,6 +283,8 @@ def precision(
     by_prior = 0.0 if prior is None else prior.score_precision
     pairs = Pairs.of(known, by_prior)
     differ, number = True, judgments.n_judgments
+    if consensus.raters is not None:  # what there are more of is ratings
+        number = consensus.n_judgments
     if wanted_error is not None:
         levels = cache(lambda: _information_levels(judgments, consensus, components))
 

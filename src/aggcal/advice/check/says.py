@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,15 +25,7 @@ from aggcal.advice.check.look import Copy, People
 from aggcal.advice.verdicts import FEW, GUESSING, ONE_SIDED, REVERSED
 from aggcal.aggregation.camps import FEWEST, LINE, Camps
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.robust import (
-    SERIOUS,
-    beyond_chance,
-    dependence,
-    dependence_reasons,
-    dependence_remedy,
-    dependence_title,
-    widest,
-)
+from aggcal.aggregation.robust import SERIOUS, Robust
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, option, some
@@ -363,19 +356,18 @@ def dependence_findings(uncertainty: Uncertainty | None) -> tuple[list[Finding],
     >>> dependence_findings(consensus.uncertainty)[0]
     []
     """
-    factors, code = () if uncertainty is None else uncertainty.factors, "dependent-answers"
-    most = widest(factors)
-    if most is None or not beyond_chance(most):
-        return [], [Passed(code, dependence(factors))] if factors else []
-    said = dependence_reasons(most, factors)
+    robust, code = Robust() if uncertainty is None else uncertainty.robust, "dependent-answers"
+    most, factors = robust.widest, robust.factors
+    if most is None or not robust.is_clear:
+        return [], [Passed(code, str(robust))] if factors else []
     details = {
-        "factor": round(float(np.sqrt(most.used)), 4),
+        "factor": round(sqrt(most.used), 4),
         "widest": most.name,
-        "factors": {factor.name: round(float(np.sqrt(factor.used)), 4) for factor in factors},
+        "factors": {factor.name: round(sqrt(factor.used), 4) for factor in factors},
     }
     severity: Severity = "problem" if most.used >= SERIOUS else "note"
-    message, remedy = f"{said[0].upper()}{said[1:]}.", dependence_remedy(most, factors)
-    return [Finding(severity, code, message, remedy, details, title=dependence_title(most))], []
+    message = f"{robust.reasons[0].upper()}{robust.reasons[1:]}."
+    return [Finding(severity, code, message, robust.remedy, details, title=robust.title)], []
 
 
 # ------------------------------------------------------------------------------- passed

@@ -43,6 +43,7 @@ from aggcal.errors import (
     AlikeIdsWarning,
     OptionError,
     PairedByLevelWarning,
+    SeparationWarning,
     WeaklyJoinedWarning,
     count,
 )
@@ -50,6 +51,8 @@ from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES, limits
 from aggcal.registry.literals import FittedName
 
 Step = Callable[[str], None]
+_OF_COMPARISONS = {SeparationWarning.code, "one-way"}
+"""Findings that do not hold of ratings: these say how far an item is above all others."""
 
 FITTED = WITHOUT_FEATURES
 """The methods that a check can fit: those that need nothing but judgments."""
@@ -82,7 +85,7 @@ def check(
         The model's scores, to see whether they belong to it: `Scores`, or anything that
         `read_scores` takes. A result gives its own.
     method
-        What is fitted; a name of ``aggcal methods`` that needs no features.
+        What is fitted; a name of ``aggcal list methods`` that needs no features.
     consensus
         The consensus of these judgments by such a method, if it was already fitted. A result gives
         its own, unless another ``method`` is asked for.
@@ -129,9 +132,8 @@ def check(
     if consensus is None:
         consensus = aggregate(judgments, method, seed=seed, warn=False, on_iteration=on_iteration)
     _refuse(consensus, judgments)
-    findings += [Finding.of_warning(w) for w in consensus.warnings if w.code == "not-converged"]
-    if consensus.convergence is not None and consensus.convergence.converged:
-        passed.append(Passed("not-converged", f"The fit ({consensus.method}) converged."))
+    wrong, right = _converged(consensus)
+    findings, passed = findings + wrong, passed + right
     if scores is not None:
         model = aligned(scores.values, scores.item_ids, consensus.item_ids)
         wrong, right = opposite(consensus, model, len(scores))
@@ -157,10 +159,25 @@ def check(
         left_out.append("dependent answers (standard errors were not computed)")
     elif not uncertainty.factors:
         left_out.append("dependent answers (too few answers share anything)")
-    # Ids first: while one item goes by two names, whatever else is said may be wrong.
-    findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
+    findings = _in_order(findings, consensus)
     named = _accused(judgments, people)
     return Check(counts, (), tuple(left_out), outlook, named, tuple(passed)).with_findings(findings)
+
+
+def _converged(consensus: Consensus) -> tuple[list[Finding], list[Passed]]:
+    """Say whether the fit converged, where it says so itself."""
+    wrong = [Finding.of_warning(w) for w in consensus.warnings if w.code == "not-converged"]
+    if consensus.convergence is None or not consensus.convergence.converged:
+        return wrong, []
+    return wrong, [Passed("not-converged", f"The fit ({consensus.method}) converged.")]
+
+
+def _in_order(findings: list[Finding], consensus: Consensus) -> list[Finding]:
+    """Return what holds of the fit, problems first."""
+    if consensus.raters is not None:
+        findings = [each for each in findings if each.code not in _OF_COMPARISONS]
+    # Ids first: while one item goes by two names, whatever else is said may be wrong.
+    return sorted(findings, key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
 
 
 def _refuse(consensus: Consensus, judgments: Judgments) -> None:
@@ -192,7 +209,7 @@ def _people(judgments: Judgments, consensus: Consensus, seed: int, *, quick: boo
         if effects is not None and effects.camps is not None:
             return effects.camps
         terms = Terms(bridge="camps")
-        effects = aggregate(judgments, terms=terms, seed=seed, warn=False).effects
+        effects = aggregate(judgments.as_pairs(), terms=terms, seed=seed, warn=False).effects
         return Camps(ONE) if effects is None or effects.camps is None else effects.camps
 
     people = people_of(judgments, None if quick else decide, seed)

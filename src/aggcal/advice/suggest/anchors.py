@@ -121,7 +121,7 @@ def suggest_anchors(
     anchors
         Items whose truth is known already (item, truth).
     method
-        How to aggregate: a method with a link (see ``aggcal methods``).
+        How to aggregate: a method with a link (see ``aggcal list methods``).
     seed
         Seed for all random numbers.
 

@@ -104,7 +104,7 @@ def suggest_pairs(
         Share of the pairs for the items with the fewest judgments, or, where annotators are named,
         for estimating the reliability of those about whom least is known.
     method
-        How to aggregate: a method with a link (see ``aggcal methods``).
+        How to aggregate: a method with a link (see ``aggcal list methods``).
     consensus
         The consensus of these judgments, if it was already fitted.
     seed

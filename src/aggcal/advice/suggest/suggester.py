@@ -45,7 +45,7 @@ class Suggester:
     items
         Further items to consider: ids, or a table with the column ``item``.
     method
-        How to aggregate: a method with a link (see ``aggcal methods``).
+        How to aggregate: a method with a link (see ``aggcal list methods``).
     consensus
         The consensus of these judgments, if it was already fitted.
     seed

@@ -39,6 +39,8 @@ class Row(NamedTuple):
     reason: str | None = None
     context: str | None = None
     by: tuple[str | None, ...] = ()
+    rating: float | None = None
+    """Of the left item, where the row is no comparison but a rating: higher is better."""
 
 
 UNREGISTERED = FormatInfo("", "", "")

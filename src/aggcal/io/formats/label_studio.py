@@ -177,7 +177,7 @@ class _Reader:
             if key not in data:
                 raise OptionError(
                     f"{location}: has no data '{key}' (there are {', '.join(map(str, data))}); "
-                    f"name both sides with {option('left-key')} and {option('right-key')}."
+                    f"name both sides with {option('column', 'left=KEY', 'right=KEY')}."
                 )
         return _id(data[str(left)]), _id(data[str(right)])
 
@@ -197,7 +197,7 @@ def _sided_keys(data: Mapping[str, Any], location: str) -> tuple[str, str]:
     seen = "; ".join(f"{a} and {b}" for a, b in pairs) or f"only {', '.join(map(str, data))}"
     raise OptionError(
         f"{location}: cannot tell which data hold the left and the right item ({seen}); name them, "
-        f"as in {option('left-key', 'text1')} {option('right-key', 'text2')}."
+        f"as in {option('column', 'left=text1', 'right=text2')}."
     )
 
 
@@ -236,7 +236,7 @@ LABEL_STUDIO = {
     "label-studio": Format(
         _is_mine,
         rows=_rows,
-        options=("left_key", "right_key", "drafts"),
+        options=("drafts",),
         contexts={"task": ("id",)},
         within=("data", "meta"),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.marks import Mark, marked, of_both
 from aggcal.io.formats.orders import Orders
 from aggcal.io.formats.rankings import weight_of
-from aggcal.io.formats.scale import Scale, labelled, rating_of
+from aggcal.io.formats.scale import HIGHEST, LOWEST, Scale, labelled, rating_of
 from aggcal.io.tables import LOOKED_AT, Table
 from aggcal.io.words import (
     ANNOTATOR,
@@ -331,8 +331,12 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         doubtful = "1, 2, 3"
     sign = scale.sign(said, named=named, doubtful=doubtful)
     yield from _pairs(series.values(), sign, choices, notes)
-    within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
-    notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    alone = all(group is context is None for _, _, group, context in series)
+    if alone and not choices.wished and not all(map(_may_be_ranks, series.values())):
+        usual = _usual_weight(series.values()) or 1.0
+        yield from chain.from_iterable(_rated(one, sign, usual) for one in series.values())
+    else:
+        notes.append("ratings are compared within each annotator only, so no scale is shared")
     notes += said
     if confident and "weight" not in choices.columns:
         by_it = option("column", "weight=confidence")
@@ -348,6 +352,21 @@ def _refuse_labels(ratings: Sequence[Rating]) -> None:
         found = ",".join(label for label, _ in labels.most_common(_MOST_LABELS))
         more = f" and {len(labels) - _MOST_LABELS:,} more" if len(labels) > _MOST_LABELS else ""
         raise TableError(f"the ratings are no numbers (found: {found}{more}); {labelled()}.")
+
+
+def _usual_weight(series: Iterable[_Series]) -> float:
+    """Return the mean of the weights that ratings have; 0 where they have none."""
+    every = [w for one in series for weights in one.weights.values() for w in weights]
+    return float(np.mean(every)) if every else 0.0
+
+
+def _rated(series: _Series, sign: float, usual: float) -> Iterator[Row]:
+    """Return ratings as such; several of one item count as one."""
+    like = series.like._replace(outcome=HIGHEST if sign > 0.0 else LOWEST)
+    for item, ratings in series.ratings.items():
+        weight = float(np.mean(series.weights.get(item, [usual]))) / usual / len(ratings)
+        for rating in ratings:
+            yield like._replace(left=item, rating=sign * rating, weight=weight)
 
 
 def _may_be_ranks(series: _Series) -> bool:
@@ -390,10 +409,11 @@ def _latest(ratings: Iterable[Rating], notes: Notes) -> Iterator[Rating]:
     return (each for _, each in last.values())
 
 
-def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Notes) -> Iterator[Row]:
+def _pairs(
+    series: Collection[_Series], sign: float, choices: Choices, notes: Notes
+) -> Iterator[Row]:
     """Take the series apart; a pair weighs as much as both of its ratings."""
-    every = [w for one in series for weights in one.weights.values() for w in weights]
-    usual = float(np.mean(every)) if every else 0.0
+    usual = _usual_weight(series)
     orders, repeated = Orders(choices.ranking_weight, "rating series"), 0
     for one in series:
         repeated += sum(len(ratings) > 1 for ratings in one.ratings.values())
@@ -411,7 +431,7 @@ def _pairs(series: Iterable[_Series], sign: float, choices: Choices, notes: Note
             f"columns with {option('column', 'item=NAME', 'rating=NAME', 'annotator=NAME')}."
         )
     notes += orders.notes
-    if every:
+    if usual:
         notes.append(
             "a pair of ratings weighs as much as both (the root of their product), 1 at the mean "
             f"weight of {usual:.3g}"

@@ -1,0 +1,232 @@
+r"""Families of ratings and rankings: acts of one annotator about one item, or about k at once.
+
+A rating of item i by annotator u has the parameters of `families` and two more,
+
+    γ the reliability,   a the leniency,   p the use of the scale,
+
+in units of the annotator's own noise: y = (a + γ s_i + ε)/p, so that 1/p is the noise.
+
+- `Ordinal`: cumulative logits with cuts c that annotators share (McCullagh, 1980),
+  P(y ≤ k) = F(p c_k − a − γ s).
+- `Gaussian`: the same of a continuous scale, z = p y − a − γ s ~ N(0, 1).
+- `Choice`: one of k alternatives (Plackett and Luce), P(j) ∝ exp(γ s_j + o_j). A ranking is a
+  choice among all, then among the rest, and so on.
+
+The losses are convex in (γ, a, p) where scores and cuts are fixed, and in scores and cuts where
+the parameters are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.text import brief
+from aggcal.aggregation.families import RELIABILITY, Terms
+from aggcal.aggregation.rows import GAP
+
+LENIENCY, USE = "leniency", "use"
+"""Further parameters of annotators."""
+ABOVE, BELOW = "above", "below"
+"""Channels: the cut above a rating, and the one below it."""
+_NARROWEST = 1e-4
+"""Distance of two cuts, in logits, below which a rating between them is impossible: Newton's steps
+that lead there are cut."""
+_IMPOSSIBLE = 1e12
+"""Loss of such a rating."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Ratings, one a row."""
+
+    weight: FloatArray
+    value: FloatArray
+    """The rating; of ordinal ones its level, from 0 on."""
+    has_above: FloatArray
+    """1 where there is a cut above it, else 0."""
+    has_below: FloatArray
+    """1 where there is a cut below it, else 0."""
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """½ z² − log q, z = q y − a − γ s, with the precision q = p × ``precision``.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> terms = Gaussian(()).terms({GAP: np.zeros(1)}, {}, Marks(one, 2.0 * one, one, one))
+    >>> terms.loss, terms.score[GAP], terms.curvature[GAP, GAP]
+    (array([2.]), array([-2.]), array([1.]))
+    """
+
+    names: tuple[str, ...] = (RELIABILITY, LENIENCY, USE)
+    channels: tuple[str, ...] = (GAP,)
+    precision: float = 1.0
+    """That of a typical annotator."""
+
+    def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Marks) -> Terms:
+        """Return the loss of rows and its derivatives."""
+        s, w, y = moved[GAP], answers.weight, self.precision * answers.value
+        one = np.ones_like(s)
+        use, reliability = theta.get(USE, one), theta.get(RELIABILITY, one)
+        z = use * y - theta.get(LENIENCY, 0.0) - reliability * s
+        inside = {GAP: -reliability, RELIABILITY: -s, LENIENCY: -one, USE: y}
+        variables = (*self.channels, *self.names)
+        score = {name: w * z * inside[name] for name in variables}
+        curvature = {
+            (a, b): w * inside[a] * inside[b]
+            for a, b in combinations_with_replacement(variables, 2)
+        }
+        if RELIABILITY in self.names:
+            curvature[GAP, RELIABILITY] = curvature[GAP, RELIABILITY] - w * z
+        if USE in self.names:
+            score[USE] = score[USE] - w / use
+            curvature[USE, USE] = curvature[USE, USE] + w / use**2
+        return Terms(w * (0.5 * z * z - np.log(self.precision * use)), score, curvature)
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal:
+    """−log P = −log F(h) − log F(−l) − log(1 − e^(l−h)), h and l the logits at the cuts about it.
+
+    A rating is two comparisons, with the cut above and the one below, and a spacing of these that
+    neither score nor leniency enter. Where there is no such cut, nor are there its terms.
+
+    Examples
+    --------
+    The middle one of three levels, between cuts at -1 and 1:
+
+    >>> one = np.ones(1)
+    >>> moved = {GAP: np.zeros(1), ABOVE: one, BELOW: -one}
+    >>> terms = Ordinal(()).terms(moved, {}, Marks(one, one, one, one))
+    >>> np.exp(-terms.loss).round(3), terms.score[GAP]
+    (array([0.462]), array([0.]))
+    """
+
+    names: tuple[str, ...] = (RELIABILITY, LENIENCY, USE)
+    channels: tuple[str, ...] = (GAP, ABOVE, BELOW)
+
+    def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Marks) -> Terms:
+        """Return the loss of rows and its derivatives: the chain rule through h and l."""
+        s, up, low, w = moved[GAP], moved[ABOVE], moved[BELOW], answers.weight
+        one, top, bottom = np.ones_like(s), answers.has_above, answers.has_below
+        use, reliability = theta.get(USE, one), theta.get(RELIABILITY, one)
+        height = theta.get(LENIENCY, 0.0) + reliability * s
+        h, l = use * up - height, use * low - height  # noqa: E741
+        both, spacing = top * bottom, use * (up - low)
+        impossible = (both > 0.0) & (spacing <= _NARROWEST)
+        spacing = np.where((both > 0.0) & ~impossible, spacing, 1.0)
+        odds = both / np.expm1(spacing)
+        over, under = expit(-h), expit(l)
+        loss = top * np.logaddexp(0.0, -h) + bottom * np.logaddexp(0.0, l)
+        loss = loss - both * np.log(-np.expm1(-spacing))
+        in_h, in_l = w * (-top * over - odds), w * (bottom * under + odds)
+        apart = w * odds * (1.0 + odds)
+        in_hh = w * top * over * (1.0 - over) + apart
+        in_ll = w * bottom * under * (1.0 - under) + apart
+        # Derivatives of h and of l; a cut moves one of them.
+        inside = {
+            GAP: (-reliability, -reliability),
+            ABOVE: (use, 0.0),
+            BELOW: (0.0, use),
+            RELIABILITY: (-s, -s),
+            LENIENCY: (-one, -one),
+            USE: (up, low),
+        }
+        variables = (*self.channels, *self.names)
+        score = {name: in_h * inside[name][0] + in_l * inside[name][1] for name in variables}
+        curvature = {}
+        for a, b in combinations_with_replacement(variables, 2):
+            (ha, la), (hb, lb) = inside[a], inside[b]
+            curvature[a, b] = in_hh * ha * hb + in_ll * la * lb - apart * (ha * lb + la * hb)
+        bilinear = {
+            (GAP, RELIABILITY): -(in_h + in_l),
+            (ABOVE, USE): in_h,
+            (BELOW, USE): in_l,
+        }
+        for pair, more in bilinear.items():
+            if pair in curvature:
+                curvature[pair] = curvature[pair] + more
+        return Terms(np.where(impossible, _IMPOSSIBLE, w * loss), score, curvature)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Choices, one a row: rows by alternatives."""
+
+    weight: FloatArray
+    share: FloatArray
+    """Of the choice, which alternatives: one of them, or several alike."""
+    offset: FloatArray
+    """Log weight of each; minus infinity where there is no such alternative."""
+
+    __repr__ = brief
+
+
+def alternative(k: int) -> str:
+    """Return the name of the channel of an alternative.
+
+    Examples
+    --------
+    >>> alternative(0), alternative(1)
+    ('gap', 'gap 1')
+    """
+    return f"{GAP} {k}" if k else GAP
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """log Σ_j exp(γ s_j + o_j) − γ Σ_j q_j s_j, with the shares q of the choice.
+
+    Examples
+    --------
+    Among two it is the logistic loss:
+
+    >>> chosen = Chosen(np.ones(1), np.array([[1.0, 0.0]]), np.zeros((1, 2)))
+    >>> moved = {alternative(0): np.ones(1), alternative(1): np.zeros(1)}
+    >>> Choice(2).terms(moved, {RELIABILITY: np.ones(1)}, chosen).loss.round(6)
+    array([0.313262])
+    """
+
+    alternatives: int
+    names: tuple[str, ...] = (RELIABILITY,)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """One an alternative."""
+        return tuple(map(alternative, range(self.alternatives)))
+
+    def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Chosen) -> Terms:
+        """Return the loss of rows and its derivatives."""
+        w, names = answers.weight, self.channels
+        s = np.stack([moved[name] for name in names], axis=1)
+        g = np.broadcast_to(theta.get(RELIABILITY, 1.0), w.shape)
+        logits = g[:, None] * s + answers.offset
+        top = logits.max(axis=1)
+        chances = np.exp(logits - top[:, None])
+        total = chances.sum(axis=1)
+        chances /= total[:, None]
+        off, mean = chances - answers.share, (chances * s).sum(axis=1)
+        score = {name: w * g * off[:, j] for j, name in enumerate(names)}
+        curvature = {
+            (names[i], names[j]): w * g * g * chances[:, i] * ((i == j) - chances[:, j])
+            for i, j in combinations_with_replacement(range(len(names)), 2)
+        }
+        if self.names:
+            score[RELIABILITY] = w * (off * s).sum(axis=1)
+            square = (chances * s * s).sum(axis=1)
+            curvature[RELIABILITY, RELIABILITY] = w * (square - mean * mean)
+            for j, name in enumerate(names):
+                by_both = off[:, j] + g * chances[:, j] * (s[:, j] - mean)
+                curvature[name, RELIABILITY] = w * by_both
+        loss = top + np.log(total) - g * (answers.share * s).sum(axis=1)
+        return Terms(w * loss, score, curvature)
