@@ -4,7 +4,7 @@ An explanation is sure if draws of the model so far do not reach it (`explanatio
 taken in as variances; annotators who copy or follow an order of their own are set aside. A sign of
 camps is put to the model that ``--bridge`` fits, so that the check and the remedy agree. Whoever is
 left is named by the posterior of the kinds of annotators, given the scores of others, while the
-expected number of wrong names stays within a budget.
+expected share of wrong names stays within a budget.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SURE = {
     "questions": 0.005,
     "tastes": 0.005,
     "own-order": 0.002,
-    "copies": 0.0005,
+    "copies": 2e-5,
     "camps": 0.002,
 }
 """Chance that an honest study has a statistic as large: lower for what is said of people."""
@@ -61,21 +61,19 @@ _EXCEPTIONS = 0.1
 more, all annotators have tastes of their own."""
 _FEW_COUPLES = 0.05
 """Share of the couples up to which those who are alike are copies, and no camp or question."""
-_COPIED = 0.5
+_COPIED = 0.6
 """Share of the answers that would otherwise differ that are alike where somebody copies: less may
 be two friends."""
-BUDGETS = {"reversed": 0.05, "guessing": 0.05, "erratic": 0.05}
-"""Wrong names that are expected at most in a study, for each kind of accusation."""
-_WEAKLY, _USUAL_GAP = 0.25, 1.4
+BUDGETS = {"reversed": 0.05, "guessing": 0.1, "erratic": 0.05}
+"""Share of the names of a kind that is expected to be wrong, at most; of one name, its chance."""
+_WEAKLY, _USUAL_GAP = 0.3, 1.4
 """Slope, less lapses, times the usual gap, up to which an annotator is as good as guessing: such
 agree with the others in 55% of answers. Where items hardly differ, everybody seems to guess."""
-_OTHER_SPREADS = 0.35, 0.7, 1.0
-"""Spreads of an unrelated order, times that of the scores: people are more or less careful."""
 _MOST_REVERSED = 0.15
 """Share of annotators who answer in reverse beyond which they may be a camp, as in `find_camps`."""
 _CARELESS = 0.3
 """Share of answers given without looking from which somebody is called erratic."""
-_LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.6
+_LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.65
 """Agreement with the others up to which somebody may be called reversed, guessing, or the follower
 of another order."""
 _FEWEST = 3
@@ -323,9 +321,8 @@ def _other_order(cells: Cells, won: FloatArray, fitted: Fit) -> FloatArray:
     left = cells.evidence * (won - cells.number * p)
     known = cells.evidence * cells.number * p * (1.0 - p)
     keys, pull, info = item_sums(cells, left[:, None], known)
-    spreads = [share * fitted.score_sd for share in _OTHER_SPREADS]
-    gain = gains(pull, info, keys // cells.items, cells.annotators, spreads)[:, :, 0]
-    return np.asarray(logsumexp(gain, axis=0) - np.log(len(spreads)))
+    gain = gains(pull, info, keys // cells.items, cells.annotators, (fitted.score_sd,))
+    return np.asarray(gain[0, :, 0])
 
 
 # ------------------------------------------------------------------------------- all annotators
@@ -526,7 +523,21 @@ def _named(people: People, aside: IntArray, own_order: IntArray) -> dict[str, In
         sure = np.where(enough & (people.agreement <= largest), probability, 0.0)
         sure[explained] = 0.0
         order = np.argsort(-sure, kind="stable")
-        named[kind] = order[np.cumsum(1.0 - sure[order]) <= BUDGETS[kind]]
+        named[kind] = order[: _most_named(1.0 - sure[order], BUDGETS[kind])]
     other = people.agreement[own_order] <= _LARGEST_OTHER
     named["own-order"] = own_order[other & enough[own_order]]
     return named
+
+
+def _most_named(wrong: FloatArray, budget: float) -> int:
+    """Return how many may be named, the surest first, given how likely each would be wrong.
+
+    The expected share of wrong names stays within the budget.
+
+    Examples
+    --------
+    >>> _most_named(np.array([0.02, 0.09, 0.5]), 0.1)
+    2
+    """
+    share = np.cumsum(wrong) / np.arange(1, len(wrong) + 1)
+    return int(np.sum(share <= budget))
