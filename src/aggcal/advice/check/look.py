@@ -33,7 +33,8 @@ from aggcal.advice.check.population import (
 )
 from aggcal.advice.check.replicate import Effects, Fit, Information, draw, fit, residuals, without
 from aggcal.advice.check.sides import Sides, sides
-from aggcal.aggregation.camps import ONE, Camps
+from aggcal.aggregation.camps import FEWEST, ONE, Camps
+from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.data.judgments import Judgments
 
 LOOKED = 20_000
@@ -42,7 +43,7 @@ _EACH, _FEWEST_DRAWN = 1_000, 20
 """Rows of each of them at most, and annotators at least."""
 _OF_OTHERS, _MOST, _AT_ONCE = 100, 1_000_000, 50_000
 """Rows by which each of the other annotators is judged, of all of them, and at once."""
-_DRAWS = 99
+_DRAWS = 59
 """Studies that are drawn each time: more sharpen the tails and take longer."""
 _SURE = {
     "repeated": 0.005,
@@ -53,8 +54,9 @@ _SURE = {
     "camps": 0.002,
 }
 """Chance that an honest study has a statistic as large: lower for what is said of people."""
-_WEAK = 0.02
-"""The same for a sign of camps that is looked into."""
+_FAR = 15.0
+"""Deviations beyond the draws from which a sign of camps comes before all other explanations: it
+was 4 to 12 where tastes of one's own or repeated answers were the cause."""
 _MOST_ROUNDS = 8
 _EXCEPTIONS = 0.1
 """Share of the annotators up to which those with an order of their own are exceptions: if they are
@@ -66,16 +68,16 @@ _COPIED = 0.6
 be two friends."""
 BUDGETS = {"reversed": 0.05, "guessing": 0.1, "erratic": 0.05}
 """Share of the names of a kind that is expected to be wrong, at most; of one name, its chance."""
-_WEAKLY, _USUAL_GAP = 0.3, 1.4
+_WEAKLY, _USUAL_GAP = 0.35, 1.4
 """Slope, less lapses, times the usual gap, up to which an annotator is as good as guessing: such
-agree with the others in 55% of answers. Where items hardly differ, everybody seems to guess."""
+agree with the others in 56% of answers. Where items hardly differ, everybody seems to guess."""
 _MOST_REVERSED = 0.15
 """Share of annotators who answer in reverse beyond which they may be a camp, as in `find_camps`."""
 _CARELESS = 0.3
 """Share of answers given without looking from which somebody is called erratic."""
 _LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.65
-"""Agreement with the others up to which somebody may be called reversed, guessing, or the follower
-of another order."""
+"""Agreement with the others up to which somebody may be called reversed, the upper end of its 95%
+interval below which somebody may be called guessing, and again agreement, for another order."""
 _FEWEST = 3
 """Annotators: of one alone, or of two, there are no others who could be right."""
 _FOLDS, _SCORES, _WIDER = 6, 4, 1.15
@@ -173,14 +175,15 @@ def _explained(
     found: Looked, decide: Callable[[], Camps] | None, random: np.random.Generator
 ) -> bool:
     """Take one explanation into the model; return whether there was one."""
-    cells, tested = found.cells, _tested(found, random)
-    sure = {name: each for name, each in tested.items() if each.chance.min() <= _SURE[name]}
+    cells = found.cells
+    sure = _sure(found, random)
     copied = _copied(found, sure["copies"]) if "copies" in sure else []
     exceptional = 0 < len(copied) <= max(1, _FEW_COUPLES * found.compared)
     if not copied:
         sure.pop("copies", None)
-    sure.pop("camps", None)
-    if not found.sign and not exceptional and _like_camps(tested, asked=decide is not None):
+    camps = sure.pop("camps", None)
+    # What else may look like camps comes first, unless nothing else can be so far beyond chance.
+    if camps is not None and not exceptional and (not sure or float(camps.beyond[0]) > _FAR):
         found.sign = True
         found.camps = None if decide is None else decide()
         if found.divided:
@@ -188,7 +191,7 @@ def _explained(
     if not sure:
         return False
     first = max(sure, key=lambda name: float(sure[name].beyond.max()))
-    if first == "questions" and exceptional:
+    if first == "questions" and copied and exceptional:
         first = "copies"  # what questions do would be seen in all couples
     most = max(1, int(_EXCEPTIONS * cells.annotators))
     if {"tastes", "own-order"} <= set(sure) and first in ("tastes", "own-order"):
@@ -208,40 +211,23 @@ def _explained(
     return True
 
 
-def _tested(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
-    """Hold the study against draws of the model so far, by each explanation that is not in it."""
+def _sure(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
+    """Return the explanations that draws of the model so far do not reach."""
     cells, effects = found.cells, found.effects
     drawn = draw(cells, found.fitted, effects, _DRAWS, random)
     left = residuals(cells, found.fitted, np.column_stack([found.won, drawn]))
-    tested = {}
+    sure = {}
     for row in EXPLANATIONS:
         known = found.sign if row.name == "camps" else row.adds and getattr(effects, row.adds)
-        if not known and (statistic := row.of(cells, left)) is not None:
-            tested[row.name] = Tested.of(statistic)
-    if "copies" in tested:
-        found.compared = max(found.compared, len(tested["copies"].chance))
-    return tested
-
-
-def _like_camps(tested: dict[str, Tested], *, asked: bool) -> bool:
-    """Tell whether there is a sign of camps that nothing explains better.
-
-    Where `find_camps` can be asked, which decides by itself, a weak sign is enough.
-    """
-    signs = [
-        float(tested[name].beyond.max())
-        for name, level in (
-            ("camps", _WEAK if asked else _SURE["camps"]),
-            ("tastes", _SURE["tastes"]),
-        )
-        if name in tested and tested[name].chance.min() <= level
-    ]
-    others = [
-        float(tested[name].beyond.max())
-        for name in ("repeated", "questions")
-        if name in tested and tested[name].chance.min() <= _SURE[name]
-    ]
-    return bool(signs) and max(signs) >= max(others, default=0.0)
+        statistic = None if known else row.of(cells, left)
+        if statistic is None:
+            continue
+        tested = Tested.of(statistic)
+        if row.name == "copies":
+            found.compared = max(found.compared, len(tested.chance))
+        if tested.chance.min() <= _SURE[row.name]:
+            sure[row.name] = tested
+    return sure
 
 
 def _copied(found: Looked, tested: Tested) -> list[Copy]:
@@ -413,7 +399,8 @@ def people_of(
     if not people.judged:
         return people
     _take(people, found.cells, found.won, found.fitted, random)
-    if not found.sign and np.nanmean(people.probability[:, REVERSED]) > _MOST_REVERSED:
+    against = float(np.nanmean(people.probability[:, REVERSED]))
+    if m >= FEWEST and not found.sign and against > _MOST_REVERSED:
         found.sign = people.sign = True
         found.camps = people.camps = None if decide is None else decide()
         if found.divided:
@@ -514,13 +501,15 @@ def _named(people: People, aside: IntArray, own_order: IntArray) -> dict[str, In
     """Name annotators, the surest first; nobody of whom something else is known."""
     explained = np.concatenate([aside, people.one_sided])
     enough = people.acts >= _FEWEST_ACTS
+    decided = np.nan_to_num(people.decided)
+    highest = wilson_interval(np.nan_to_num(people.agreement) * decided, decided)[1]
     named = {}
-    for kind, probability, largest in (
-        ("reversed", people.probability[:, REVERSED], _LARGEST_OPPOSITE),
-        ("guessing", people.probability[:, GUESSING], _LARGEST_GUESS),
-        ("erratic", people.careless, np.inf),
+    for kind, probability, may in (
+        ("reversed", people.probability[:, REVERSED], people.agreement <= _LARGEST_OPPOSITE),
+        ("guessing", people.probability[:, GUESSING], highest < _LARGEST_GUESS),
+        ("erratic", people.careless, enough),
     ):
-        sure = np.where(enough & (people.agreement <= largest), probability, 0.0)
+        sure = np.where(enough & may, probability, 0.0)
         sure[explained] = 0.0
         order = np.argsort(-sure, kind="stable")
         named[kind] = order[: _most_named(1.0 - sure[order], BUDGETS[kind])]

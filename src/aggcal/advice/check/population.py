@@ -18,6 +18,7 @@ _LAPSES = np.array([0.0, 0.12, 0.35])
 SLOPE = np.concatenate([np.repeat(_SLOPES, len(_LAPSES)), [0.0], -_SLOPES])
 LAPSE = np.concatenate([np.tile(_LAPSES, len(_SLOPES)), np.zeros(1 + len(_SLOPES))])
 KIND = np.repeat([HONEST, GUESSING, REVERSED], [len(_SLOPES) * len(_LAPSES), 1, len(_SLOPES)])
+_EACH, _WHICH = np.unique(SLOPE, return_inverse=True)
 _SPREADS = 0.25, 0.4, 0.6, 0.85, 1.1
 """Sds of log γ that are tried."""
 _USUAL, _HOW_USUAL = 0.45, 0.5
@@ -73,8 +74,8 @@ def log_prior(likelihood: FloatArray) -> FloatArray:
 
 def chances(cells: Cells, scores: FloatArray, habit: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the chance that the lower item wins, cells by grid, and its slope in the logit."""
-    logit = np.outer(cells.gap(scores), SLOPE) + (habit[cells.who] * cells.side)[:, None]
-    curve = expit(logit)
+    logit = np.outer(cells.gap(scores), _EACH) + (habit[cells.who] * cells.side)[:, None]
+    curve = expit(logit)[:, _WHICH]
     chance = np.clip(LAPSE / 2.0 + (1.0 - LAPSE) * curve, 1e-9, 1.0 - 1e-9)
     return chance, (1.0 - LAPSE) * curve * (1.0 - curve)
 

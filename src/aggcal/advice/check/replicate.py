@@ -270,7 +270,7 @@ def draw(
     chance = lapse[single] / 2.0 + (1.0 - lapse[single]) * expit(logit[single])
     asked = cells.number[single]
     if (asked == 1.0).all():
-        won[single] = random.random(chance.shape) < chance
+        won[single] = random.random(chance.shape, dtype=np.float32) < chance
     else:
         won[single] = random.binomial(asked.astype(np.int64)[:, None], chance)
     if not single.all():

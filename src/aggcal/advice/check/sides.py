@@ -61,7 +61,8 @@ def sides(cells: Cells, fitted: Fit, among: int | None = None) -> Sides:
     order = np.argsort(p, kind="stable")
     holm = np.maximum.accumulate(p[order] * ((among or m) - np.arange(m))) <= _RATE
     who = order[holm]
-    who = who[np.abs(fitted.habit[who]) > _LARGE]  # drawn towards 0 where little is known
+    # Drawn towards 0 where little is known, and by more than its error.
+    who = who[np.abs(fitted.habit[who]) - se[who] > _LARGE]
     rest = np.setdiff1d(np.flatnonzero(told > 0.0), who)
     common, error = 0.0, np.inf
     if len(rest):
