@@ -38,7 +38,7 @@ KINDS = {
 def split(seed: int, *, kind: str) -> tuple[float, int]:
     """Return the sum of squared z of one split, and how many there are."""
     warnings.simplefilter("ignore")
-    path = datasets.find("llmfao") / "battles.csv"
+    path = datasets.folder_of("llmfao", None) / "battles.csv"
     judgments = aggcal.read_judgments(path, context="prompt")
     assert judgments.context is not None  # noqa: S101  # it was asked for
     number = int(judgments.context.max()) + 1

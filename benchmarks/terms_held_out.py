@@ -79,7 +79,7 @@ def held_out(task: tuple[str, str, int]) -> tuple[FloatArray, FloatArray, FloatA
     """Return the log-likelihood of the rows of a fold, of decided ones, and their weights."""
     warnings.simplefilter("ignore")
     name, unit, fold = task
-    path = datasets.find("llmfao") / "battles.csv"
+    path = datasets.folder_of("llmfao", None) / "battles.csv"
     judgments = aggcal.read_judgments(path, context="prompt")
     of = folds(judgments, unit)
     train, test = judgments.of_rows(of != fold), judgments.of_rows(of == fold)

@@ -65,7 +65,7 @@ def reproduce(
     results = []
     for name in EXPERIMENTS if what == "all" else [what]:
         dataset, run = EXPERIMENTS[name]
-        results.append(run(datasets.find(dataset, say=say), quick=quick, say=say))
+        results.append(run(datasets.folder_of(dataset, say), quick=quick, say=say))
     whole = document(results, quick=quick)
     files: dict[str, Writer | bytes] = {
         "index.html": page(whole).encode(),

@@ -129,7 +129,6 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
         {
             "outcomes": [{"B": "winner"}, {"B": 2}, {"B": "nan"}],
             "ranking_weight": ["all"],
-            "tie_within": [-1.0, float("nan")],
             "blank": ["drop"],
             "order": ["A,,B", ["A", "a"]],
         },

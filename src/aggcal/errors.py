@@ -214,7 +214,7 @@ _FLAGS = {
 # fmt: on
 PYTHON_ONLY = frozenset(
     (
-        *("blank", "drafts", "ranking-weight", "tie-within", "score-sd", "reliability-sd"),
+        *("blank", "drafts", "ranking-weight", "score-sd", "reliability-sd"),
         *("estimator", "draws", "criteria-weights", "second-model", "unweighted", "error"),
         *("influence", "repeat", "sample", "centred", "design", "studies", "link", "new-annotator"),
         *("categories", "category-shares"),

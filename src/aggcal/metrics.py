@@ -7,7 +7,6 @@ from math import log, nan, pi, sqrt
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.sorting import levels
 
 _GRID = 2049  # points at which densities are compared: fewer blur, more take longer
 _REACH = 8.0  # widths of the kernel beyond the data: further out a density is 0
@@ -114,7 +113,7 @@ def mean_ranks(x: FloatArray) -> FloatArray:
     """
     if np.isnan(x).any():
         return np.full(len(x), nan)
-    level = levels(x)
+    level = np.unique(x, return_inverse=True)[1]
     size = np.bincount(level)
     return np.asarray((np.cumsum(size) - 0.5 * (size - 1.0))[level])
 

@@ -35,8 +35,8 @@ class Study:
     judgments: dict[str, Any]
     scores: dict[str, Any]
     result: aggcal.Assessment
-    comparison: aggcal.MethodComparison
-    pairs: aggcal.Suggestions
+    comparison: aggcal.assessment.studies.MethodComparison
+    pairs: aggcal.advice.suggest.Suggestions
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import aggcal
-from aggcal import Kernel
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.data.features import Kernel
 from aggcal.errors import FeatureError, InputError, KernelWarning, OptionError, TableError
 from aggcal.simulation import Simulation
 from conftest import Command
@@ -69,12 +69,12 @@ def test_gppl_agrees_with_an_independent_solver(
     """The same objective in f itself, with an inverse of K, by SciPy."""
     if given == "features":
         kernel = Kernel(1.7, 0.8)
-        found = aggcal.GPPL(features, kernel).fit(small)
+        found = aggcal.methods.GPPL(features, kernel).fit(small)
         scaled = features.of(small.item_ids)
         apart = np.square(scaled[:, None] - scaled[None]).sum(axis=2)
         inverse = np.linalg.inv(1.7 * (np.exp(-apart / (2 * 0.8**2)) + 1e-8 * np.eye(12)))
     else:
-        found = aggcal.GPPL("identity", Kernel(1.7)).fit(small)
+        found = aggcal.methods.GPPL("identity", Kernel(1.7)).fit(small)
         inverse = np.eye(12) / 1.7
 
     def value(f: FloatArray) -> float:
@@ -93,8 +93,8 @@ def test_with_the_identity_kernel_gppl_is_a_thurstone_model_with_a_prior(
     small: aggcal.Judgments,
 ) -> None:
     """f = √2·s: Φ((f_i − f_j)/√2) = Φ(s_i − s_j), and the prior variance of s is half of f's."""
-    found = aggcal.GPPL("identity", Kernel(1.7)).fit(small)
-    plain = aggcal.TCV(prior=aggcal.Prior(np.sqrt(1.7 / 2.0), 0.5)).fit(small)
+    found = aggcal.methods.GPPL("identity", Kernel(1.7)).fit(small)
+    plain = aggcal.methods.TCV(prior=aggcal.Prior(np.sqrt(1.7 / 2.0), 0.5)).fit(small)
     np.testing.assert_allclose(found.scores, np.sqrt(2.0) * plain.scores, atol=1e-8)
 
 
@@ -115,18 +115,6 @@ def information(judgments: aggcal.Judgments, f: FloatArray) -> FloatArray:
 
     steps = 1e-5 * np.eye(judgments.n_items)
     return np.array([(gradient(f - step) - gradient(f + step)) / 2e-5 for step in steps])
-
-
-def test_standard_errors_are_those_of_the_inverse_curvature(
-    small: aggcal.Judgments, features: aggcal.Features
-) -> None:
-    result = aggcal.GPPL(features, KERNEL).fit(small)
-    prior = KERNEL.matrix(squared_distances(features.of(small.item_ids)))
-    whole = np.linalg.inv(np.linalg.inv(prior) + information(small, result.scores))
-    centre = np.eye(12) - 1.0 / 12
-    assert result.uncertainty is not None
-    se = np.sqrt(np.diag(centre @ whole @ centre))
-    np.testing.assert_allclose(result.uncertainty.se, se, atol=1e-6)
 
 
 def smooth_study(
@@ -160,50 +148,20 @@ def test_the_chosen_kernel_has_the_largest_evidence(
 
     def evidence(logarithms: FloatArray) -> float:
         kernel = Kernel(*np.exp(logarithms))
-        fit, prior = aggcal.GPPL(choice, kernel).fit(judgments), kernel.matrix(squares)
+        fit, prior = aggcal.methods.GPPL(choice, kernel).fit(judgments), kernel.matrix(squares)
         penalty = 0.5 * fit.scores @ np.linalg.inv(prior) @ fit.scores
         curvature = information(judgments, fit.scores)
         _, log_det = np.linalg.slogdet(whole + prior @ curvature)
         assert fit.log_likelihood is not None
         return float(fit.log_likelihood - penalty - 0.5 * log_det)
 
-    chosen = aggcal.GPPL(choice).fit(judgments)
+    chosen = aggcal.methods.GPPL(choice).fit(judgments)
     assert chosen.kernel is not None
     assert not [w for w in chosen.warnings if isinstance(w, KernelWarning)]
     point = chosen.kernel.logarithms
     for step in 0.1 * np.eye(len(point)):
         here, more, less = (evidence(point + sign * step) for sign in (0.0, 1.0, -1.0))
         assert here > max(more, less)
-
-
-def test_features_lend_an_item_what_its_neighbours_know(random: np.random.Generator) -> None:
-    judgments, features, latent = smooth_study(random)
-    known = aggcal.aggregate(judgments, "gppl", features=features, warn=False)
-    alone = aggcal.aggregate(judgments, "gppl", features="identity", warn=False)
-    assert tau(known.scores, latent) > tau(alone.scores, latent) + 0.1
-    assert known.kernel is not None
-    assert known.kernel.length_scale is not None
-    assert 0.2 < known.kernel.length_scale < 2.0
-    assert known.uncertainty is not None
-    assert alone.uncertainty is not None
-    assert known.uncertainty.se.mean() < alone.uncertainty.se.mean()
-    # An item that one judgment puts far too low stays with its neighbours.
-    peak = int(np.argmax(latent))
-    ids = judgments.item_ids
-    kept = (judgments.left != peak) & (judgments.right != peak)
-    rows = [
-        (str(u), ids[i], ids[j])
-        for u, i, j in zip(
-            judgments.annotator[kept], judgments.left[kept], judgments.right[kept], strict=True
-        )
-    ]
-    rows.append(("eve", ids[int(np.argmin(latent))], ids[peak]))
-    ranks = {
-        name: aggcal.aggregate(rows, "gppl", features=given, warn=False).ranks[peak]
-        for name, given in (("known", features), ("alone", "identity"))
-    }
-    assert ranks["known"] <= 15
-    assert ranks["alone"] > 30
 
 
 def test_an_open_ended_kernel_is_called_out() -> None:
@@ -219,34 +177,12 @@ def test_an_open_ended_kernel_is_called_out() -> None:
 # ---------------------------------------------------------------------------- rank-svm
 
 
-def test_rank_svm_separates_noiseless_linear_data(random: np.random.Generator) -> None:
-    x, slope = random.normal(size=(40, 3)), np.array([2.0, -1.0, 0.5])
-    truth = x @ slope
-    i = random.integers(0, 40, 2000)
-    j = (i + random.integers(1, 40, 2000)) % 40
-    above = truth[i] > truth[j]
-    names = np.array([f"{k:02}" for k in range(40)], dtype=object)
-    judgments = aggcal.read_judgments(
-        {
-            "annotator": ["u"] * 2000,
-            "winner": names[np.where(above, i, j)],
-            "loser": names[np.where(above, j, i)],
-        }
-    )
-    machine = aggcal.RankSVM(aggcal.Features(names, x, ("a", "b", "c")), cost=1e6)
-    found = machine.fit(judgments)
-    assert (found.agreement == 1.0).all()
-    assert tau(found.scores, truth) > 0.98
-    assert found.convergence is not None
-    assert found.convergence.converged
-
-
 @pytest.mark.parametrize("given", ["features", "identity"])
 def test_rank_svm_agrees_with_an_independent_solver(
     given: str, small: aggcal.Judgments, features: aggcal.Features
 ) -> None:
     x = features.of(small.item_ids) if given == "features" else np.eye(12)
-    found = aggcal.RankSVM(features if given == "features" else "identity").fit(small)
+    found = aggcal.methods.RankSVM(features if given == "features" else "identity").fit(small)
 
     def value(w: FloatArray) -> float:
         gap, p = (x[small.left] - x[small.right]) @ w, small.outcome
@@ -310,7 +246,7 @@ def test_barcw_reaches_the_optimum_of_its_whole_objective(
 ) -> None:
     judgments, _ = crowd
     variance = 2.0
-    found = aggcal.BARCW("identity", Kernel(variance)).fit(judgments)
+    found = aggcal.methods.BARCW("identity", Kernel(variance)).fit(judgments)
     n, m = judgments.n_items, judgments.n_annotators
 
     def value(theta: FloatArray) -> float:
@@ -358,25 +294,6 @@ def test_the_same_every_time_and_in_any_order(
     np.testing.assert_allclose(other.scores, one.scores, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", NAMES)
-def test_turning_every_judgment_round_negates_the_scores(
-    method: str, small: aggcal.Judgments
-) -> None:
-    one = aggcal.aggregate(small, method, features="identity", warn=False)
-    other = aggcal.aggregate(small.swapped(), method, features="identity", warn=False)
-    np.testing.assert_allclose(other.scores, -one.scores, atol=1e-5)
-
-
-@pytest.mark.parametrize(("method", "least"), [("gppl", 0.91), ("rank-svm", 0.92), ("barcw", 0.94)])
-def test_dots_with_identity_features(method: str, least: float, data_folder: Path) -> None:
-    judgments = aggcal.read_judgments(data_folder / "dots" / "judgments.csv")
-    truth = aggcal.read_scores(data_folder / "dots" / "items.csv", column="truth")
-    found = aggcal.aggregate(judgments, method, features="identity", warn=False)
-    assert found.convergence is not None
-    assert found.convergence.converged
-    assert tau(found.scores, [truth[item] for item in found.item_ids]) > least
-
-
 def test_uncertainty_of_each(study: Simulation) -> None:
     judgments = aggcal.read_judgments(study.judgments)
     machine = aggcal.aggregate(judgments, "rank-svm", features="identity", warn=False)
@@ -404,7 +321,7 @@ def test_features_for_a_method_without_use_for_them_are_refused(method: str) -> 
     with pytest.raises(OptionError, match=f"{method} does not use features"):
         aggcal.aggregate([("u", "a", "b")], method, features="identity")
     with pytest.raises(OptionError, match="give them to BTL itself"):
-        aggcal.aggregate([("u", "a", "b")], aggcal.BTL(), features="identity")
+        aggcal.aggregate([("u", "a", "b")], aggcal.methods.BTL(), features="identity")
 
 
 BAD_FEATURES: dict[str, tuple[Any, type[InputError], str]] = {
@@ -430,10 +347,12 @@ def test_bad_features_are_refused_in_words(name: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: aggcal.GPPL("none"),  # type: ignore[arg-type]  # on purpose
-        lambda: aggcal.RankSVM("identity", cost=0.0),
+        lambda: aggcal.methods.GPPL("none"),  # type: ignore[arg-type]  # on purpose
+        lambda: aggcal.methods.RankSVM("identity", cost=0.0),
         lambda: Kernel(0.0),
-        lambda: aggcal.GPPL("identity", KERNEL).fit(aggcal.read_judgments([("u", "a", "b")])),
+        lambda: aggcal.methods.GPPL("identity", KERNEL).fit(
+            aggcal.read_judgments([("u", "a", "b")])
+        ),
         lambda: aggcal.aggregate([("u", "a", "b")], "gppl", features="identity", prior=None),
     ],
 )
@@ -447,7 +366,7 @@ def test_too_many_items_for_a_matrix_are_refused() -> None:
     codes = np.arange(n - 1, dtype=np.int32)
     judgments = aggcal.Judgments.of_codes(np.zeros(n - 1, dtype=np.int32), codes, codes + 1)
     with pytest.raises(OptionError, match="up to 3,000 items"):
-        aggcal.GPPL("identity").fit(judgments)
+        aggcal.methods.GPPL("identity").fit(judgments)
 
 
 def test_column_names_mean_nothing_to_the_reader() -> None:
@@ -468,18 +387,6 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "scores.csv").write_text("item,score\na,1\nb,2\nc,2.5\n")
     (tmp_path / "features.csv").write_text("item,length,rare words\na,1,0.5\nb,2,0.1\nc,3,0.4\n")
     return tmp_path
-
-
-@pytest.mark.parametrize("method", NAMES)
-def test_run_with_a_file_of_features(method: str, files: Path, command: Command) -> None:
-    done = command(
-        "run", "judgments.csv", "scores.csv", "--method", method, "--features", "features.csv",
-        "-o", "out", "--json", "--quiet",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f'"method": "{method}"' in done.stdout
-    assert '"features": "features.csv"' in done.stdout
-    assert (files / "out" / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,6 @@ def test_tails_stay_finite_and_curvature_is_never_negative(name: str) -> None:
     assert loss[-1] == 0.0
 
 
-def test_far_tails_follow_their_asymptotes() -> None:
-    x = np.array([-1e4])
-    assert link("logistic").terms(x)[0][0] == pytest.approx(1e4)
-    assert link("normal").terms(x)[0][0] == pytest.approx(5e7, rel=1e-6)
-    assert link("normal").terms(x)[1][0] == pytest.approx(1e4, rel=1e-7)
-    assert link("normal").terms(np.array([-999.0, -1001.0]))[2] == pytest.approx(1.0, abs=1e-5)
-    assert link("laplace").terms(x)[1][0] == pytest.approx(1.0, abs=1e-3)
-
-
 @pytest.mark.parametrize("name", LINKS)
 def test_the_stated_sd_is_that_of_the_distribution(name: str) -> None:
     chosen = link(name)
@@ -74,15 +65,6 @@ def test_laplace_is_the_difference_of_two_laplace_noises() -> None:
     x = np.array([-2.5, -0.3, 0.0, 1.0, 4.0])
     expected = [chance(float(v)) for v in x]
     np.testing.assert_allclose(link("laplace").probability(x), expected, rtol=1e-7)
-
-
-def test_laplace_derivatives_agree_from_both_sides_of_zero() -> None:
-    below, above = (
-        link("laplace").terms(np.array([-1e-300])),
-        link("laplace").terms(np.array([0.0])),
-    )
-    for left, right in zip(below, above, strict=True):
-        assert left[0] == pytest.approx(right[0], abs=1e-15)
 
 
 def test_unknown_link_lists_the_known_ones() -> None:

@@ -93,11 +93,11 @@ def test_what_is_downloaded_is_converted_verified_and_kept(
     for name, content in (("judgments", judgments), ("items", items)):
         sum_ = hashlib.sha256(content).hexdigest()
         monkeypatch.setitem(download.SUMS, f"reading-level/{name}.csv", sum_)
-    folder = datasets.find("reading-level")
+    folder = datasets.folder_of("reading-level", None)
     assert (folder / "judgments.csv").read_bytes() == judgments
     assert (folder / "items.csv").read_bytes() == items
     asked = len(mirror.asked)
-    assert datasets.find("reading-level") == folder
+    assert datasets.folder_of("reading-level", None) == folder
     assert len(mirror.asked) == asked, "it is in the cache now"
 
 
@@ -118,48 +118,19 @@ def test_sushi_is_converted_verified_and_loaded(
     assert said == ["downloading Sushi"]
 
 
-def test_an_interrupted_download_is_none(
-    mirror: Mirror, data_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    serve_dots(mirror, data_folder)
-    written: list[Path] = []
-
-    def write(path: Path, content: bytes) -> None:
-        if len(written) == 100:
-            raise KeyboardInterrupt
-        written.append(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(download, "_write", write)
-        with pytest.raises(KeyboardInterrupt):
-            datasets.find("dots")
-    folder = datasets.find("dots")
-    assert all((folder / "images" / picture).is_file() for picture in download.PICTURES)
-
-
-def serve_dots(mirror: Mirror, data_folder: Path) -> None:
-    real = data_folder / "dots"
-    mirror.files = {f"{download._DOTS}/data/all_data.json": (real / "all_data.json").read_bytes()}
-    for picture in download.PICTURES:
-        at = f"{download._DOTS}/public/images/dots/{picture}"
-        mirror.files[at] = (real / "images" / picture).read_bytes()
-
-
 def test_something_else_than_expected_is_refused_and_not_kept(
     mirror: Mirror, tmp_path: Path
 ) -> None:
     mirror.files = reading_level_files()
     with pytest.raises(aggcal.AggcalError, match="is not what was expected"):
-        datasets.find("reading-level")
+        datasets.folder_of("reading-level", None)
     assert not list((tmp_path / "cache").rglob("*.csv"))
 
 
 @pytest.mark.usefixtures("mirror")
 def test_what_is_not_there_is_named() -> None:
-    with pytest.raises(aggcal.AggcalError, match=r"all_data.json: cannot be downloaded"):
-        datasets.find("dots")
+    with pytest.raises(aggcal.AggcalError, match=r"5000.10.order: cannot be downloaded"):
+        datasets.load("sushi")
 
 
 def short_body(handler: BaseHTTPRequestHandler) -> None:
@@ -225,7 +196,7 @@ def talks_nonsense(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"\x1b[2J nonsense\r\n\r\n")
 
 
-@pytest.mark.parametrize("name", ["reading-level", "dots", "sushi"])
+@pytest.mark.parametrize("name", ["reading-level", "sushi"])
 @pytest.mark.parametrize(
     ("manners", "said"),
     [
@@ -253,7 +224,7 @@ def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
         monkeypatch.setattr(download, "_AT_LONGEST", 0.1)
     mirror.manners = manners
     with pytest.raises(aggcal.AggcalError) as caught:
-        datasets.find(name)
+        datasets.folder_of(name, None)
     message = str(caught.value)
     assert said in message
     assert "AGGCAL_DATA" in message
@@ -262,32 +233,12 @@ def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_a_picture_that_was_exchanged_is_refused(
-    mirror: Mirror, data_folder: Path, tmp_path: Path
-) -> None:
-    serve_dots(mirror, data_folder)
-    exchanged = f"{download._DOTS}/public/images/dots/{download.PICTURES[-1]}"
-    good = mirror.files[exchanged]
-    mirror.files[exchanged] = good[:-1] + b"x"
-    with pytest.raises(aggcal.AggcalError, match=r"79\.png: what was downloaded is not"):
-        datasets.find("dots")
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-    mirror.files[exchanged] = good
-    folder = datasets.find("dots")
-    assert (folder / "images" / download.PICTURES[-1]).read_bytes() == good
-
-
 def test_a_folder_that_is_named_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "mine" / "dots"
     folder.mkdir(parents=True)
-    (folder / "judgments.csv").write_text("annotator,winner,loser\n")
+    for name in ("items.csv", "ratings.csv", "model_scores.csv"):
+        (folder / name).write_text("item\n")
     monkeypatch.setenv("AGGCAL_DATA", str(tmp_path / "mine"))
-    assert datasets.find("dots") == folder
-
-
-def test_the_real_answers_make_the_real_tables(data_folder: Path) -> None:
-    made = download.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
-    for name, content in zip(("judgments", "ratings"), made, strict=True):
-        assert hashlib.sha256(content).hexdigest() == download.SUMS[f"dots/{name}.csv"]
+    assert datasets.folder_of("dots", None) == folder

@@ -10,8 +10,9 @@ from pathlib import Path
 import aggcal
 import aggcal.plot
 from aggcal.cli.commands import COMMANDS
+from aggcal.io.formats import FORMATS
 from aggcal.metrics import METRICS
-from aggcal.registry import CALIBRATORS, FORMATS, UNCERTAINTIES
+from aggcal.registry import CALIBRATORS, UNCERTAINTIES
 from aggcal.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -118,15 +118,13 @@ def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
         "annotator,item1,item2,item3,item4,best,worst\nu,a,b,c,d,a,d\n",
         "annotator,ranking\nu," + " > ".join(f"i{k}" for k in range(250)) + "\n",
         "[[3, [1, 2]]]",
-        "annotator,item,rating\nu,a,1\nu,b,2\nu,c,3\nu,d,4\n",
     ],
 )
 def test_what_is_no_whole_order_is_not_written_as_one(content: str, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out.toi"
     source.write_text(content)
-    choices = Choices(tie_within=1.0) if "rating" in content else Choices()
     with pytest.raises(OptionError, match="only has complete orders"):
-        convert_judgments([source], target, choices=choices)
+        convert_judgments([source], target)
     assert not target.exists()
 
 

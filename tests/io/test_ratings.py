@@ -94,14 +94,14 @@ def test_places_in_columns(tmp_path: Path, header: str) -> None:
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("tie_within", 1.0),
+        ("order", "lowest"),
         ("drafts", True),
     ],
 )
 def test_options_that_do_not_apply_are_refused(tmp_path: Path, option: str, value: object) -> None:
     with pytest.raises(OptionError, match=f"{option} does not apply to table judgments"):
         _read(tmp_path, "annotator,winner,loser\nann,a,b\n", **{option: value})
-    if option != "tie_within":
+    if option != "order":
         with pytest.raises(OptionError, match=f"{option} does not apply to ratings"):
             _read(tmp_path, LONG, **{option: value})
     else:

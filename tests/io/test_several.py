@@ -182,18 +182,18 @@ def test_winners_beside_outcomes_have_no_sides(tmp_path: Path) -> None:
 
 def test_options_are_meant_for_files_that_take_them(tmp_path: Path) -> None:
     pairs = _write(tmp_path / "pairs.csv", ["u,a,b,A"], "coder,left,right,outcome")
-    rated = _write(tmp_path / "rated.csv", ["v,a,3", "v,b,3.4", "v,c,9"], "annotator,item,rating")
+    rated = _write(tmp_path / "rated.csv", ["v,a,3", "v,b,3", "v,c,9"], "annotator,item,rating")
     found = aggcal.read_judgments(
-        [pairs, rated], columns={"annotator": "coder"}, outcomes={"A": "left"}, tie_within=0.5
+        [pairs, rated], columns={"annotator": "coder"}, outcomes={"A": "left"}, order="highest"
     )
     assert found.outcome[found.annotator == 1].tolist() == [0.5, 1.0, 1.0]
-    assert "pairs.csv: tie_within has no effect on table judgments" in found.notes
+    assert "pairs.csv: order has no effect on table judgments" in found.notes
     assert "rated.csv: there is no column 'coder' to take as 'annotator'" in found.notes
     assert not any("no row has the outcome" in note for note in found.notes)
     winners = _write(tmp_path / "w.csv", ["u,a,b"], "annotator,winner,loser")
     more = _write(tmp_path / "x.csv", ["u,b,c"], "annotator,winner,loser")
     for options, said in (
-        ({"tie_within": 1.0}, "w.csv, x.csv: tie_within does not apply to"),
+        ({"order": "lowest"}, "w.csv, x.csv: order does not apply to"),
         ({"columns": {"winner": "best"}}, "no file has a column 'best' to take as 'winner'"),
         ({"outcomes": {"A": "left"}}, "no outcome to map"),
         ({"columns": {"winer": "best"}}, "there is no column 'winer' to name"),

@@ -17,7 +17,6 @@ from aggcal._core.markup import tag
 from aggcal.pages import document as document_module
 from aggcal.pages import html as html_module
 from aggcal.pages.document import (
-    Bar,
     Block,
     Bullets,
     Chip,
@@ -86,7 +85,6 @@ BLOCKS: list[tuple[Block, str, str]] = [
     (Figure("<i>", picture="data:,x"), '<img src="data:,x" alt="&lt;i&gt;" loading="lazy">', ""),
     (Command("a `b`"), '<div class="cmd"><code><span>a</span> <span>`b`', "```\na `b`\n```"),
     (Command("x", "Copy it"), 'data-copy="x">Copy it</button>', ""),
-    (Bar((0.5, 0.25, 0.25)), '<rect class="lost" x="75.0%" width="25.0%" height="100%">', ""),
     (FOLD, '<details class="fold"><summary>T</summary>', "**T**\n\nin"),
     (Group([Text("in")], "card", "T", "c"), '<article class="card" id="c"><header>', "**T**\n\nin"),
     (Group([Text("in")], "side"), '<aside class="side"><p>in</p></aside>', "in"),

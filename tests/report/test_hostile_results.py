@@ -54,7 +54,7 @@ def spoiled(summary: dict[str, Any], way: tuple[Any, ...], value: Any) -> dict[s
 def rendered(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     target = folder / f"page.{form}"
     target.unlink(missing_ok=True)
-    code = main(["report", str(folder), "--format", form, "-o", str(target), "-q"])
+    code = main(["report", str(folder), "-o", str(target), "-q"])
     text = target.read_text(encoding="utf-8") if target.exists() else ""
     return code, text, capsys.readouterr().err
 

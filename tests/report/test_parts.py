@@ -45,7 +45,7 @@ def told(apart: Assessment) -> dict[str, Any]:
 
 def test_ranks_within_a_component_follow_its_scores_and_stay_in_it(apart: Assessment) -> None:
     run, items = apart.to_run(), apart.item_columns()
-    own = {name: run.number(name) for name in ("rank", "rank_low", "rank_high")}
+    own: Any = {name: run.number(name) for name in ("rank", "rank_low", "rank_high")}
     names, score = run.names, np.asarray(items["consensus"], dtype=float)
     for part, size in enumerate(SIZES):
         mine = [k for k, name in enumerate(names) if name.startswith(f"p{part}-")]

@@ -335,7 +335,7 @@ def test_the_commands_tell_how_the_files_were_read(
     Path("data/points.csv").write_text("name,elo\nx,3\ny,2\nz,1\n")
     reading = ["--column", "annotator=judge", "--column=left=one", "--column", "right=two",
                "--column", "outcome=said", "--outcome", "A=left", "--outcome", "B=right",
-               "--item-column", "name", "--score-column", "elo"]  # fmt: skip
+               "--score-column", "elo"]  # fmt: skip
     files = ["data/votes.csv", "data/points.csv"]
     assert main(["run", *files, "-o", "one", *reading, "-q"]) == 0
     typed = commands(Path("one/report.html"))

@@ -313,7 +313,7 @@ def test_comparison_says_that_terms_differ(tmp_path: Path) -> None:
     controlled().save(tmp_path / "b", check=False)
     out = tmp_path / "c.md"
     folders = [str(tmp_path / name) for name in "ab"]
-    assert main(["report", *folders, "--format", "md", "-o", str(out), "-q"]) == 0
+    assert main(["report", *folders, "-o", str(out), "-q"]) == 0
     assert "The terms of the fits differ" in out.read_text()
 
 

@@ -84,11 +84,12 @@ def test_every_finding_and_suggestion_is_in_all_three(result: Assessment) -> Non
     page = visible(result.report(check=False))
     text = MarkdownIt("commonmark").enable("table").render(result.report("md", check=False))
     quality = section(document(result, check=False), "quality")
+    error = summary["check"]["precision"]["standard_error"]
     for said in (page, visible(text), words(quality)):
         for each in findings:
             assert each["title"] in said
             assert each["remedy"] in said
-        assert summary["check"]["precision"]["says"][1:] in said
+        assert f"standard error of a consensus score is {error:.2f}" in said
     (asked,) = (each for each in blocks(quality, "table") if each["style"] == "flow pairs")
     assert [[row[0]["text"], row[1]["text"]] for row in asked["rows"]] == [
         [pair["left"], pair["right"]] for pair in pairs
@@ -269,7 +270,9 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
 
 
 def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
-    assert read_texts([{"item": "a", "answer": "x"}]).notes == ("read as: text = 'answer'",)
+    assert read_texts([{"item": "a", "answer": "x"}]).notes == (
+        "read as: item = 'item', text = 'answer'",
+    )
     with pytest.raises(TableError, match=r"column 'text' missing .*column="):
         read_texts([{"item": "a", "answer": "x", "answer 2": "y"}])
     with pytest.raises(TableError, match=r"column 'item' missing .* the column of the ids 'item'"):

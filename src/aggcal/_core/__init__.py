@@ -1,9 +1,7 @@
 """What everything else stands on and nothing of aggcal's own is in: arrays, tables, text, kernels.
 
 - `arrays`: the array types, and sums that use the kernels.
-- `sorting`: order and ties of long columns.
-- `tables`: columns by name, aligned to items.
-- `positions`: where the ids of one table are in another.
+- `tables`: columns by name, aligned to items; where the ids of one table are in another.
 - `text`: numbers and names as people read them.
 - `frames`: what tables are given back as; `written`: numbers as text, many at a time.
 - `markup` and `palette`: HTML and SVG, escaped, and the colours of all figures.

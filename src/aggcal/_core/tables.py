@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.frames import PLAIN, library_of
-from aggcal._core.positions import positions
 
 Columns: TypeAlias = dict[str, np.ndarray]
 
@@ -60,6 +60,18 @@ def as_text(labels: Iterable[object]) -> TextArray:
     array: TextArray = np.empty(len(texts), dtype=object)
     array[:] = texts
     return array
+
+
+def positions(ids: Sequence[str] | TextArray, among: Sequence[str] | TextArray) -> IntArray:
+    """Return where each id is among others, −1 where it is not.
+
+    Examples
+    --------
+    >>> positions(["b", "c"], ["a", "b"])
+    array([ 1, -1])
+    """
+    lookup = dict(zip(among, range(len(among)), strict=True))
+    return np.fromiter(map(lookup.get, ids, repeat(-1)), np.int64, len(ids))
 
 
 def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -> FloatArray:

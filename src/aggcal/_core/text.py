@@ -168,7 +168,7 @@ def warning_text(warning: AggcalWarning) -> str:
     Examples
     --------
     >>> len(warning_text(AggcalWarning("x" * 10_000, "", "shorten it")))
-    313
+    117
     """
     return f"{ended(clipped(warning.what, _LONGEST_NOTE))} {sentence(warning.remedy)}"
 

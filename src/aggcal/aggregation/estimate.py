@@ -12,8 +12,7 @@ import numpy as np
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.machine import one_thread
-from aggcal._core.positions import positions
-from aggcal._core.tables import aligned
+from aggcal._core.tables import aligned, positions
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.covariance import (

@@ -41,6 +41,7 @@ from aggcal.errors import (
     option,
     some,
 )
+from aggcal.registry import BTL
 
 _BIAS = 0.5
 """Share of a standard error by which the prior may move the gap of two items of groups that are one
@@ -442,7 +443,7 @@ def _by_level() -> tuple[AggcalWarning, ...]:
         PairedByLevelWarning(
             title,
             why,
-            f"If marks or a model's scores chose them, fit with {option('method', 'btl')} "
+            f"If marks or a model's scores chose them, fit with {option('method', BTL.name)} "
             f"{option('prior', 'none')}, and have items of different levels compared; if earlier "
             "answers did, do not.",
         ),

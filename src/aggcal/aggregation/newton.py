@@ -216,11 +216,11 @@ def _steihaug(
 
 
 def conjugate_gradients(
-    product: Operator, target: FloatArray, diagonal: FloatArray | Operator, close: float
+    product: Operator, target: FloatArray, diagonal: FloatArray, close: float
 ) -> FloatArray:
     """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
 
-    It is preconditioned by a diagonal, or by a function that solves a similar system.
+    It is preconditioned by a diagonal.
 
     Examples
     --------
@@ -228,8 +228,7 @@ def conjugate_gradients(
     >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
     array([0.5 , 0.25])
     """
-    scaling = diagonal if callable(diagonal) else lambda vector: vector / diagonal
-    return _steihaug(product, target, scaling, close, inf).vector
+    return _steihaug(product, target, lambda vector: vector / diagonal, close, inf).vector
 
 
 def anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:

@@ -60,6 +60,8 @@ class Wishes:
     grades: Mapping[str, float] | Sequence[float] = ()
     error: float = VERDICT_ERROR
     letters: tuple[str, ...] = field(default=(), init=False)
+    bounds: str = field(default="", init=False)
+    """The grades with their boundaries, for a sentence."""
 
     def __post_init__(self) -> None:
         limits.check(top=self.top, cut=self.cut, error=self.error)
@@ -72,7 +74,13 @@ class Wishes:
             shown = ", ".join(f"{end:g}" for end in ends)
             raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
         object.__setattr__(self, "grades", ends)
-        object.__setattr__(self, "letters", _letters(ends, named))
+        letters = _letters(ends, named)
+        from_ = (f"{letter} from {end:g}" for letter, end in zip(letters[1:], ends, strict=True))
+        bounds = (
+            f"at {', '.join(f'{end:g}' for end in ends)}" if named is None else ", ".join(from_)
+        )
+        object.__setattr__(self, "letters", letters)
+        object.__setattr__(self, "bounds", bounds)
 
     @property
     def any(self) -> bool:
@@ -170,13 +178,12 @@ class Decisions:
     def _grades(self) -> list[str]:
         if "uncertain" not in self.columns or "grades" in self.unclaimed:
             return []
-        odd, wishes = self.uncertain, self.wishes
+        odd, bounds = self.uncertain, self.wishes.bounds
         graded = sum(each is not None for each in self.columns["grade"])
-        bounds = ", ".join(f"{end:g}" for end in wishes.grades)
         if not odd:
-            return [f"Grades at {bounds}: no interval crosses a boundary."]
+            return [f"Grades {bounds}: no interval crosses a boundary."]
         crosses = f"intervals of {len(odd):,} of {count(graded, 'score')} cross a boundary"
-        return [f"Grades at {bounds}: {crosses}: {listed(odd)}."]
+        return [f"Grades {bounds}: {crosses}: {listed(odd)}."]
 
     def _unclaimed(self) -> list[str]:
         names = {

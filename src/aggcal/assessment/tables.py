@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import TextArray
-from aggcal._core.positions import positions
-from aggcal._core.tables import Columns, aligned
+from aggcal._core.tables import Columns, aligned, positions
 from aggcal.advice.verdicts import left_shares
 from aggcal.aggregation.consensus import Consensus, annotator_order, term_columns
 from aggcal.aggregation.consensus import category_columns as cells_of

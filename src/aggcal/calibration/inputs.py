@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
-from aggcal._core.positions import positions
-from aggcal._core.tables import aligned, taken
+from aggcal._core.tables import aligned, positions, taken
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.covariance import MOST_DENSE, Covariance, independent

@@ -19,7 +19,6 @@ from scipy.special import ndtri
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal._core.kernels.threads import in_turn
-from aggcal._core.sorting import in_order
 from aggcal.aggregation.groups import members
 from aggcal.calibration.anchors import (
     MOST_FITTED,
@@ -226,7 +225,8 @@ def _curves(
     """Return the average over draws of the base at some places."""
 
     def read(drawn: FloatArray) -> list[FloatArray]:
-        order, ordered = in_order(drawn)
+        order = np.argsort(drawn, kind="stable")
+        ordered = drawn[order]
         curve = base(drawn)[order]
         return [np.interp(place, ordered, curve) for place in places]
 

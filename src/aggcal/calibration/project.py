@@ -6,7 +6,6 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
-from aggcal._core.sorting import in_order
 
 
 def project(
@@ -32,7 +31,8 @@ def project(
     (array([5., 4., 5., 4.]), array([1, 2, 1, 2]))
     """
     if component is None:
-        order, ordered = in_order(heights)
+        order = np.argsort(heights, kind="stable")
+        ordered = heights[order]
         first_of_part = np.zeros(1, dtype=np.int64)
     else:
         order = np.lexsort((heights, component))

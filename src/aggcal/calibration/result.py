@@ -11,7 +11,6 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.ranking import Ranking
-from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, wrapped
 from aggcal.aggregation.consensus import LEVEL, SAMPLING, Consensus
@@ -496,8 +495,9 @@ def arranged(
         The other fields of the calibration.
     """
     ids, known, fitted = order.item_ids, order.uncertainty, order.fit
-    ranked, falling = in_order(-order.heights)
-    extra = found.unjudged[in_order(-scores.values[found.unjudged])[0]]
+    ranked = np.argsort(-order.heights, kind="stable")
+    falling = -order.heights[ranked]
+    extra = found.unjudged[np.argsort(-scores.values[found.unjudged], kind="stable")]
     blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
 
     def sort(column: np.ndarray | None, last: np.ndarray = blank) -> Any:

@@ -151,7 +151,7 @@ def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalW
     Examples
     --------
     >>> print(alike_warnings(["Item 1", "b"], ["item-1", "b"])[0].what)
-    2 item ids are probably 1 item: they differ only in case, spacing or punctuation ...
+    2 item ids are probably 1 item. They differ only in how they are written in the two tables: ...
     >>> alike_warnings(["Item 1", "item-1"], ["Item 1"])
     []
     """
@@ -191,7 +191,7 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
     Examples
     --------
     >>> print(unmatched_warnings(["7"], ["007"])[0].what)
-    1 item in the consensus has no model score ('7'). 1 of them differs from an id in the other ...
+    1 item in the consensus has no model score. A missing score is interpolated between ...
     """
     has = "has" if len(unscored) == 1 else "have"
     were = "was" if len(unjudged) == 1 else "were"

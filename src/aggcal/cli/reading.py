@@ -94,7 +94,7 @@ def judgments_from(
         judgments = engine.read(files[0], **how)
     console.done()
     read = f"{len(files)} files" if several else f"{files[0]}: read as {judgments.format}"
-    console.say(
+    console.hold(
         f"{read}: {count(judgments.n_judgments, 'judgment')} of "
         f"{count(judgments.n_items, 'item')} by {count(judgments.n_annotators, 'annotator')}"
     )

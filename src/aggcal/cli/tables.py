@@ -74,7 +74,8 @@ def simulate(options: argparse.Namespace) -> int:
 
 def listed(options: argparse.Namespace) -> int:
     """Print the formats that judgments are read from, the methods of Stage 1, or the datasets."""
-    from aggcal.registry import FORMATS, METHODS
+    from aggcal.io.formats import FORMATS
+    from aggcal.registry import METHODS
 
     if options.what == "datasets":
         return _datasets(options)
@@ -110,7 +111,7 @@ def _datasets(options: argparse.Namespace) -> int:
 def _dataset(info: DatasetInfo) -> dict[str, Any]:
     from aggcal.datasets import located
 
-    here = located(info, info.needs)
+    here = located(info)
     missing = "download" if info.downloads else "in the repository only"
     return {
         "what": info.summary,

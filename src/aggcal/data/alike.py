@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from aggcal.errors import AlikeIdsWarning, count, cut, option, printable
@@ -26,8 +26,6 @@ _NUMERO = re.compile(r"#\s*(?=\d)")
 _DROPPED = re.compile(rf"[\s{_PARTS}]+")
 _COMPATIBLE = ("<wide>", "<narrow>", "<noBreak>", "<compat>")
 """Other forms of the same letter. Superscripts and fractions are not: 10² is not 102."""
-_LOOKED_AT = 100
-"""Groups that are asked in what they differ: more would tell nothing new."""
 _GROUPS, _SPELLINGS = 3, 4
 """Groups that a message shows, and spellings of each."""
 
@@ -84,40 +82,6 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     return [alike for alike in spellings.values() if len(alike) > 1]
 
 
-def difference(spellings: Sequence[str]) -> list[str]:
-    """Say in what the spellings of an id differ.
-
-    Examples
-    --------
-    >>> difference(["Essay 20", "essay 20"]), difference(["Essay 20", "Essay20"])
-    (['case'], ['spacing'])
-    >>> difference(["Müller", unicodedata.normalize("NFD", "Müller")])
-    ['Unicode form']
-    """
-    if len({_without([*_ASPECTS], label) for label in spellings}) > 1:
-        return ["how a number is written"]  # 7 and 7.0
-    return [
-        what
-        for what in _ASPECTS
-        if len({_without([a for a in _ASPECTS if a != what], label) for label in spellings}) > 1
-    ]
-
-
-_ASPECTS: dict[str, Callable[[str], str]] = {
-    "case": str.casefold,
-    "spacing": lambda text: re.sub(r"\s+", "", _INVISIBLE.sub("", text)),
-    "punctuation": lambda text: re.sub(rf"[#{_PARTS}]+", "", text),
-    "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
-}
-"""In what spellings may differ, and how to look away from it."""
-
-
-def _without(aspects: Sequence[str], label: str) -> str:
-    for aspect in aspects:
-        label = _ASPECTS[aspect](label)
-    return label
-
-
 def alike_warning(
     kind: str,
     found: Sequence[Sequence[str]],
@@ -141,19 +105,17 @@ def alike_warning(
     Examples
     --------
     >>> print(alike_warning("item", [["Essay 20", "essay 20"]], {"Essay 20": 12, "essay 20": 1}))
-    2 item ids are probably 1 item. They differ only in case: 'Essay 20' with 12 judgments,
-    'essay 20' with 1. Merge them with normalize_ids=True, or list which is which with
+    2 item ids are probably 1 item. They differ only in how they are written: 'Essay 20' with 12
+    judgments, 'essay 20' with 1. Merge them with normalize_ids=True, or list which is which with
     aliases=FILE.
     """
     every_id = [label for spellings in found for label in spellings]
     number = len(every_id)
     shown = [_group(spellings, counts) for spellings in found[:_GROUPS]]
     more = f"; and {count(len(found) - _GROUPS, 'more group')}" if len(found) > _GROUPS else ""
-    every = dict.fromkeys(part for one in found[:_LOOKED_AT] for part in difference(one))
-    what = " or ".join(filter(None, (", ".join([*every][:-1]), [*every][-1])))
     return AlikeIdsWarning(
         f"{number:,} {kind} ids are probably {count(len(found), kind)}",
-        f"They differ only in {what}{' between the tables' if tables else ''}: "
+        f"They differ only in how they are written{' in the two tables' if tables else ''}: "
         f"{'; '.join(shown)}{more}.",
         f"Merge them with {option('normalize-ids')}, or list which is which with "
         f"{option('alias', 'FILE')}.",

@@ -1,4 +1,4 @@
-"""The real datasets: `load` gives judgments, scores and truth; `find` the folder of the files.
+"""The real datasets: `load` gives judgments, scores and truth, and the folder of the files.
 
 They are part of the repository (``datasets/``); the installed package carries the tables of Dots.
 Others are downloaded from their public sources and verified, if they are nowhere on the machine.
@@ -21,7 +21,7 @@ from aggcal.io import read_judgments, read_scores
 from aggcal.registry.datasets import DATASETS, DatasetInfo
 from aggcal.registry.literals import DatasetName
 
-__all__ = ["HOME", "Dataset", "find", "load"]
+__all__ = ["HOME", "Dataset", "load"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +62,9 @@ class Dataset:
 def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Dataset:
     """Load a real dataset; download it if it is nowhere on this machine and can be had.
 
+    Looked for in the folder that ``AGGCAL_DATA`` names, in ``datasets`` of the repository, in the
+    installed package and in the cache, in this order.
+
     Parameters
     ----------
     name
@@ -89,49 +92,29 @@ def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Data
     )
 
 
-def find(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Path:
-    """Return the folder of a whole dataset; download it if it is nowhere on this machine.
-
-    Looked for in the folder that ``AGGCAL_DATA`` names, in ``datasets`` of the repository, and in
-    the cache, in this order.
-
-    Parameters
-    ----------
-    name, say
-        See `load`.
+def located(info: DatasetInfo) -> tuple[str, Path] | None:
+    """Return the first place that has what loading a dataset needs: what it is, and the folder.
 
     Examples
     --------
-    >>> find("iris")
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: dataset 'iris' is unknown; choose dots, reading-level, llmfao, ...
-    """
-    return folder_of(name, say, whole=True)
-
-
-def located(info: DatasetInfo, files: tuple[str, ...]) -> tuple[str, Path] | None:
-    """Return the first place that has all of these files of a dataset: what it is, and the folder.
-
-    Examples
-    --------
-    >>> located(DATASETS["dots"], ("no-such-file.csv",)) is None
-    True
+    >>> located(DATASETS["dots"])[1].name
+    'dots'
     """
     stated = os.environ.get(HOME)
     if stated and not Path(stated).is_dir():
         raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
     for kind, place in _places():
         folder = place / info.folder
-        if all((folder / file).is_file() for file in files):
+        if all((folder / file).is_file() for file in info.needs):
             return kind, folder
     return None
 
 
-def folder_of(name: str, say: Callable[[str], None] | None, *, whole: bool = False) -> Path:
-    """Return a folder that has a whole dataset, or what loading needs, downloaded if need be."""
+def folder_of(name: str, say: Callable[[str], None] | None) -> Path:
+    """Return a folder that has what loading a dataset needs, downloaded if need be."""
     check_choice("dataset", name, DATASETS)
     info = DATASETS[name]
-    if here := located(info, (info.mark,) if whole else info.needs):
+    if here := located(info):
         return here[1]
     if not info.downloads:
         raise FileError(

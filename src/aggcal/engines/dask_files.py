@@ -148,26 +148,20 @@ def _files(path: str) -> list[str]:
         system, inside = fsspec.core.url_to_fs(path)
         if system.isdir(inside):
             found = [f for f in system.find(inside) if f.endswith(".parquet")]
-            if not found:
-                raise FileError(
-                    f"{path}: is a directory without Parquet files; give the file in it."
-                )
             # Whether the files have the column, too, is known only where they are read.
             inner = [Path(file.removeprefix(inside).lstrip("/")) for file in found]
             refuse_partitions(inner, path, NAMES)
-        elif system.exists(inside):
-            found = [inside]
-        elif any(sign in inside for sign in "*?["):
-            found = system.glob(inside)
-            if not found:
-                raise FileError(f"{path}: no file has such a name; check the pattern.")
+            nothing = "is a directory without Parquet files; give the file in it"
         else:
-            raise FileError(f"{path}: no such file; check the path.")
+            found = [inside] if system.exists(inside) else system.glob(inside)
+            nothing = "no such file; check the path"
     except (ImportError, ValueError, OSError) as error:
         if isinstance(error, InputError):
             raise
         reason = str(error).split("\n", 1)[0]
         raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
+    if not found:
+        raise FileError(f"{path}: {nothing}.")
     # A plain path stays one.
     return sorted(str(system.unstrip_protocol(f)) if "://" in path else f for f in found)
 
@@ -213,7 +207,7 @@ def census_of(part: Part | None) -> Census | None:
         return None
     who = part.columns["annotator"]
     rows = dict(zip(who.texts, who.times().tolist(), strict=True))
-    formats, ranked = frozenset([part.form.info.name]), "ranking" in part.columns
+    formats, ranked = frozenset([part.form.name]), "ranking" in part.columns
     return Census(rows, tuple(part.notes), formats, "weight" in part.numbers, ranked)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Literal, TypeAlias, get_args
 
 from aggcal.data.acts import RANKING_WEIGHTS, RankingWeight
@@ -44,7 +43,6 @@ class Choices:
     left_key: str | None = None
     right_key: str | None = None
     drafts: bool = False
-    tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
     blank: Blank = "skip"
     spelling: Spelling | None = None
@@ -89,10 +87,6 @@ class Choices:
             raise OptionError(
                 f"the order {','.join(self.order)!r} names a label twice or none; name each once, "
                 "the best first."
-            )
-        if not 0.0 <= self.tie_within < inf:
-            raise OptionError(
-                f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
             )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,40 +37,36 @@ def of_json(path: Path, name: str, notes: list[str]) -> Table:
 
 def _records(whole: Mapping[str, Any]) -> list[Any]:
     """Return the pairs that one object holds: its only list, its lists as columns, or a frame."""
-    if {"columns", "data"} <= whole.keys() and _is_header(whole["columns"]):
-        return _under(whole["columns"], whole["data"])
-    if all(isinstance(each, Mapping) for each in whole.values()):
-        numbers = all(key.isdigit() for key in whole)
-        inside = {key for each in whole.values() for key in each}
-        if numbers and _is_header([*inside]):
-            return [*whole.values()]
-        if _is_header([*whole]) and all(key.isdigit() for key in inside):
-            keys = dict.fromkeys(key for each in whole.values() for key in each)
-            return [{name: each.get(key) for name, each in whole.items()} for key in keys]
-    if len(whole) > 1 and all(isinstance(each, Mapping) for each in whole.values()):
-        inner = [*whole.values()]
-        if all(each.keys() == inner[0].keys() for each in inner) and _is_header([*inner[0]]):
-            return inner
-    lists = [each for each in whole.values() if isinstance(each, list) and each]
-    if len(lists) == 1 and all(isinstance(each, Mapping) for each in lists[0]):
-        inner = lists[0]
-    elif (
-        len(lists) == len(whole)
-        and len({*map(len, lists)}) == 1
-        and not any(isinstance(cell, Mapping) for column in lists for cell in column)
-    ):
-        inner = [dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]
-    else:
-        return []
-    return inner if paired({str(name).strip().lower() for name in _inside(inner[0])}) else []
+    inside = [*whole.values()]
+    lists = [each for each in inside if isinstance(each, list) and each]
+    tables: list[list[Any]] = []
+    known: Callable[[list[str]], bool] = _is_header
+    if {"columns", "data"} <= whole.keys() and isinstance(whole["columns"], list):
+        tables = [_under(whole["columns"], whole["data"])]
+    elif all(isinstance(each, Mapping) for each in inside):  # by rows, or by columns
+        keys = dict.fromkeys(key for each in inside for key in each)
+        tables = [inside, [{name: whole[name].get(key) for name in whole} for key in keys]]
+    elif len(lists) == 1:  # as the record of a tool may hold: only pairs are certain
+        tables, known = lists, paired
+    elif len(lists) == len(whole) and len({*map(len, lists)}) == 1 and not _nested(lists):
+        tables = [[dict(zip(whole, row, strict=True)) for row in zip(*lists, strict=True)]]
+    for rows in tables:
+        named = len(rows) > 0 and all(isinstance(row, Mapping) for row in rows)
+        if named and known([name.strip().lower() for name in _names(rows[0])]):
+            return rows
+    return []
 
 
-def _inside(record: Mapping[str, Any]) -> Iterator[str]:
+def _nested(lists: list[list[Any]]) -> bool:
+    return any(isinstance(cell, Mapping) for column in lists for cell in column)
+
+
+def _names(record: Mapping[str, Any]) -> Iterator[str]:
     """Go through the names in a record and in the records in it."""
     for name, value in record.items():
         yield name
         if isinstance(value, Mapping):
-            yield from _inside(value)
+            yield from _names(value)
 
 
 def _is_header(cells: Any) -> bool:

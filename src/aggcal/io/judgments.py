@@ -36,7 +36,7 @@ _MOST_SHOWN = 8
 """Items that people are shown at once: more are no places."""
 _NAMED = 10
 """Files that a message names; the notes name all of them."""
-_OF_SOME = ("tie_within", "order", "drafts", "strength_scale")
+_OF_SOME = ("order", "drafts", "strength_scale")
 """Options that only some formats have."""
 
 
@@ -52,7 +52,6 @@ def read_judgments(
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
     strength_scale: str | None = None,
-    tie_within: float = 0.0,
     order: Sequence[str] | str = (),
     drafts: bool = False,
     blank: Blank = "skip",
@@ -104,8 +103,6 @@ def read_judgments(
     strength_scale
         What outcomes mean that are numbers of a scale of 3 to 7 steps: the number for the strongest
         left, a colon, that for the strongest right, such as ``"1:5"`` or ``"3:-3"``.
-    tie_within
-        Ratings that differ by no more than this are a tie.
     order
         Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
         best: ``"lowest"`` or ``"highest"`` (as usual).
@@ -149,7 +146,6 @@ def read_judgments(
         columns or {},
         annotator,
         drafts=drafts,
-        tie_within=tie_within,
         ranking_weight=ranking_weight,
         blank=blank,
         spelling=read_spelling(aliases, normalize=normalize_ids),
@@ -241,7 +237,7 @@ def options_without_effect(part: Part) -> list[str]:
 
 def _told(part: Part, choices: Choices) -> list[str]:
     """Return what is to be said of one of several files."""
-    name = part.form.info.name
+    name = part.form.name
     told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
     told += [f"{given} has no effect on {name} judgments" for given in options_without_effect(part)]
     told += [
@@ -263,7 +259,7 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     without = [options_without_effect(part) for part in parts]
     for given in without[0]:
         if all(given in each for each in without):
-            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            kinds = " and ".join(dict.fromkeys(part.form.name for part in parts))
             raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
         if len(parts) > 1 and all(own not in _named(part) for part in parts):
@@ -378,7 +374,7 @@ def read_part(path: str | Path, choices: Choices, format_name: str | None = None
             part = replace(read.parts[0], notes=read.notes, label=Path(path).name)
             if part.table is None:
                 raise OptionError(
-                    f"{read.name}: {part.form.info.name} is not read in parts; write it as one "
+                    f"{read.name}: {part.form.name} is not read in parts; write it as one "
                     "table first, with 'aggcal convert'."
                 )
             return part.rows(np.arange(len(part)))

@@ -12,7 +12,6 @@ from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
 from aggcal.errors import (
     OptionError,
     OutcomeError,
-    TableError,
     TooLittleDataError,
     count,
     option,
@@ -24,7 +23,6 @@ from aggcal.io.columns import Column, number, numbers, plain_numbers
 from aggcal.io.guessing import is_index, refuse_key, said_by_names, says_lost, says_side
 from aggcal.io.naming import Part
 from aggcal.io.refusals import refuse_rows
-from aggcal.io.tables import such
 from aggcal.registry import TABLE
 
 NOT_ANSWERED = "not answered"
@@ -48,7 +46,7 @@ def meant(part: Part) -> None:
         what = "has a header but no row; add judgments"
         if part.table is None:
             said = "".join(f" ({note})" for note in part.notes)
-            what = f"holds no judgment that {part.form.info.name} could have{said}; add judgments"
+            what = f"holds no judgment that {part.form.name} could have{said}; add judgments"
         raise TooLittleDataError(f"{part.name}: {what}.")
     if choices.spelling is not None:
         _respell(part)
@@ -67,7 +65,8 @@ def meant(part: Part) -> None:
             each = option("outcome", *(f"{text}=MEANING" for text in answers[:_MOST_SAID]))
             refuse_key(part.table, f"{each}, where MEANING is {', '.join(words.MEANINGS)}")
         _refuse_off_scale(part, asked)
-        columns["outcome"] = _sided(part, asked) if part.direct else _labelled(part, asked)[0]
+        labels = _labels(part, asked)
+        columns["outcome"] = (_sided if part.direct else _by_label)(part, labels, asked)
         lost = says_lost(part.names["outcome"]) if part.direct and not asked else False
         if lost is None:
             _refuse_worse(part)
@@ -103,7 +102,7 @@ def _refuse_places(part: Part) -> None:
         columns = option("column", f"left={left}", f"right={right}", f"outcome={name}")
         raise OptionError(
             f"{part.name}: '{name}' and '{other}' say where an item was shown "
-            f"({some(sorted(items))}); read it with {option('format', TABLE.name)} {columns}."
+            f"({some(sorted(items))}); read it with {option('format', TABLE)} {columns}."
         )
     if named and items in words.PLACES:
         raise OptionError(
@@ -239,18 +238,18 @@ def _refuse_off_scale(part: Part, asked: Mapping[str, str]) -> None:
             f"{option('strength-scale')} out, or name the column that holds the numbers with "
             f"{option('column', 'outcome=NAME')}."
         )
-    off = outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked)
-    if off.any():
-        row, where, n = part.first(off)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome {outcome.at(row)}, which is not on the scale "
-            f"from {ends[0]} to {ends[-1]} ({such(n)}); correct {option('strength-scale')}, or say "
-            f"what the number means with {option('outcome', f'{outcome.at(row)}=MEANING')}."
-        )
+    part.refuse(
+        outcome.has(lambda text: not np.isnan(number(text)) and text.lower() not in asked),
+        f"has the outcome VALUE, which is not on the scale from {ends[0]} to {ends[-1]}",
+        f"correct {option('strength-scale')}, or say what the number means with "
+        f"{option('outcome', 'VALUE=MEANING')}",
+        OutcomeError,
+        outcome,
+    )
 
 
-def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, str]]:
-    """Give labels our own names; return also what each of them means."""
+def _labels(part: Part, asked: Mapping[str, str]) -> dict[str, str]:
+    """Return what each label means."""
     outcome = part.columns["outcome"]
     # Beside W, for won, an L has lost.
     none = {"l"} if "w" in map(str.lower, outcome.texts) else set()
@@ -276,9 +275,14 @@ def _labelled(part: Part, asked: Mapping[str, str]) -> tuple[Column, dict[str, s
     numbered = 2.0 in values.values() and {*values.values()} <= {1.0, 2.0}  # noqa: PLR2004
     if numbered:
         labels |= {text: "left" if v == 1.0 else "right" for text, v in values.items()}
+    return labels
+
+
+def _by_label(part: Part, labels: Mapping[str, str], _: Mapping[str, str]) -> Column:
+    """Give labels our own names, and say which were taken for ties."""
     part.labels = labels
-    part.notes += _ties(outcome, labels)
-    return outcome.map(lambda text: labels.get(text, text)), labels
+    part.notes += _ties(part.columns["outcome"], labels)
+    return part.columns["outcome"].map(lambda text: labels.get(text, text))
 
 
 def _meaning(text: str, asked: Mapping[str, str]) -> str:
@@ -362,7 +366,7 @@ def _ties(outcome: Column, labels: Mapping[str, str]) -> list[str]:
     return notes
 
 
-def _sided(part: Part, asked: Mapping[str, str]) -> Column:
+def _sided(part: Part, labels: Mapping[str, str], asked: Mapping[str, str]) -> Column:
     """Say which side outcomes are for that name it by a label, a number, or the item that won.
 
     A column is read in one of these ways throughout. Where two would do and differ, as where items
@@ -370,10 +374,6 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     unseen.
     """
     outcome, left, right = (part.columns[name] for name in ("outcome", "left", "right"))
-    notes, part.notes = part.notes, []
-    by_label, labels = _labelled(part, asked)
-    said, part.notes = part.notes, notes
-    taken, part.labels = part.labels, {}
     own = part.names["outcome"] == "outcome" and part.choices.columns.get("outcome") is None
     strength = numbers(outcome)
     between = (strength >= 0.0) & (strength <= 1.0)
@@ -383,9 +383,7 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     is_left, is_right = outcome.same(left), outcome.same(right)
     item = is_left | is_right
     if not (open_ & item).any() or (ours and not (open_ & ~known & ~between).any()):
-        part.notes += said
-        part.labels = taken
-        return _directed(part, by_label, labels, asked)
+        return _directed(part, labels, asked)
     sides = {text: _strength_of(means) for text, means in labels.items()}
     side = outcome.look_up([sides.get(t, np.nan) for t in outcome.texts], np.nan, float)
     side = np.where(np.isnan(side) & between, strength, side)
@@ -393,25 +391,25 @@ def _sided(part: Part, asked: Mapping[str, str]) -> Column:
     decided = open_ & (item | ~neutral)
     by_item, by_side = not (decided & ~item).any(), not (decided & np.isnan(side)).any()
     differ = decided & item & ~np.isnan(side) & (side != np.where(is_left, 1.0, 0.0))
-    if by_item and by_side and differ.any():
-        row, where, _ = part.first(differ)
-        raise TableError(
-            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which may name a side or "
-            "an item, and the other rows do not show which; write left, right or tie in every row."
-        )
+    part.refuse(
+        differ & by_item & by_side,
+        "has the outcome 'VALUE', which may name a side or an item, and the other rows do not show "
+        "which",
+        "write left, right or tie in every row",
+        value=outcome,
+    )
     if by_side and not by_item:
-        part.notes += said
-        part.labels = taken
-        return _directed(part, by_label, labels, asked)
+        return _directed(part, labels, asked)
     stray = decided & ~item & ~np.isnan(side)
-    if stray.any():
-        # What is neither item must not pass for a side or a strength where others name items.
-        row, where, n = part.first(stray)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome '{outcome.at(row)}', which is neither of its "
-            f"two items though other rows name the item that won ({count(n, 'such row')}); "
-            "correct it, or write left, right or tie in every row."
-        )
+    # What is neither item must not pass for a side or a strength where others name items.
+    part.refuse(
+        stray,
+        "has the outcome 'VALUE', which is neither of its two items though other rows name the "
+        "item that won",
+        "correct it, or write left, right or tie in every row",
+        OutcomeError,
+        outcome,
+    )
     kept = outcome.map(lambda text: means if (means := labels.get(text)) in words.NO_SIDE else text)
     codes = np.where(kept.blank, -1, kept.codes + 2)
     part.by_item = True
@@ -423,9 +421,7 @@ def _strength_of(means: str) -> float:
     return {"left": 1.0, "righ": 0.0}.get(means[:4], 0.5)
 
 
-def _directed(
-    part: Part, by_label: Column, labels: Mapping[str, str], asked: Mapping[str, str]
-) -> Column:
+def _directed(part: Part, labels: Mapping[str, str], asked: Mapping[str, str]) -> Column:
     """Take numbers from 0 to 1 for strengths, in the one direction they have, or refuse them.
 
     In our own columns they are strengths of the left; elsewhere 1 often is the right item.
@@ -438,8 +434,8 @@ def _directed(
     if side is not None:
         truth = {text: words.TRUTH[text.lower()] for text in open_ if text.lower() in words.TRUTH}
         said = {text: side if value else words.OPPOSITE[side] for text, value in truth.items()}
-        part.labels = {**part.labels, **said}
-        by_label = by_label.map(lambda text: said.get(text, text))
+        labels = {**labels, **said}
+    by_label = _by_label(part, labels, asked)
     if not values or not all(0.0 <= value <= 1.0 for value in values.values()):
         return by_label
     stated = {number(label): means[:4] for label, means in asked.items()}

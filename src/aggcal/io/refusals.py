@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal.data.alike import key, visible
-from aggcal.errors import OutcomeError, TableError, WeightError, option
+from aggcal.errors import OutcomeError, WeightError, option
 from aggcal.io import words
+from aggcal.io.choices import is_strength
 from aggcal.io.columns import Column, number
 from aggcal.io.naming import Part
-from aggcal.io.tables import such
 
 _LISTED = 5  # labels that an error lists
 _LIGHTEST, _HEAVIEST = 1e-9, 1e9  # weights outside would drown, or drown the others
@@ -27,60 +27,50 @@ def refuse_rows(part: Part, not_answered: str) -> None:
     # What names nobody and nothing is no question, but a note that got into the table.
     named = ~(columns["annotator"].blank & columns["left"].blank & columns["right"].blank)
     unanswered = columns["outcome"].has(not_answered.__eq__) & named
-    if part.choices.blank == "error" and unanswered.any():
-        _, where, n = part.first(unanswered)
-        raise OutcomeError(
-            f"{part.name}: {where} has no outcome ({such(n)}); write left, right, tie, skip, "
-            f"failed or a number from 0 to 1, or leave {option('blank', 'error')} out to count "
-            "them as not answered."
+    if part.choices.blank == "error":
+        part.refuse(
+            unanswered,
+            "has no outcome",
+            "write left, right, tie, skip, failed or a number from 0 to 1, or leave "
+            f"{option('blank', 'error')} out to count them as not answered",
+            OutcomeError,
         )
     # Of a judgment that was never given it need not be known what was shown; but one item alone
     # is what a spreadsheet adds below its rows ("Total, 60"), unless we wrote what was rated.
     added = part.direct and not {"reason", "ranking"} & {*part.names, *columns}
     alone = (columns["left"].blank != columns["right"].blank) & added
-    for own in ("annotator", "left", "right"):
-        lost = columns[own].blank & ~aside & (~unanswered | alone)
-        if lost.any():
-            _, where, n = part.first(lost)
-            rest = "" if n == 1 else f" ({such(n)})"
-            way = "fill it in or remove the row"
-            if own == "annotator":
-                way = (
-                    "if the name above it holds for it too, write it again; if nobody knows who "
-                    "judged, write a word such as 'unknown'"
-                )
-            name = part.called(shown.get(own, own) if own not in part.names else own)
-            raise TableError(f"{part.name}: {where} has no value in column '{name}'{rest}; {way}.")
-    for own in ("annotator", "left", "right"):
-        refuse_damaged(part.name, columns[own], shown.get(own, own), part)
+    for own, column in ((own, columns[own]) for own in ("annotator", "left", "right")):
+        way = "fill it in or remove the row"
+        if own == "annotator":
+            way = (
+                "if the name above it holds for it too, write it again; if nobody knows who "
+                "judged, write a word such as 'unknown'"
+            )
+        name = part.called(own if own in part.names else shown.get(own, own))
+        lost = column.blank & ~aside & (~unanswered | alone)
+        part.refuse(lost, f"has no value in column '{name}'", way)
+        for what, remedy, test in words.DAMAGE:  # what a spreadsheet does to ids
+            said = f"has 'VALUE' in column '{name}', which {what}"
+            part.refuse(column.has(test), said, remedy, value=column)
     _refuse_outcomes(part, not_answered)
     if "weight" in part.numbers:
         refuse_weights(part)
-
-
-def refuse_damaged(name: str, column: Column, shown: str, part: Part) -> None:
-    """Refuse what a spreadsheet does to ids."""
-    for what, remedy, test in words.DAMAGE:
-        if any(map(test, column.texts)):
-            row, where, n = part.first(column.has(test))
-            raise TableError(
-                f"{name}: {where}: '{column.at(row)}' in column '{shown}' {what} ({such(n)}); "
-                f"{remedy}."
-            )
 
 
 def _refuse_outcomes(part: Part, not_answered: str) -> None:
     outcome = part.columns["outcome"]
     known = {*words.MEANINGS, not_answered}
     odd = {text for text in outcome.texts if text not in known and np.isnan(number(text))}
-    bad = outcome.has(odd.__contains__)
-    if bad.any():
+    if odd and (bad := outcome.has(odd.__contains__)).any():
         _refuse_labels(part, bad, odd)
-    bad = outcome.has(lambda text: text not in known and not 0.0 <= number(text) <= 1.0)
-    if bad.any():
-        row, where, n = part.first(bad)
-        what = f"{where} has the outcome {outcome.at(row)}, which is outside 0 to 1 ({such(n)})"
-        raise OutcomeError(f"{part.name}: {what}; {_what_numbers_may_mean(outcome)}.")
+    beyond = {text for text in outcome.texts if text not in known | odd and not is_strength(text)}
+    part.refuse(
+        outcome.has(beyond.__contains__),
+        "has the outcome VALUE, which is outside 0 to 1",
+        _what_numbers_may_mean(outcome),
+        OutcomeError,
+        outcome,
+    )
     if is_graded(outcome):
         refuse_between(part)
 
@@ -107,20 +97,20 @@ def is_graded(outcome: Column) -> bool:
 def refuse_between(part: Part) -> None:
     """Refuse numbers between left and right beside steps: they are no step of that scale."""
     outcome = part.columns["outcome"]
-    bad = outcome.has(lambda text: 0.0 < number(text) < 1.0 and number(text) != 0.5)  # noqa: PLR2004
-    if bad.any():
-        row, where, n = part.first(bad)
-        raise OutcomeError(
-            f"{part.name}: {where} has the outcome {outcome.at(row)}, though others are steps "
-            f"such as left+ ({such(n)}); say which step each number means with "
-            f"{option('outcome', f'{outcome.at(row)}=MEANING')}, where MEANING is "
-            f"{', '.join(words.GRADES)}."
-        )
+    part.refuse(
+        outcome.has(lambda text: 0.0 < number(text) < 1.0 and number(text) != 0.5),  # noqa: PLR2004
+        "has the outcome VALUE, though others are steps such as left+",
+        f"say which step each number means with {option('outcome', 'VALUE=MEANING')}, where "
+        f"MEANING is {', '.join(words.GRADES)}",
+        OutcomeError,
+        outcome,
+    )
 
 
 def _refuse_labels(part: Part, bad: np.ndarray, odd: set[str]) -> None:
     """Say which outcomes are neither labels nor numbers."""
-    outcome, (row, where, n) = part.columns["outcome"], part.first(bad)
+    outcome, row, n = part.columns["outcome"], int(np.argmax(bad)), int(bad.sum())
+    where = part.place(row)
     value, items = str(outcome.at(row)), [str(part.columns[s].at(row)) for s in ("left", "right")]
     same = [item for item in items if key(item) == key(value)]
     if same:
@@ -165,8 +155,6 @@ def refuse_weights(part: Part) -> None:
             "write 0 in the column 'weight' where a judgment does not count",
         ),
     ):
-        if bad.any():
-            row, where, n = part.first(bad)
-            value = column.at(row) if column is not None else f"{weight[row]:g}"
-            shown = f" ('{value}')" if value else ""
-            raise WeightError(f"{part.name}: {where} {what}{shown} ({such(n)}); {remedy}.")
+        written = column is not None and bad.any() and column.at(int(np.argmax(bad)))
+        shown = " ('VALUE')" if written else ""
+        part.refuse(bad, f"{what}{shown}", remedy, WeightError, column)

@@ -156,13 +156,6 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """Shares of a whole, drawn beside each other: won, even and lost."""
-
-    shares: Sequence[float]
-
-
-@dataclass(frozen=True)
 class Group:
     """Blocks that belong together.
 
@@ -265,9 +258,7 @@ class Listing:
         return len(self.columns[0].values)
 
 
-Block: TypeAlias = (
-    "Heading | Text | Bullets | Pairs | Table | Figure | Command | Bar | Group | Listing"
-)
+Block: TypeAlias = "Heading | Text | Bullets | Pairs | Table | Figure | Command | Group | Listing"
 
 
 @dataclass(frozen=True)
@@ -307,7 +298,6 @@ class Document:
 
 # As JSON ------------------------------------------------------------------------------------------
 
-_PLAIN = frozenset({str, int, bool, type(None)})
 _EXACT = 2.0**53  # below it, whole numbers are the same as floats
 _SIGNS = re.compile("[<>&\u2028\u2029]")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -325,49 +315,35 @@ def to_json(thing: Any) -> str:
     >>> to_json(Column("a", "A", values=np.array([0.5, np.nan]), decimals=2))
     '{"block":"column","key":"a","title":"A","kind":"number","values":[0.5,null],"decimals":2}'
     """
+    # Only texts hold these signs, and JSON reads the escape as the sign.
+    return _SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", _encode(_plain(thing)))
+
+
+def _plain(thing: Any) -> Any:
+    """Return plain data, whatever JSON has no sign for as nothing or as a text."""
     if isinstance(thing, np.ndarray):
-        return _numbers(thing)
-    if type(thing) not in _PLAIN and is_dataclass(thing):
-        thing = _members(thing)
+        if thing.dtype.kind == "f" and (np.abs(thing) < _EXACT).all():
+            whole = bool((thing == np.floor(thing)).all())
+            return thing.astype(np.int64).tolist() if whole else thing.tolist()
+        return [_number(each) for each in thing.tolist()]
+    if is_dataclass(thing):
+        values = {each.name: getattr(thing, each.name) for each in fields(thing)}
+        kept = {name: value for name, value in values.items() if not _unset(value)}
+        return {"block": type(thing).__name__.lower(), **_plain(kept)}
     if isinstance(thing, Mapping):
-        members = (f"{_plain(str(name))}:{to_json(each)}" for name, each in thing.items())
-        return f"{{{','.join(members)}}}"
+        return {str(name): _plain(each) for name, each in thing.items()}
     if isinstance(thing, Sequence | frozenset) and not isinstance(thing, str):
-        thing = sorted(thing) if isinstance(thing, frozenset) else list(thing)
-        if not all(map(_is_plain, thing)):
-            return f"[{','.join(map(to_json, thing))}]"
-    if isinstance(thing, np.generic):
-        thing = thing.item()
-    return _plain(None if isinstance(thing, float) and not np.isfinite(thing) else thing)
+        return [_plain(each) for each in thing]
+    thing = thing.item() if isinstance(thing, np.generic) else thing
+    return None if isinstance(thing, float) and not np.isfinite(thing) else thing
 
 
-def _is_plain(thing: Any) -> bool:
-    return type(thing) in _PLAIN or (type(thing) is list and _PLAIN.issuperset(map(type, thing)))
+def _number(value: Any) -> Any:
+    """Return a number of a column: infinite ones as texts, missing ones as nothing."""
+    if not isinstance(value, float) or np.isfinite(value):
+        return value
+    return None if value != value else str(value)  # noqa: PLR0124  # NaN
 
 
-def _plain(thing: Any) -> str:
-    text = _encode(thing)
-    if _SIGNS.search(text):  # only texts hold these, and JSON reads the escape as the sign
-        text = _SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
-    return text
-
-
-def _members(thing: Any) -> dict[str, Any]:
-    found = {"block": type(thing).__name__.lower()}
-    for each in fields(thing):
-        value = getattr(thing, each.name)
-        unset = value is None or value is False or (isinstance(value, str | tuple) and not value)
-        if not unset:
-            found[each.name] = value
-    return found
-
-
-def _numbers(column: np.ndarray) -> str:
-    if column.dtype.kind != "f":
-        return to_json(column.tolist())
-    infinite = np.isinf(column)
-    if infinite.any():  # which JSON has no sign for
-        values = [str(x) if inf else x for x, inf in zip(column.tolist(), infinite, strict=True)]
-        return f"[{','.join(map(to_json, values))}]"
-    whole = bool((np.abs(column) < _EXACT).all()) and bool((column == np.floor(column)).all())
-    return to_json([int(x) if whole else x for x in column.tolist()])
+def _unset(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, str | tuple) and not value)

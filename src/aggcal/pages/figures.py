@@ -67,10 +67,9 @@ class Scale:
         share = (float(value) - self.low) / (self.high - self.low)
         return self._begin + share * (self._end - self._begin)
 
-    def ticks(self, *, whole: bool = False) -> list[float]:
+    def ticks(self) -> list[float]:
         """Return the round numbers to write on the axis."""
         step = round_step((self.high - self.low) / 6.0)
-        step = max(1.0, step) if whole else step
         first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
         return [k * step for k in range(first, last + 1)]
 
@@ -104,10 +103,10 @@ class Frame:
         """Return a scale from the foot to the top that holds the values."""
         return Scale(values, self.foot, self.top, pad=pad)
 
-    def y_axis(self, scale: Scale, name: str, *, whole: bool = False) -> Markup:
+    def y_axis(self, scale: Scale, name: str) -> Markup:
         """Draw the lines of the grid, their numbers, and the name."""
         parts = []
-        for tick in scale.ticks(whole=whole):
+        for tick in scale.ticks():
             at = scale.at(tick)
             parts += [self.across("grid", at), label(_round(tick), self.left - 8, at + 4, "end")]
         turned = f"translate(14 {(self.top + self.foot) / 2}) rotate(-90)"

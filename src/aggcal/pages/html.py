@@ -18,7 +18,6 @@ from zlib import compress
 
 from aggcal._core.markup import Markup, joined, tag
 from aggcal.pages.document import (
-    Bar,
     Block,
     Bullets,
     Cell,
@@ -291,15 +290,6 @@ class Writer:
         words = [tag("span", word) for word in one.text.split(" ")]
         spaced = (part for word in words for part in (word, " "))
         return tag("div", tag("code", *spaced), button, class_="cmd")
-
-    def bar(self, one: Bar) -> Markup:
-        """Draw shares beside each other."""
-        drawn, at = [], 0.0
-        for kind, share in zip(("won", "even", "lost"), one.shares, strict=True):
-            x, width = f"{100.0 * at:.1f}%", f"{100.0 * share:.1f}%"
-            drawn.append(tag("rect", class_=kind, x=x, width=width, height="100%"))
-            at += share
-        return tag("svg", *drawn, class_="wl", aria_hidden="true")
 
     def group(self, one: Group) -> Markup:
         """Write blocks that belong together."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Bar,
     Block,
     Bullets,
     Cell,
@@ -236,6 +235,5 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Table: _table,
     Listing: _listing,
     Figure: lambda _: "",
-    Bar: lambda _: "",
 }
 """What writes each kind of block but `Group`; drawings are left out."""

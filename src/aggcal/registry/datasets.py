@@ -23,8 +23,6 @@ class DatasetInfo:
     """What its folder is called, in the repository and everywhere else."""
     needs: tuple[str, ...]
     """The files that loading reads."""
-    mark: str = "judgments.csv"
-    """The file by which a whole copy is known: what the package carries may be less."""
     in_repository: bool = True
     carried: bool = False
     """Whether the installed package has what loading needs."""
@@ -43,7 +41,6 @@ DOTS = DatasetInfo(
     folder="dots",
     needs=("items.csv", "ratings.csv", "model_scores.csv"),
     carried=True,
-    downloads=True,
 )
 READING_LEVEL = DatasetInfo(
     "reading-level",
@@ -67,6 +64,7 @@ LLMFAO = DatasetInfo(
     source="Ustalov 2023, github.com/dustalov/llmfao; LMArena: fboulnois/llm-leaderboard-csv",
     folder="llmfao",
     needs=("battles.csv", "items.csv"),
+    carried=True,
 )
 JUDGEMARK = DatasetInfo(
     "judgemark",
@@ -100,7 +98,6 @@ SUSHI = DatasetInfo(
     source="Kamishima 2003, kamishima.net/sushi",
     folder="sushi",
     needs=("rankings.csv",),
-    mark="rankings.csv",
     in_repository=False,
     downloads=True,
 )
@@ -111,5 +108,5 @@ DATASETS: dict[str, DatasetInfo] = {
 """The datasets by name."""
 
 SIMULATED = "simulated"
-DEMOS = (DOTS.name, READING_LEVEL.name, LLMFAO.name, SIMULATED)
+DEMOS = (LLMFAO.name, DOTS.name, READING_LEVEL.name, SIMULATED)
 """The data that ``aggcal demo`` can show."""

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.sorting import in_order
 from aggcal._core.tables import as_text, cells
 from aggcal._core.text import ordinal
 from aggcal.aggregation.ranks import NEARLY
 from aggcal.errors import count
 from aggcal.pages.document import (
-    Bar,
     Block,
     Bullets,
     Column,
@@ -194,7 +192,6 @@ class Details:
         against = "" if met is None else f" against {count(int(met), 'opponent')}"
         return [
             Text(tuple(said)),
-            Bar([each / max(whole, 1) for each in (won, tied, lost)]),
             Text(f"{count(whole, 'judgment')}{against}", "muted"),
         ]
 
@@ -240,7 +237,7 @@ class Details:
             return None  # no rank among all items
         known = np.flatnonzero(np.isfinite(values))
         found = np.full(len(values), np.nan)
-        found[known[in_order(-values[known])[0]]] = np.arange(1.0, len(known) + 1)
+        found[known[np.argsort(-values[known], kind="stable")]] = np.arange(1.0, len(known) + 1)
         return found
 
     def why(self, k: int) -> str:

@@ -24,7 +24,7 @@ from aggcal.pages.document import (
     Text,
 )
 from aggcal.pages.numbers import SHORT_NAME, cut, number_text, percent, signed
-from aggcal.registry import CALIBRATORS, METHODS, UNCERTAINTIES
+from aggcal.registry import METHODS, UNCERTAINTIES
 from aggcal.report.annotators import preferences
 from aggcal.report.ground import disagreement, held_names
 from aggcal.report.run import Run
@@ -124,7 +124,6 @@ def made(run: Run) -> Iterator[tuple[Line, Line]]:
 ('Intervals', 'not computed'), ('Rows read', '1,200'), ('Software', 'aggcal 1')]
     """
     summary = run.summary
-    seed = (summary.get("settings") or {}).get("seed")
     method = METHODS.own.get(str(summary["method"]))
     given = [str(summary[key]) for key in ("judgments", "scores", "features") if summary.get(key)]
     notes = (summary.get("format"), *(summary.get("reading") or ()))
@@ -139,7 +138,8 @@ def made(run: Run) -> Iterator[tuple[Line, Line]]:
                                  "reliability_sd": "reliabilities: sd {:.3g} about 1"}),
         **terms_said(run),
         "Fit": _fit(summary),
-        "Seed": "" if seed is None else str(seed),
+        "Seed": str((summary.get("settings") or {}).get("seed", "")),
+        "Options": _options(summary),
         "Input": " and ".join(given),
         "Rows read": _rows_read(summary),
         "Format": "; ".join(str(each) for each in notes if each),
@@ -326,31 +326,24 @@ def files(summary: Mapping[str, Any]) -> str:
     )
 
 
-def command(summary: Mapping[str, Any]) -> str | None:
-    """Return the command that makes these results again; for results of Python, the call.
-
-    None for a method, a prior or terms of the user's own, which only their program has.
+def command(summary: Mapping[str, Any]) -> str:
+    """Return the command that made these results; nothing for results of Python.
 
     Examples
     --------
     >>> typed = {"command": "aggcal run /r/j.csv s.csv", "shared_command": "aggcal run j.csv s.csv"}
     >>> command({"settings": typed})
     'aggcal run j.csv s.csv'
-    >>> command({"calibrator": "atc", "settings": {"method": "hra-g", "prior": "none", "seed": 1}})
-    "aggcal.assess(judgments, scores, method='hra-g', prior=None, seed=1, calibrator='atc')"
     """
-    settings = dict(summary.get("settings") or {})
+    return str((summary.get("settings") or {}).get("shared_command") or "")
+
+
+def _options(summary: Mapping[str, Any]) -> str:
+    """Return the keywords of results of Python, which no command says."""
+    settings = summary.get("settings") or {}
     if "command" in settings:
-        return str(settings.get("shared_command") or "") or None
-    calibrator = summary.get("calibrator")
-    own = settings.get("method") is None or settings["prior"] == "own"
-    terms_given = {"bridge", "control"} & {k for k, v in (summary.get("terms") or {}).items() if v}
-    if own or terms_given or calibrator not in {None, *CALIBRATORS}:
-        return None
-    stated = settings | ({"prior": None} if settings["prior"] == "none" else {})
-    stated |= {"calibrator": calibrator} if calibrator else {}
-    keywords = ", ".join(f"{name}={value!r}" for name, value in stated.items())
-    return f"aggcal.assess(judgments, {'scores, ' if calibrator else ''}{keywords})"
+        return ""
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items() if value is not None)
 
 
 # What the words mean ------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def _next(run: Run) -> list[Block]:
     if known is None and not pairs:
         return []
     blocks: list[Block] = [Heading("What to ask next", 2)]
-    blocks += [] if known is None else [Text(_sentence(known["says"]), "lede")]
+    blocks += [] if known is None else [Text(_precision(known), "lede")]
     if pairs:
         heads = ("Compare", "with", "First wins", "because")
         rows = [_pair(each, run.texts) for each in pairs]
@@ -177,6 +177,28 @@ def _next(run: Run) -> list[Block]:
             Command(f"aggcal suggest {files(run.summary)} -n {number}"),
         ]
     return [Group(blocks, "sec", id="next")]
+
+
+def _precision(known: Mapping[str, Any]) -> str:
+    """Say how precise the study is; no target is named that nobody set.
+
+    Examples
+    --------
+    >>> _precision({"right_order": 0.824, "standard_error": 0.31, "more": 512, "says": "."})
+    '82% of pairs are expected to be in the right order; the typical standard error of a consensus \
+score is 0.31. With about 510 more judgments, 90% would be.'
+    """
+    several = known.get("components", 1) > 1
+    if known.get("wanted_error") is not None or several or "standard_error" not in known:
+        return _sentence(known["says"])
+    said = (
+        f"{int(100.0 * float(known['right_order']))}% of pairs are expected to be in the right "
+        "order; the typical standard error of a consensus score is "
+        f"{number_text(float(known['standard_error']), 2)}."
+    )
+    more = float(known.get("more") or 0)
+    rounded = f"{float(f'{more:.2g}'):,.0f}"
+    return f"{said} With about {rounded} more judgments, 90% would be." if more else said
 
 
 def _pair(pair: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[Cell, ...]:

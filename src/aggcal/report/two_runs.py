@@ -1,24 +1,19 @@
 """Two runs side by side: what moved, how sure that is, and what else differs.
 
 Two runs of one study may share judgments. How their errors depend on each other then is not
-recorded in a folder of results, so that no probability of a move can be worked out. What is
-reported instead is a confidence, in the sense of tests:
+recorded in a folder of results, so that no probability of a move can be worked out. An item is
+called moved where its rank intervals in the two runs do not overlap: if it stayed, an interval at
+level c misses its rank with probability 1 - c. Judgments that both runs have make their errors
+alike, and moves smaller; the same data twice give none. benchmarks/moves.py measures how often
+items that stayed are called moved.
 
-    the highest level c at which the item's two rank intervals do not overlap,
-    c = 1 - 2 min over k of max(1 - F_B(k), F_A(k)) for a move up,
-
-where F_A and F_B are the posterior distributions of the rank in the two runs. If the item stayed,
-an interval at level c misses its rank with probability 1 - c. Where one run is exact, c or more is
-reached with that probability; where both err by themselves, more seldom; and judgments that both
-runs have make their errors alike, and moves smaller. The same data twice give 0. An item is called
-moved where its rank intervals, as they are stated, do not overlap. benchmarks/moves.py measures how
-often that happens to items that stayed.
-
-Where the user declares that no judgment is in both runs, errors are independent. Then
+Where the user declares that no judgment is in both runs, errors are independent. Then the
+confidence of a move up is
 
     c = 2 P(rank in B < rank in A) - 1 with P = sum over k of P(rank in A = k) F_B(k - 1),
 
-which is never less conservative than a two-sided test, and finds more.
+where F_B is the posterior distribution of the rank in B: never less conservative than a two-sided
+test.
 
 Ranks are among the items that both runs have. A run states ranks among all of its items: with m
 items of its own, the rank among the common ones is lower by 0 to m, and the worst is assumed.
@@ -34,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
+from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.text import brief
 from aggcal._version import __version__
 from aggcal.advice.verdicts import RELIABLE, UNCLEAR
@@ -63,27 +58,29 @@ from aggcal.report.run import Run, findings, joined
 
 MOST_LISTED = 50
 """Ids of a list: more are counted."""
+_SELDOM = 0.2
+"""Of the items that stayed, how many are called moved where the runs may share judgments, as a
+share of what the level allows: benchmarks/moves.py finds at most this. A larger one would withhold
+verdicts, a smaller one claim what chance explains."""
 _SETTING = 400  # characters
 _MOVES = {1: "↑ up", -1: "↓ down"}
 _SAME, _OPEN = "same rank", "open"
 _SIGNS = {_MOVES[1]: "care", _MOVES[-1]: "care", _OPEN: "none", _SAME: "none"}
-_ROUNDED = 0.005
-"""Probabilities are kept in whole percent: this much is taken off, to err on the safe side."""
+
+# What the runs say of ranks -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class RankBeliefs:
-    """What a run says of the ranks of some of its items.
+    """What a run says of the ranks of the items that both runs have.
 
     Parameters
     ----------
     low, high
-        Rank intervals among all items of the run.
-    level
-        Of the intervals; what lies outside is divided evenly between both ends.
+        Rank intervals among the common items: as wide as they may be.
     stops, share
-        With which probability each item is among the first k, for some k; without any columns
-        where that is not known.
+        With which probability each item is among the first k of all items of the run, for some k;
+        without any columns where that is not known.
     n
         Number of items of the run.
     own
@@ -92,7 +89,6 @@ class RankBeliefs:
 
     low: FloatArray
     high: FloatArray
-    level: float
     stops: IntArray
     share: FloatArray
     n: int
@@ -100,55 +96,25 @@ class RankBeliefs:
 
     @classmethod
     def of(
-        cls,
-        rows: IntArray,
-        low: FloatArray,
-        high: FloatArray,
-        level: float,
-        top: Mapping[str, Any] | None,
+        cls, rows: IntArray, low: FloatArray, high: FloatArray, top: Mapping[str, Any] | None
     ) -> RankBeliefs:
         """Take some rows of a run; ``top`` as in ``comparisons.json``.
 
         Examples
         --------
         >>> top = {"stops": [1], "percent": [[0, 70], [0, 30]]}
-        >>> found = RankBeliefs.of(np.array([1]), np.ones(2), np.full(2, 2.0), 0.95, top)
-        >>> found.share, found.n, found.own
-        (array([[0.3]]), 2, 1)
+        >>> found = RankBeliefs.of(np.array([1]), np.ones(2), np.full(2, 2.0), top)
+        >>> found.share, found.high, found.own
+        (array([[0.3]]), array([1.]), 1)
         """
-        stops = np.zeros(0, dtype=np.int64)
-        share = np.zeros((len(rows), 0))
+        stops, share = np.zeros(0, dtype=np.int64), np.zeros((len(rows), 0))
         if top is not None and rows.size and int(rows.max()) < len(top["percent"]):
             stops = np.array(top["stops"], dtype=np.int64)
             share = np.array([_unpacked(top["percent"][k], len(stops)) for k in rows.tolist()])
         n = max(int(np.isfinite(low).sum()), len(rows))  # nobody judged the others
-        low, high = np.nan_to_num(low, nan=1.0), np.nan_to_num(high, nan=float(n))
-        return cls(low[rows], high[rows], level, stops, share, n, n - len(rows))
-
-    @property
-    def within(self) -> tuple[FloatArray, FloatArray]:
-        """Rank intervals among the items that both runs have: as wide as they may be."""
-        return np.maximum(self.low - self.own, 1.0), np.minimum(self.high, self.n - self.own)
-
-    def at_least(self, k: IntArray) -> FloatArray:
-        """Return a lower bound of the probability to be among the first k; a row an item."""
-        ranged = np.where(k >= self.high[:, None], 1.0 - 0.5 * (1.0 - self.level), 0.0)
-        known = np.hstack([np.zeros((len(self.low), 1)), self.share - _ROUNDED])
-        drawn = np.take_along_axis(known, np.searchsorted(self.stops, k, side="right"), axis=1)
-        return np.where(k >= self.n, 1.0, np.maximum(np.maximum(ranged, drawn), 0.0))
-
-    def at_most(self, k: IntArray) -> FloatArray:
-        """Return an upper bound of the probability to be among the first k; a row an item."""
-        ranged = np.where(k < self.low[:, None], 0.5 * (1.0 - self.level), 1.0)
-        known = np.hstack([self.share + _ROUNDED, np.ones((len(self.low), 1))])
-        drawn = np.take_along_axis(known, np.searchsorted(self.stops, k, side="left"), axis=1)
-        return np.where(k < 1, 0.0, np.minimum(np.minimum(ranged, drawn), 1.0))
-
-    @property
-    def candidates(self) -> IntArray:
-        """The k at which the lower bound of an item's probability rises; a row an item."""
-        every = np.broadcast_to(self.stops, (len(self.low), len(self.stops)))
-        return np.hstack([every, self.high[:, None].astype(np.int64)])
+        own = n - len(rows)
+        low, high = np.nan_to_num(low, nan=1.0)[rows], np.nan_to_num(high, nan=float(n))[rows]
+        return cls(np.maximum(low - own, 1.0), np.minimum(high, n - own), stops, share, n, own)
 
 
 def _unpacked(packed: list[int], stops: int) -> FloatArray:
@@ -160,55 +126,35 @@ def _unpacked(packed: list[int], stops: int) -> FloatArray:
     return row
 
 
-def confidence(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
-    """Return the highest level at which the rank intervals of items in a new run lie above the old.
-
-    Examples
-    --------
-    >>> top = {"stops": [1, 2], "percent": [[0], [2], [1, 50]]}
-    >>> low, high = np.array([1.0, 3.0, 2.0]), np.array([1.0, 3.0, 3.0])
-    >>> new = RankBeliefs.of(np.arange(3), low, high, 0.95, top)
-    >>> old = RankBeliefs.of(np.array([1, 0, 2]), low, high, 0.95, top)
-    >>> confidence(new, old), confidence(new, new)
-    (array([0.99, 0.  , 0.  ]), array([0., 0., 0.]))
-    """
-    k = new.candidates
-    # Of the old run's own items, all may have been above.
-    outside = np.maximum(1.0 - new.at_least(k), old.at_most(k + old.own))
-    found: FloatArray = np.maximum(1.0 - 2.0 * outside.min(axis=1), 0.0)
-    return found
-
-
 def apart(new: RankBeliefs, old: RankBeliefs) -> IntArray:
     """Return which items moved up (1) or down (-1): their rank intervals do not overlap.
 
     Examples
     --------
     >>> low, high = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 4.0])
-    >>> new = RankBeliefs.of(np.arange(3), low, high, 0.95, None)
-    >>> old = RankBeliefs.of(np.array([2, 1, 0]), low, high, 0.95, None)
+    >>> new = RankBeliefs.of(np.arange(3), low, high, None)
+    >>> old = RankBeliefs.of(np.array([2, 1, 0]), low, high, None)
     >>> apart(new, old)
     array([ 1,  0, -1])
     """
-    (new_low, new_high), (old_low, old_high) = new.within, old.within
-    return (new_high < old_low).astype(np.int64) - (new_low > old_high).astype(np.int64)
+    return (new.high < old.low).astype(np.int64) - (new.low > old.high).astype(np.int64)
 
 
-def confidence_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
+def confidence(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     """Return how confident a move up is, two-sided, where no judgment is in both runs.
 
-    Where only some probabilities are known it is a lower bound.
+    Where only some probabilities are known it is a lower bound; without any, 0.
 
     Examples
     --------
     >>> top = {"stops": [1], "percent": [[0, 50], [0, 50]]}
     >>> low, high = np.ones(2), np.full(2, 2.0)
-    >>> new = RankBeliefs.of(np.arange(2), low, high, 0.95, top)
-    >>> confidence_if_independent(new, new)
+    >>> new = RankBeliefs.of(np.arange(2), low, high, top)
+    >>> confidence(new, new)
     array([0., 0.])
     """
     if not len(new.stops) or not len(old.stops):
-        return confidence(new, old)
+        return np.zeros(len(new.low))
     edge = np.array([*old.stops.tolist(), old.n], dtype=np.int64)
     mass = np.diff(np.hstack([old.share, np.ones((len(old.low), 1))]), axis=1, prepend=0.0)
     # An old rank in (s, t] is beaten by new ranks up to s, less what the old run's own items hide.
@@ -221,11 +167,6 @@ def confidence_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
 
 
 # Two runs -----------------------------------------------------------------------------------------
-
-_SELDOM = 0.2
-"""Of the items that stayed, how many are called moved where the runs may share judgments, as a
-share of what the level allows: benchmarks/moves.py finds at most this. A larger one would withhold
-verdicts, a smaller one claim what chance explains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +224,8 @@ class Comparison:
     def _rows(self) -> tuple[dict[str, int], dict[str, int]]:
         """The row of each judged item, in both runs."""
         first, second = (
-            {run.names[k]: int(k) for k in np.flatnonzero(_judged(run))} for run in self.runs
+            {run.names[k]: int(k) for k in np.flatnonzero(~np.isnan(_floats(run, "consensus")))}
+            for run in self.runs
         )
         return first, second
 
@@ -304,7 +246,7 @@ class Comparison:
         return [item for item in self._rows[1] if item not in self._rows[0]]
 
     @cached_property
-    def positions(self) -> tuple[IntArray, IntArray]:
+    def _positions(self) -> tuple[IntArray, IntArray]:
         """The rows of the common items, in both tables."""
         first, second = (
             np.array([rows[item] for item in self.items], dtype=np.int64) for rows in self._rows
@@ -315,11 +257,8 @@ class Comparison:
         """Return a column of both tables for the common items; None unless both have it."""
         if not all(key in each.items for each in self.runs):
             return None
-        first, second = (
-            _floats(each.items[key])[rows]
-            for each, rows in zip(self.runs, self.positions, strict=True)
-        )
-        return first, second
+        a, b = self._positions
+        return _floats(self.a, key)[a], _floats(self.b, key)[b]
 
     @cached_property
     def ranks(self) -> tuple[IntArray, IntArray]:
@@ -339,8 +278,7 @@ class Comparison:
         if self.only_a or self.only_b:
             return False
         records = [self.columns(key) for key in ("n_judgments", "win_rate")]
-        known = [each for each in records if each is not None]
-        if len(known) < len(records) or not all(np.array_equal(*each) for each in known):
+        if not all(each is not None and np.array_equal(*each) for each in records):
             return False
         given = [
             dict(zip(each.annotators["annotator"], each.annotators["n_judgments"], strict=True))
@@ -359,10 +297,18 @@ class Comparison:
                 return f"{name} has no likely ranks"
         return ""
 
+    @property
+    def level(self) -> float:
+        """The level from which an item is called moved."""
+        return min(run.level for run in self.runs)
+
     @cached_property
     def beliefs(self) -> tuple[RankBeliefs, RankBeliefs]:
         """What each run says of the ranks of the common items."""
-        first, second = (_beliefs(*each) for each in zip(self.runs, self.positions, strict=True))
+        first, second = (
+            RankBeliefs.of(rows, _floats(run, "rank_low"), _floats(run, "rank_high"), _top(run))
+            for run, rows in zip(self.runs, self._positions, strict=True)
+        )
         return first, second
 
     @cached_property
@@ -373,22 +319,8 @@ class Comparison:
         a, b = self.beliefs
         if not self.independent:
             return apart(b, a)
-        level = min(a.level, b.level)
-        up = confidence_if_independent(b, a) >= level
-        down = confidence_if_independent(a, b) >= level
+        up, down = confidence(b, a) >= self.level, confidence(a, b) >= self.level
         return up.astype(np.int64) - down.astype(np.int64)
-
-    @cached_property
-    def confidence(self) -> FloatArray:
-        """How confident the change of each rank is; see `moves`. NaN where nothing is claimed."""
-        if self.withheld:
-            return np.full(len(self.items), np.nan)
-        a, b = self.beliefs
-        how = confidence_if_independent if self.independent else confidence
-        before, after = self.ranks
-        found = np.where(after < before, how(b, a), np.where(after > before, how(a, b), 0.0))
-        # A thousand draws that all say the same do not make it certain.
-        return np.minimum(found, 0.999)
 
     @property
     def moved(self) -> int:
@@ -397,123 +329,27 @@ class Comparison:
 
     @property
     def by_chance(self) -> bool:
-        """Whether as many could be called moved if none had.
-
-        Not so where a pair is certified in opposite orders: certified pairs are right all at once.
-        """
-        if not self.moved or self.order.get("certified_opposite"):
-            return False
-        level, n = min(each.level for each in self.beliefs), len(self.items)
-        rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)
-        return bool(bdtr(self.moved - 1, n, rate) < level)
+        """Whether as many could be called moved if none had."""
+        rate = (1.0 - self.level) * (1.0 if self.independent else _SELDOM)
+        return bool(self.moved and bdtr(self.moved - 1, len(self.items), rate) < self.level)
 
     @cached_property
-    def order(self) -> dict[str, Any]:
+    def order(self) -> dict[str, float]:
         """How alike the two orders are."""
         a, b = (each.astype(np.float64) for each in self.ranks)
-        n = len(a)
-        pairs = n * (n - 1) // 2
-        tau_a, tau_b = kendall(a, b) if n > 1 else (np.nan, np.nan)
-        found: dict[str, Any] = {
-            "tau_a": tau_a,
-            "tau_b": tau_b,
-            "spearman": spearman(a, b) if n > 1 else np.nan,
-            "pairs": pairs,
-            "changed": changed_pairs(a, b, tau_a),
-        }
-        first, second = (
-            _certified(each, rows) for each, rows in zip(self.runs, self.positions, strict=True)
-        )
-        if first is not None and second is not None:
-            found |= certified_changes(a, b, first, second)
-        return found
+        alone = len(a) < 2  # noqa: PLR2004
+        tau_a, tau_b = (np.nan, np.nan) if alone else kendall(a, b)
+        return {"tau_a": tau_a, "tau_b": tau_b, "spearman": np.nan if alone else spearman(a, b)}
 
 
-def _certified(run: Run, rows: IntArray) -> BoolArray | None:
-    """Return which common items are certified above which; None where it is not known."""
-    claim = (run.summary.get("guarantees") or {}).get("certified_pairs") or {}
-    masks = run.comparisons.get("certified")
-    if masks is None or (claim.get("values") or {}).get("certified") is None:
-        return None
-    if not _sorted(run):
-        return None
-    found: BoolArray = certified_matrix(masks)[np.ix_(rows, rows)]
-    return found
-
-
-def _sorted(run: Run) -> bool:
-    """Whether the rows are in the order of ``comparisons.json``: nobody sorted the table."""
+def _top(run: Run) -> Mapping[str, Any] | None:
+    """Return the probabilities of the first k, of rows that nobody sorted since."""
     listed = [str(item) for item in run.comparisons.get("items") or ()]
-    return listed == run.names[: len(listed)]
+    return run.comparisons.get("top") if listed == run.names[: len(listed)] else None
 
 
-def _beliefs(run: Run, rows: IntArray) -> RankBeliefs:
-    items = run.items
-    top = run.comparisons.get("top") if _sorted(run) else None
-    low, high = _floats(items["rank_low"]), _floats(items["rank_high"])
-    return RankBeliefs.of(rows, low, high, run.level, top)
-
-
-def _judged(run: Run) -> BoolArray:
-    return ~np.isnan(_floats(run.items["consensus"]))
-
-
-def _floats(column: np.ndarray) -> FloatArray:
-    return np.asarray(column, dtype=np.float64)
-
-
-def changed_pairs(a: FloatArray, b: FloatArray, tau_a: float) -> int:
-    """Return how many pairs two rankings order in opposite ways, from their tau-a.
-
-    Examples
-    --------
-    >>> changed_pairs(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 3.0]), 1 / 3)
-    1
-    """
-    pairs = len(a) * (len(a) - 1) / 2.0
-    if not pairs:
-        return 0
-    tied = [_tied(np.unique(each, return_counts=True)[1]) for each in (a, b)]
-    both = _tied(np.unique(np.column_stack([a, b]), axis=0, return_counts=True)[1])
-    return round((pairs - sum(tied) + both - tau_a * pairs) / 2.0)
-
-
-def _tied(sizes: Any) -> float:
-    return float(np.sum(sizes * (sizes - 1.0) / 2.0))
-
-
-def certified_matrix(masks: list[str]) -> BoolArray:
-    """Return which item is certified above which, from ``certified`` of ``comparisons.json``.
-
-    Examples
-    --------
-    >>> certified_matrix(["0", "1", "1"]).astype(int).tolist()
-    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
-    """
-    found = np.zeros((len(masks), len(masks)), dtype=np.bool_)
-    for k, bits in enumerate(masks):
-        found[:, k] = [int(bits, 16) >> i & 1 for i in range(len(masks))]
-    return found
-
-
-def certified_changes(
-    a: FloatArray, b: FloatArray, in_a: BoolArray, in_b: BoolArray
-) -> dict[str, int]:
-    """Return how many of the pairs that changed order are certified in A, in B and in both.
-
-    Examples
-    --------
-    >>> above = np.array([[False, True], [False, False]])
-    >>> certified_changes(np.array([1.0, 2.0]), np.array([2.0, 1.0]), above, above.T)
-    {'certified_in_a': 1, 'certified_in_b': 1, 'certified_opposite': 1}
-    """
-    changed = np.triu(np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0)
-    first, second = in_a | in_a.T, in_b | in_b.T
-    return {
-        "certified_in_a": int((changed & first).sum()),
-        "certified_in_b": int((changed & second).sum()),
-        "certified_opposite": int((changed & first & second).sum()),
-    }
+def _floats(run: Run, key: str) -> FloatArray:
+    return np.asarray(run.items[key], dtype=np.float64)
 
 
 # As a document ------------------------------------------------------------------------------------
@@ -594,27 +430,24 @@ def _named(names: list[str]) -> str:
 
 
 def _basis(comparison: Comparison) -> Iterator[str]:
-    """Say what the probabilities are, and what they depend on."""
+    """Say what is called moved, and what that depends on."""
     if comparison.withheld:
         yield f"No move is claimed: {comparison.withheld}."
         return
-    level = f"{100 * min(each.level for each in comparison.beliefs):g}%"
+    level = f"{100 * comparison.level:g}%"
     if comparison.independent:
         yield (
-            "You declared that no judgment is in both runs. Confidence is that of a two-sided test "
-            f"of whether the rank changed; an item is called moved from {level}."
+            "You declared that no judgment is in both runs: an item is called moved where a "
+            f"two-sided test of its rank reaches {level} confidence."
         )
     else:
         yield (
-            "Confidence is the highest level at which an item's likely ranks in A and B do not "
-            f"overlap; an item is called moved from {level}. This holds whether or not the runs "
-            "share judgments. Low confidence does not show that an item stayed."
+            f"An item is called moved where its likely ranks ({level}) in A and B do not overlap, "
+            "which holds whether or not the runs share judgments. “Open” does not mean that it "
+            "stayed."
         )
     if comparison.same_judgments:
-        yield (
-            "Both runs appear to have the same judgments, so every difference comes from the "
-            "settings."
-        )
+        yield "Both runs appear to have the same judgments, so all differences are of settings."
     if comparison.a.summary["method"] != comparison.b.summary["method"]:
         yield "The methods differ, so a move may come from the method."
     elif len(set(map(fitted, comparison.runs))) > 1:
@@ -632,15 +465,9 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Say how alike the two orders are."""
     order = comparison.order
     taus = (number_text(order[key], 3) for key in ("tau_a", "tau_b"))
-    changed, pairs = order["changed"], order["pairs"]
     yield "Kendall's tau-a · tau-b", " · ".join(taus)
     yield "Spearman", number_text(order["spearman"], 3)
-    share = percent(changed / max(pairs, 1))
-    yield "Pairs that changed order", f"{changed:,} of {pairs:,} ({share})"
-    if "certified_in_a" in order:
-        said = f"{order['certified_in_a']:,} in A · {order['certified_in_b']:,} in B"
-        both = f" · {order['certified_opposite']:,} in both, in opposite orders"
-        yield "Of these certified", said + both
+    yield "Pairs that changed order", percent(0.5 * (1.0 - order["tau_a"]))
 
 
 # Items --------------------------------------------------------------------------------------------
@@ -678,18 +505,17 @@ def _listing(comparison: Comparison) -> Listing:
         _MOVES.get(way, _SAME if stayed else _OPEN)
         for way, stayed in zip(comparison.direction.tolist(), same.tolist(), strict=True)
     ]
-    # What rounds up would claim more than is known.
-    confidence = np.where(same, np.nan, np.floor(100.0 * comparison.confidence + 1e-9))
     legend = [("hollow", "rank in A", ""), ("dot", "rank in B", "")]
     if known:
-        levels = dict.fromkeys(f"{100 * each.level:g}%" for each in comparison.beliefs)
+        levels = dict.fromkeys(f"{100 * each.level:g}%" for each in comparison.runs)
         legend.append(("", f"line: likely ranks ({' and '.join(levels)})", ""))
     marks = {"dot": "rank_b", "hollow": "rank_a", "legend": legend}
 
     def ranked(key: str, title: str, style: str, run: int) -> Column:
-        low, high = comparison.beliefs[run].within if known else (None, None)
-        ranks = comparison.ranks[run].astype(float)
-        return Column(key, title, values=ranks, low=low, high=high, style=style, up=True)
+        of, ranks = comparison.beliefs[run] if known else None, comparison.ranks[run]
+        low, high = (None, None) if of is None else (of.low, of.high)
+        shown = ranks.astype(float)
+        return Column(key, title, values=shown, low=low, high=high, style=style, up=True)
 
     def scored(key: str, title: str, values: Any, style: str = "num", **more: Any) -> Column:
         return Column(key, title, values=values, decimals=digits, style=style, **more)
@@ -702,7 +528,6 @@ def _listing(comparison: Comparison) -> Listing:
         scored("a", f"{score} A", scores[0]),
         scored("b", f"{score} B", scores[1]),
         scored("change", "Change", scores[1] - scores[0], "num c-score", signed=True),
-        Column("confidence", "Confidence", values=confidence, unit="%", style="num"),
         Column("moved", "Move", "word", moves, kinds=_SIGNS, style="c-move"),
     ]
     shown: dict[str, Any] = {"label": f"Only moved ({comparison.moved:,})"}

@@ -33,7 +33,7 @@ def study(items: int = 12, judgments: int = 80, seed: int = 5) -> aggcal.Judgmen
     return aggcal.read_judgments(made.judgments)
 
 
-def pairs(found: aggcal.Suggestions) -> list[Pair]:
+def pairs(found: aggcal.advice.suggest.Suggestions) -> list[Pair]:
     return [frozenset(both) for both in zip(found.left, found.right, strict=True)]
 
 

@@ -75,18 +75,6 @@ def test_components_are_claimed_alike_with_and_without_a_matrix() -> None:
     assert free.first[60:].all()
 
 
-def test_a_component_of_its_own_leaves_every_place_open() -> None:
-    rows = [("ann", "a", "b")] * 3 + [("bob", "c", "d")] * 2
-    consensus, known = uncertainty([*rows, ("bob", "a", "b"), ("ann", "c", "d")])
-    place = {
-        item: (known.rank_low[k], known.rank_high[k]) for k, item in enumerate(consensus.item_ids)
-    }
-    assert place["a"][0] == 1
-    assert place["a"][1] >= 3
-    assert place["d"][1] == 4
-    assert place["d"][0] <= 2
-
-
 def test_rank_intervals_hold_every_interleaving_of_the_components() -> None:
     """Brute force: shift components at random, and no rank leaves its interval.
 
@@ -167,38 +155,6 @@ def test_the_sentences_say_so(tmp_path: Path) -> None:
     assert all(pair["probability"] is None for pair in joining)
     assert all(pair["left"][0] != pair["right"][0] for pair in joining)
     assert main(["report", str(tmp_path / "out"), "--quiet"]) == 0
-
-
-def test_precision_is_about_pairs_that_something_compares() -> None:
-    """Three studies side by side are as precise as each of them is alone."""
-    whole = check(islands()).precision
-    parts = [check([r for r in islands() if r[1][0] == k]).precision for k in "012"]
-    assert whole is not None
-    alone = [part.right_order for part in parts if part is not None]
-    assert whole.right_order == pytest.approx(np.mean(alone), abs=0.02)
-    assert whole.needed is not None
-
-
-def test_pairs_that_join_components_have_no_probability() -> None:
-    found = aggcal.suggest_pairs(islands(2), n=4)
-    assert found.reason[0] == "connects components"
-    assert np.isnan(found.probability[0])
-    apart = found.left.astype("U1") != found.right.astype("U1")
-    np.testing.assert_array_equal(np.isnan(found.probability), apart)
-    told = [pair["probability"] is None for pair in found.to_dict()["pairs"]]
-    assert told == apart.tolist()
-
-
-def test_a_new_item_has_a_probability_only_where_the_model_puts_it() -> None:
-    rows = islands(1, items=12)
-    bare = aggcal.suggest_pairs(rows, n=1, items=["new"])
-    assert bare.reason[0] == "new item"
-    assert np.isnan(bare.probability[0])
-    ids = sorted({item for _, *pair in rows for item in pair})
-    scores = {item: float(k) for k, item in enumerate([*ids, "new"])}
-    placed = aggcal.suggest_pairs(rows, scores, n=1)
-    assert placed.reason[0] == "new item"
-    assert 0.0 < placed.probability[0] < 1.0
 
 
 def _classes(

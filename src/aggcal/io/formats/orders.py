@@ -70,14 +70,13 @@ class Orders:
         height: FloatArray,
         like: Row,
         *,
-        within: float = 0.0,
         tied: bool = True,
     ) -> Iterator[Row]:
         """Compare every two items, of many a balanced part of them, by their heights."""
         self.number += 1
         first, second = _pairs(len(items))
         apart = height[first] - height[second]
-        same = np.abs(apart) <= within
+        same = apart == 0.0
         if not tied:
             first, second, apart, same = first[~same], second[~same], apart[~same], same[~same]
         if not len(first):
