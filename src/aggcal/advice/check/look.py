@@ -183,7 +183,8 @@ def _explained(
         sure.pop("copies", None)
     camps = sure.pop("camps", None)
     # What else may look like camps comes first, unless nothing else can be so far beyond chance.
-    if camps is not None and not exceptional and (not sure or float(camps.beyond[0]) > _FAR):
+    far = camps is not None and float(camps.beyond[0]) > _FAR and "repeated" not in sure
+    if camps is not None and not exceptional and (far or not sure):
         found.sign = True
         found.camps = None if decide is None else decide()
         if found.divided:
