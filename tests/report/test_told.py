@@ -152,7 +152,7 @@ def test_large_studies_get_the_quick_look_and_the_page_says_so(
     page = visible(result.with_advice().report(check=False))
     assert "Not checked" in page
     assert "aggcal check JUDGMENTS SCORES" in page
-    monkeypatch.setattr(look, "LOOKED", 10)
+    monkeypatch.setattr(look, "LOOKED_QUICKLY", 10)
     monkeypatch.setattr(look, "_FEWEST_DRAWN", 3)
     part = visible(result.with_advice().report(check=False))
     assert "were drawn at random" in part

@@ -37,8 +37,8 @@ from aggcal.aggregation.camps import FEWEST, ONE, Camps
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.data.judgments import Judgments
 
-LOOKED = 20_000
-"""Rows that are held against draws, about: of more, annotators are drawn. More take longer."""
+LOOKED, LOOKED_QUICKLY = 20_000, 5_000
+"""Rows that are held against draws, about, in full and quickly: of more, annotators are drawn."""
 _EACH, _FEWEST_DRAWN = 1_000, 20
 """Rows of each of them at most, and annotators at least."""
 _OF_OTHERS, _MOST, _AT_ONCE = 100, 1_000_000, 50_000
@@ -85,6 +85,9 @@ _FOLDS, _SCORES, _WIDER = 6, 4, 1.15
 are multiplied by, because the fit takes annotators as known."""
 _FEWEST_ACTS = 4
 """Acts, or questions, of an annotator below which nobody is accused: three may be an accident."""
+_MANY, _FOLLOWS, _SURELY = 30, 0.3, 0.9999
+"""Annotators from which one has little part in the scores, and slope and probability from which
+one who is among them needs no second look."""
 _PROVEN = 0.95
 """Probability of following the others from which an annotator may be called reliable."""
 
@@ -268,7 +271,11 @@ def kinds(
     m = cells.annotators
     folds = 1 if strangers else min(m, _FOLDS)
     fold = random.permutation(m) % folds
-    likelihood, agreed, expected, given = np.zeros((m, len(SLOPE))), *np.zeros((3, m))
+    likelihood = log_likelihood(cells, fitted.chance, won)
+    agreed, expected, given = np.zeros((3, m))
+    # Whoever surely follows others among many does so whether oneself has a part in the scores.
+    follow = fitted.posterior[:, (KIND == HONEST) & (SLOPE >= _FOLLOWS)].sum(axis=1)
+    doubted = np.ones(m, dtype=bool) if m < _MANY else follow < _SURELY
     information, scores, precision = fitted.information, fitted.scores, fitted.score_sd**-2
     for k in range(folds):
         theirs, kept = without(cells, won, np.flatnonzero(fold != k))
@@ -277,12 +284,13 @@ def kinds(
             information = Information.of(cells, inside * fitted.curve, precision)
             pull = cells.by_item @ (inside * fitted.pull) - precision * fitted.scores
             scores = fitted.scores + np.clip(information.solve(pull), -2.0, 2.0)
+        own = (fold == k) & doubted
+        asked, answered = without(theirs, kept, np.flatnonzero(~own))
         errors = _WIDER * information.errors(_SCORES, random)
         drawn = [
-            log_likelihood(theirs, chances(theirs, scores + error, fitted.habit)[0], kept)
+            log_likelihood(asked, chances(asked, scores + error, fitted.habit)[0], answered)
             for error in errors.T
         ]
-        own = fold == k
         likelihood[own] = (logsumexp(np.stack(drawn), axis=0) - np.log(_SCORES))[own]
         gap = theirs.gap(scores)
         agrees = np.where(gap > 0.0, kept, theirs.number - kept)
@@ -381,7 +389,8 @@ def people_of(
     """
     random, m = np.random.default_rng(seed), judgments.n_annotators
     drawn = random.permutation(m)
-    rows = None if len(judgments.count) <= LOOKED else _rows(judgments, drawn, _EACH, LOOKED)
+    most = LOOKED if decide is not None else LOOKED_QUICKLY
+    rows = None if len(judgments.count) <= most else _rows(judgments, drawn, _EACH, most)
     cells, won = Cells.of(judgments, rows)
     found = look(cells, won, decide=decide, random=random)
     decided = judgments.tallies.decided.astype(np.float64)

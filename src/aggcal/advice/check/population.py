@@ -18,7 +18,11 @@ _LAPSES = np.array([0.0, 0.12, 0.35])
 SLOPE = np.concatenate([np.repeat(_SLOPES, len(_LAPSES)), [0.0], -_SLOPES])
 LAPSE = np.concatenate([np.tile(_LAPSES, len(_SLOPES)), np.zeros(1 + len(_SLOPES))])
 KIND = np.repeat([HONEST, GUESSING, REVERSED], [len(_SLOPES) * len(_LAPSES), 1, len(_SLOPES)])
-_EACH, _WHICH = np.unique(SLOPE, return_inverse=True)
+_EACH, _WHICH = np.unique(SLOPE.astype(np.float32), return_inverse=True)
+_HALVES, _LOOKED = (LAPSE / 2.0).astype(np.float32), (1.0 - LAPSE).astype(np.float32)
+_LEAST = np.float32(1e-6)
+"""Chance of any answer, at least. Tables of cells by grid are in single precision: they are large,
+and sums of a thousand logarithms are exact to a thousandth."""
 _SPREADS = 0.25, 0.4, 0.6, 0.85, 1.1
 """Sds of log γ that are tried."""
 _USUAL, _HOW_USUAL = 0.45, 0.5
@@ -74,17 +78,18 @@ def log_prior(likelihood: FloatArray) -> FloatArray:
 
 def chances(cells: Cells, scores: FloatArray, habit: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the chance that the lower item wins, cells by grid, and its slope in the logit."""
-    logit = np.outer(cells.gap(scores), _EACH) + (habit[cells.who] * cells.side)[:, None]
+    habits = (habit[cells.who] * cells.side).astype(np.float32)
+    logit = np.outer(cells.gap(scores).astype(np.float32), _EACH) + habits[:, None]
     curve = expit(logit)[:, _WHICH]
-    chance = np.clip(LAPSE / 2.0 + (1.0 - LAPSE) * curve, 1e-9, 1.0 - 1e-9)
-    return chance, (1.0 - LAPSE) * curve * (1.0 - curve)
+    chance = np.clip(_HALVES + _LOOKED * curve, _LEAST, 1.0 - _LEAST)
+    return chance, _LOOKED * curve * (1.0 - curve)
 
 
 def log_likelihood(cells: Cells, chance: FloatArray, won: FloatArray) -> FloatArray:
     """Return the log-likelihood of each annotator at each point of the grid."""
-    lost = cells.number - won
-    logs = (cells.evidence * won)[:, None] * np.log(chance)
-    logs += (cells.evidence * lost)[:, None] * np.log1p(-chance)
+    lost = (cells.evidence * (cells.number - won)).astype(np.float32)
+    logs = (cells.evidence * won).astype(np.float32)[:, None] * np.log(chance)
+    logs += lost[:, None] * np.log1p(-chance)
     return np.asarray(cells.by_who @ logs)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -33,6 +34,7 @@ _MOST_DENSE = 700
 """Items up to which the information on the scores is factored; of more, systems are solved by
 conjugate gradients, and errors of scores drawn as if they were independent."""
 _GRADIENT_STEPS, _WIDER = 40, 1.2  # of them; what such errors are multiplied by
+_SLOPE = SLOPE.astype(np.float32)
 _KEPT = 0.9, 0.7, 0.4, 0.0
 """Shares of the missing information that are tried: the first with which a factor exists."""
 
@@ -172,13 +174,14 @@ def fit(cells: Cells, won: FloatArray, known: Fit | None = None) -> Fit:
         if known is None and k in (0, 1, 3, 6, 9):
             prior = log_prior(likelihood)
         posterior = normalised(likelihood + prior)
-        mine = posterior[cells.who]
-        by_logit = won[:, None] / chance - (cells.number - won)[:, None] / (1.0 - chance)
+        mine = posterior.astype(np.float32)[cells.who]
+        ups, downs = won.astype(np.float32), (cells.number - won).astype(np.float32)
+        by_logit = ups[:, None] / chance - downs[:, None] / (1.0 - chance)
         by_logit *= slope
-        pulls = by_logit * SLOPE
+        pulls = by_logit * _SLOPE
         pull = np.einsum("cg,cg->c", pulls, mine)
         fisher = slope**2 / (chance * (1.0 - chance))
-        curve = cells.number * np.einsum("cg,cg,g->c", fisher, mine, SLOPE**2)
+        curve = cells.number * np.einsum("cg,cg,g->c", fisher, mine, _SLOPE**2)
         moved = 0.0
         if known is None:
             information = Information.of(cells, weight * curve, score_sd**-2)
@@ -258,15 +261,15 @@ def draw(
         ],
         axis=1,
     )
-    logit = SLOPE[chosen][cells.who] * gap
+    logit = _SLOPE[chosen][cells.who] * gap.astype(np.float32)
     if effects.again:
         again, entry = np.unique(cells.who * size + cells.question, return_inverse=True)
-        noise = effects.again * random.standard_normal((len(again), number))
+        noise = effects.again * random.standard_normal((len(again), number), dtype=np.float32)
         logit += noise[entry.ravel()]
-    logit += (fitted.habit[cells.who] * cells.side)[:, None]
-    lapse = LAPSE[chosen][cells.who]
+    logit += (fitted.habit[cells.who] * cells.side).astype(np.float32)[:, None]
+    lapse = LAPSE.astype(np.float32)[chosen][cells.who]
     single = cells.act == ALONE
-    won = np.empty(logit.shape)
+    won = np.empty(logit.shape, dtype=np.float32)
     chance = lapse[single] / 2.0 + (1.0 - lapse[single]) * expit(logit[single])
     asked = cells.number[single]
     if (asked == 1.0).all():
@@ -304,20 +307,21 @@ class Residuals:
 
 def residuals(cells: Cells, fitted: Fit, won: FloatArray) -> Residuals:
     """Refit each study: annotators by their posterior given it, scores and habits by one step."""
-    chance, slope, number = fitted.chance, fitted.slope, cells.number
+    chance, slope, number = fitted.chance, fitted.slope, cells.number.astype(np.float32)
     odds, against = np.log(chance) - np.log1p(-chance), np.log1p(-chance)
     toward, away = slope / chance, slope / (1.0 - chance)
-    left, pull, push = (np.empty(won.shape) for _ in range(3))
-    mine = fitted.posterior[cells.who]
+    won = won.astype(np.float32)
+    left, pull, push = (np.empty(won.shape, dtype=np.float32) for _ in range(3))
+    mine = fitted.posterior.astype(np.float32)[cells.who]
     mean_slope = number * np.einsum("cg,cg->c", slope, mine)
     mean_curve = number * np.einsum("cg,cg,g->c", slope, mine, SLOPE)
-    starts, evidence = cells.starts, cells.evidence
+    starts, evidence = cells.starts, cells.evidence.astype(np.float32)
     for u in np.flatnonzero(np.diff(starts)).tolist():
         rows = slice(int(starts[u]), int(starts[u + 1]))
         y, k, e = won[rows], number[rows], evidence[rows]
         logs = (e[:, None] * y).T @ odds[rows] + (e * k) @ against[rows]
-        own = normalised(logs + fitted.log_prior).T
-        signed = own * SLOPE[:, None]
+        own = normalised(logs + fitted.log_prior).T.astype(np.float32)
+        signed = own * _SLOPE[:, None]
         lost = k[:, None] - y
         left[rows] = y - k[:, None] * (chance[rows] @ own)
         push[rows] = y * (toward[rows] @ own) - lost * (away[rows] @ own)
@@ -332,7 +336,8 @@ def residuals(cells: Cells, fitted: Fit, won: FloatArray) -> Residuals:
         turn = (pushed - (fitted.habit / fitted.habit_sd**2)[:, None]) / firm[:, None]
         left -= (mean_slope * cells.side)[:, None] * turn[cells.who]
     variance = number * np.einsum("cg,cg->c", chance * (1.0 - chance), mine)
-    return Residuals(evidence[:, None] * left, evidence**2 * variance)
+    unexplained: Any = evidence[:, None] * left  # in single precision
+    return Residuals(unexplained, np.asarray(evidence**2 * variance, dtype=np.float64))
 
 
 def without(cells: Cells, won: FloatArray, some: IntArray) -> tuple[Cells, FloatArray]:
