@@ -73,7 +73,7 @@ _WEAKLY, _USUAL_GAP = 0.35, 1.4
 agree with the others in 56% of answers. Where items hardly differ, everybody seems to guess."""
 _MOST_REVERSED = 0.15
 """Share of annotators who answer in reverse beyond which they may be a camp, as in `find_camps`."""
-_CARELESS = 0.3
+_CARELESS = 0.25
 """Share of answers given without looking from which somebody is called erratic."""
 _LARGEST_OPPOSITE, _LARGEST_GUESS, _LARGEST_OTHER = 0.45, 0.6, 0.65
 """Agreement with the others up to which somebody may be called reversed, the upper end of its 95%

@@ -14,7 +14,7 @@ from aggcal.advice.check.cells import Cells
 
 HONEST, GUESSING, REVERSED = 0, 1, 2
 _SLOPES = np.geomspace(0.1, 7.0, 11)
-_LAPSES = np.array([0.0, 0.12, 0.35])
+_LAPSES = np.array([0.0, 0.12, 0.3])
 SLOPE = np.concatenate([np.repeat(_SLOPES, len(_LAPSES)), [0.0], -_SLOPES])
 LAPSE = np.concatenate([np.tile(_LAPSES, len(_SLOPES)), np.zeros(1 + len(_SLOPES))])
 KIND = np.repeat([HONEST, GUESSING, REVERSED], [len(_SLOPES) * len(_LAPSES), 1, len(_SLOPES)])
