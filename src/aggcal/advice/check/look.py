@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
-from aggcal.advice.check.cells import Cells
+from aggcal.advice.check.cells import ALONE, Cells
 from aggcal.advice.check.explanations import EXPLANATIONS, Tested, gains, item_sums
 from aggcal.advice.check.population import (
     GUESSING,
@@ -50,10 +50,13 @@ _SURE = {
     "questions": 0.005,
     "tastes": 0.005,
     "own-order": 0.002,
-    "copies": 2e-5,
+    "copies": 3e-4,
     "camps": 0.002,
 }
 """Chance that an honest study has a statistic as large: lower for what is said of people."""
+_COPIED_ACTS = 2e-5
+"""The same of copies of rankings, screens or ratings, of which few make many answers: at 0.0005
+somebody copied in 8 of 120 studies of ratings."""
 _FAR = 15.0
 """Deviations beyond the draws from which a sign of camps comes before all other explanations: it
 was 4 to 12 where tastes of one's own or repeated answers were the cause."""
@@ -229,9 +232,15 @@ def _sure(found: Looked, random: np.random.Generator) -> dict[str, Tested]:
         tested = Tested.of(statistic)
         if row.name == "copies":
             found.compared = max(found.compared, len(tested.chance))
-        if tested.chance.min() <= _SURE[row.name]:
+        if tested.chance.min() <= _level(row.name, cells):
             sure[row.name] = tested
     return sure
+
+
+def _level(name: str, cells: Cells) -> float:
+    """Return the chance from which an explanation is sure."""
+    acts = name == "copies" and float(np.mean(cells.act != ALONE)) > 0.5  # noqa: PLR2004
+    return _COPIED_ACTS if acts else _SURE[name]
 
 
 def _copied(found: Looked, tested: Tested) -> list[Copy]:
@@ -239,7 +248,7 @@ def _copied(found: Looked, tested: Tested) -> list[Copy]:
     cells, size = found.cells, len(found.cells.low)
     p = np.einsum("cg,cg->c", found.fitted.chance, found.fitted.posterior[cells.who])
     copies = []
-    for one, other in tested.who[tested.those(_SURE["copies"])].tolist():
+    for one, other in tested.who[tested.those(_level("copies", cells))].tolist():
         said = []
         for u in (one, other):
             mine = slice(int(cells.starts[u]), int(cells.starts[u + 1]))
