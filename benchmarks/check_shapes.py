@@ -215,6 +215,7 @@ def _answers(
     lapse: np.ndarray,
     habit: np.ndarray,
     questions: Questions,
+    *,
     random: np.random.Generator,
 ) -> np.ndarray:
     """Say who prefers the left item."""
@@ -261,7 +262,7 @@ def _pairs(
         who = np.concatenate([who[rest], np.ones(len(source), dtype=int)])
         a, b = np.concatenate([a[rest], a[source]]), np.concatenate([b[rest], b[source]])
         source = np.flatnonzero(who == 0)
-    won = _answers(shape, worth, lapse, habit, (who, a, b, screen), random)
+    won = _answers(shape, worth, lapse, habit, (who, a, b, screen), random=random)
     if copied:
         last = np.flatnonzero(who == 1)
         own = random.random(len(last)) < 0.08

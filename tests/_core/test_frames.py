@@ -18,6 +18,7 @@ import pytest
 import aggcal
 from aggcal._core import frames
 from aggcal._core.frames import Frame, FrameOption
+from aggcal.advice.suggest import Suggestions
 from aggcal.errors import OptionError
 from aggcal.simulation import simulate
 
@@ -36,7 +37,7 @@ class Study:
     scores: dict[str, Any]
     result: aggcal.Assessment
     comparison: aggcal.assessment.studies.MethodComparison
-    pairs: aggcal.advice.suggest.Suggestions
+    pairs: Suggestions
 
 
 @pytest.fixture(scope="module")

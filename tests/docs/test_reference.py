@@ -91,7 +91,12 @@ def test_every_finding_of_the_check_is_explained() -> None:
 def options() -> dict[str, set[str]]:
     """The options of each command."""
     return {
-        name: {"-h", "--help", *(each for option in command.options for each in option.names)}
+        name: {
+            "-h",
+            "--help",
+            "--help-all",
+            *(each for option in command.options for each in option.names),
+        }
         for name, command in COMMANDS.items()
     }
 

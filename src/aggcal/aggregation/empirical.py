@@ -117,7 +117,7 @@ _ROUGHLY = 5e-3
 _NEARER = 0.2
 """Share of the last update's change up to which the unknowns are solved for before the next one:
 less takes up to half as long again, and more does not converge in some near-separable studies."""
-_POLISHED, _POLISHING_STEPS = 1e-7, 30
+_POLISHED, _NEARBY, _POLISHING_STEPS = 1e-7, 1e-3, 30
 """Relative gradient to which the unknowns are then solved for, the standard deviations fixed."""
 _SOLVED = 1e-3
 """Relative residual to which conjugate gradients solve."""
@@ -561,6 +561,18 @@ def fit(
     return _Run(problem, on_iteration, tolerance).fit(start)
 
 
+def solved(problem: Problem, start: State) -> Fit:
+    """Solve for the unknowns from a start near by, and again under what is then unsure of them.
+
+    Whatever else the start says stays, such as standard deviations.
+    """
+    run = _Run(problem, None, reach=np.inf)  # no step of the multiplier is too long near by
+    near = run.polished(start, settled=True, within=_NEARBY)
+    here = near.curvature
+    covariance = here.inverse() if problem.dense else 1.0 / here.diagonal()
+    return run.polished(replace(near.state, covariance=covariance), settled=True, within=_NEARBY)
+
+
 def best(
     problem: Problem,
     starts: Sequence[State],
@@ -622,7 +634,7 @@ class _Run:
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
         # Where next to nothing is known, standard deviations may wander further and further.
-        return self._polished(state if settled else calmest, settled=settled)
+        return self.polished(state if settled else calmest, settled=settled)
 
     def _on_scale(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""
@@ -707,7 +719,7 @@ class _Run:
         new = replace(state, unknowns=state.unknowns + step, multiplier=multiplier)
         return new, covariance, length
 
-    def _polished(self, state: State, *, settled: bool) -> Fit:
+    def polished(self, state: State, *, settled: bool, within: float = _POLISHED) -> Fit:
         """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
         problem, rough = self.problem, self.tolerance > _TOLERANCE
         units = np.ones(problem.model.size)
@@ -719,12 +731,12 @@ class _Run:
             norm = max(float(size.max()), abs(here.excess))
             # Once it is near, a step that brings next to nothing is rounding.
             stuck = norm < _TOLERANCE and norm > 0.5 * least
-            if rough or stuck or not norm >= _POLISHED or count == _POLISHING_STEPS:
+            if rough or stuck or not norm >= within or count == _POLISHING_STEPS:
                 break
             least = min(norm, least)
             state = self._newton_step(state, here)[0]
         objective = problem.objective(state, here)
-        settled = settled and (rough or norm < _TOLERANCE)
+        settled = settled and (rough or norm < max(within, _TOLERANCE))
         record = Convergence(settled, len(self.moves), norm, self.tolerance, objective)
         return Fit(problem, state, here.posterior, here, objective, record)
 

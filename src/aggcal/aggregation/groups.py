@@ -195,8 +195,7 @@ def claimed_groups(
         if largest.slow.shape[1] and differ_like_any(judgments, largest.own, scores):
             slow = np.zeros((len(scores), largest.slow.shape[1]))
             slow[largest.own] = largest.slow
-            if covariance is not None:
-                warnings = level_warnings(scores, slow, covariance, prior_sd)
+            warnings = level_warnings(scores, slow, covariance, prior_sd)
     return {"component": label, "warnings": warnings, "slow": slow}
 
 

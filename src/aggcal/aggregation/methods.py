@@ -237,7 +237,8 @@ class LikelihoodMethod:
         like: RatingsFit | None = None,
     ) -> Consensus:
         """Fit ratings as such; ``like`` is another fit of the study, whose spreads are taken."""
-        began, unit = time.perf_counter(), Scale.of(ratings.value).unit
+        began = time.perf_counter()
+        unit = (Scale.of(ratings.value) if like is None else like.scale).unit
         begin = start_scores(start, judgments)
         sd = self.prior.score_sd / unit if isinstance(self.prior, Prior) else None
         fitted = fit_ratings(

@@ -14,7 +14,7 @@ from math import inf, sqrt
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
@@ -303,17 +303,3 @@ def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray |
     factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
     # A number that is not finite spoils the pivot of its row.
     return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
-
-
-def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
-    """Solve a symmetric system that should be positive definite: half the work of any other.
-
-    Examples
-    --------
-    >>> definite_solve(np.diag([2.0, 4.0]), np.ones(2))
-    array([0.5 , 0.25])
-    """
-    factor, failed = dpotrf(matrix, lower=True, clean=False)
-    if failed:
-        return np.asarray(np.linalg.solve(matrix, target))
-    return np.asarray(dpotrs(factor, target, lower=True)[0])
