@@ -50,10 +50,9 @@ docs: $(VENV)/.dev
 tests: $(VENV)/.dev $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# Random and mutated files into every reader, for a minute: with atheris if it can be installed.
+# Random and mutated files into every reader, for a minute.
 SECONDS ?= 60
 fuzz: $(VENV)/.dev
-	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: atheris 2>/dev/null || true
 	$(BIN)/python tests/io/fuzz_readers.py --seconds $(SECONDS)
 
 # Numbers of all studies against those that were kept; the tests look at a share of them.

@@ -1,4 +1,4 @@
-"""What a wheel gets besides the sources: kernels, a manual page, the tables of one real dataset.
+"""What a wheel gets besides the sources: kernels, a manual page, the tables of two real datasets.
 
 The kernels are compiled if there are compilers of C and C++. Without them the package is complete
 all the same: NumPy then computes the same sums, slower.
@@ -26,9 +26,12 @@ _FLAGS += ["-fopenmp-simd", "-pthread"]
 _LEVELS = ("v3", "v4")
 """Of x86-64: the processors of the last ten years, and those with AVX-512."""
 _X86 = ("x86_64", "amd64")
-_CARRIED = "aggcal/datasets/dots"
-_DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
-"""The tables of Dots (MIT), 128 kB: judgments.csv follows from the ranks in ratings.csv."""
+_CARRIED = {
+    "dots": ("items.csv", "model_scores.csv", "ratings.csv", "README.md"),
+    "llmfao": ("battles.csv", "items.csv", "README.md"),
+}
+"""The tables of the demos: Dots (MIT), whose judgments follow from the ranks in ratings.csv, and
+LLMFAO (CC BY 4.0; the truth MPL-2.0), 80 kB when packed."""
 
 
 class BuildHook(BuildHookInterface):
@@ -39,8 +42,8 @@ class BuildHook(BuildHookInterface):
         if self.target_name != "wheel":
             return
         if version != "editable":  # a clone has them in datasets/
-            for name in _DOTS:
-                build_data["force_include"][f"datasets/dots/{name}"] = f"{_CARRIED}/{name}"
+            for path in (f"datasets/{kind}/{name}" for kind in _CARRIED for name in _CARRIED[kind]):
+                build_data["force_include"][path] = f"aggcal/{path}"
             page = self._manual()
             if page is not None:
                 build_data["shared_data"][str(page)] = "share/man/man1/aggcal.1"

@@ -28,7 +28,7 @@ def held_out(judgments: aggcal.Judgments, alpha: float, beta: float) -> float:
         names = {"annotator": judgments.annotator_ids[u[seen]],
                  "winner": judgments.item_ids[i[seen]],
                  "loser": judgments.item_ids[j[seen]]}  # fmt: skip
-        method = aggcal.CrowdBT(alpha=alpha, beta=beta)
+        method = aggcal.methods.CrowdBT(alpha=alpha, beta=beta)
         found = aggcal.aggregate(aggcal.read_judgments(names), method, warn=False)
         score = dict(zip(found.item_ids, found.scores, strict=True))
         eta = dict(zip(found.annotator_ids, found.reliabilities, strict=True))

@@ -33,7 +33,7 @@ def aggcal_btl(annotator: Any, winner: Any, loser: Any, n: int) -> Any:
     import aggcal
 
     judgments = aggcal.Judgments.of_codes(annotator, winner, loser)
-    found = aggcal.aggregate(judgments, aggcal.BTL(prior=None, tolerance=1e-6), warn=False)
+    found = aggcal.aggregate(judgments, aggcal.methods.BTL(prior=None, tolerance=1e-6), warn=False)
     return found.scores
 
 
@@ -41,7 +41,9 @@ def aggcal_hra(annotator: Any, winner: Any, loser: Any, n: int) -> Any:
     import aggcal
 
     judgments = aggcal.Judgments.of_codes(annotator, winner, loser)
-    found = aggcal.aggregate(judgments, aggcal.HRA(tolerance=1e-8, estimator="mode"), warn=False)
+    found = aggcal.aggregate(
+        judgments, aggcal.methods.HRA(tolerance=1e-8, estimator="mode"), warn=False
+    )
     if found.convergence is None or not found.convergence.converged:
         raise SystemExit("not converged")
     return found.scores

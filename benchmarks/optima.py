@@ -64,16 +64,16 @@ def study(seed: int) -> Judgments:
     return aggcal.read_judgments(rows)
 
 
-Fitted = aggcal.HRA | aggcal.CrowdBT | aggcal.CrowdTCV
+Fitted = aggcal.methods.HRA | aggcal.methods.CrowdBT | aggcal.methods.CrowdTCV
 
 
 def aggregator(method: str, estimator: Estimator) -> Fitted:
     """Return what fits a method."""
     if method == "hra-g":
-        return aggcal.HRA(estimator=estimator)
+        return aggcal.methods.HRA(estimator=estimator)
     if method == "crowd-bt":
-        return aggcal.CrowdBT(estimator=estimator)
-    return aggcal.CrowdTCV(estimator=estimator)
+        return aggcal.methods.CrowdBT(estimator=estimator)
+    return aggcal.methods.CrowdTCV(estimator=estimator)
 
 
 Value = Callable[[FloatArray], tuple[float, FloatArray]]

@@ -75,7 +75,7 @@ def aggcal_fit(data: Study, *, control: bool, ties: bool = True) -> Answer:
         what = aggcal.Control(ids[0], values, ("length", "style"), ids[1])
     started = time.process_time()
     terms = aggcal.Terms(ties="halves", position="off", context="errors", control=what)
-    found = aggcal.BTL(prior=None, terms=terms).fit(judgments)
+    found = aggcal.methods.BTL(prior=None, terms=terms).fit(judgments)
     spent = time.process_time() - started
     at_ = {str(one): k for k, one in enumerate(found.item_ids)}
     scores = np.array([found.scores[at_[f"m{k}"]] for k in range(MODELS)])

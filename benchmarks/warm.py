@@ -63,9 +63,9 @@ def measure(judgments: int, folder: Path) -> list[str]:
         f"Reading everything again {reading:.2f} s, adding what is new {adding:.2f} s.",
     ]
     methods = {
-        "btl": aggcal.BTL(),
-        "hra-g": aggcal.HRA(),
-        "hra-g by the mode": aggcal.HRA(estimator="mode"),
+        "btl": aggcal.methods.BTL(),
+        "hra-g": aggcal.methods.HRA(),
+        "hra-g by the mode": aggcal.methods.HRA(estimator="mode"),
     }
     for name, method in methods.items():
         fit = partial(aggcal.aggregate, method=method, warn=False)

@@ -15,6 +15,7 @@ from typing import Literal
 
 import matplotlib.pyplot as plt
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 import aggcal.plot
@@ -47,7 +48,9 @@ def photograph(browser: Browser, page: Path, theme: Literal["light", "dark"], ta
     tab = browser.new_page(viewport=SIZE, color_scheme=theme, reduced_motion="reduce")
     tab.goto(page.as_uri())
     shot = Image.open(io.BytesIO(tab.screenshot()))
-    shot.convert("RGB").quantize(COLOURS).save(target, optimize=True)
+    about = PngInfo()
+    about.add_itxt("Description", tab.locator("h1").first.inner_text())  # which a test reads
+    shot.convert("RGB").quantize(COLOURS).save(target, optimize=True, pnginfo=about)
     tab.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import shutil
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from aggcal._core.kernels import library
-from aggcal.registry.datasets import DOTS
+from aggcal.registry.datasets import DOTS, LLMFAO
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = Path("src") / "aggcal" / "_core" / "kernels"
@@ -66,8 +67,10 @@ def test_a_wheel_gets_kernels_and_the_tables_of_dots(
     assert target == "share/man/man1/aggcal.1"
     assert Path(page).read_text(encoding="utf-8").startswith(".TH AGGCAL 1")
     targets = {Path(target) for target in added.values()}
-    assert targets >= {Path("aggcal/datasets/dots") / name for name in DOTS.needs}
-    assert sum((ROOT / path).stat().st_size for path in added) < 150_000
+    for info in (DOTS, LLMFAO):
+        assert targets >= {Path("aggcal/datasets") / info.folder / name for name in info.needs}
+    packed = (gzip.compress((ROOT / path).read_bytes()) for path in added)
+    assert sum(map(len, packed)) < 150_000
 
 
 def test_only_what_may_be_passed_on_is_packed() -> None:
@@ -76,8 +79,9 @@ def test_only_what_may_be_passed_on_is_packed() -> None:
     assert [path for path in packed if path.startswith("datasets")] == [
         "datasets/README.md",
         "datasets/dots",
+        "datasets/llmfao",
     ]
-    assert project["project"]["license"] == "Apache-2.0 AND MIT"
+    assert project["project"]["license"] == "Apache-2.0 AND MIT AND CC-BY-4.0 AND MPL-2.0"
     for path in project["project"]["license-files"]:
         assert (ROOT / path).is_file()
     artifacts = project["tool"]["hatch"]["build"]["artifacts"]

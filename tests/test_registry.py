@@ -21,7 +21,7 @@ from aggcal.aggregation.selection import HOLD_OUT
 from aggcal.data.acts import RANKING_WEIGHTS
 from aggcal.errors import OptionError
 from aggcal.io.choices import BLANKS
-from aggcal.io.formats import formats
+from aggcal.io.formats import FORMATS, formats
 from aggcal.registry import literals as literals_of
 from aggcal.registry.datasets import DATASETS
 from aggcal.report.report import RENDERERS
@@ -30,15 +30,10 @@ from aggcal.simulation import TIE_MODELS, SimulatedTerms
 SOURCE = Path(aggcal.__file__).parent
 EXAMPLE = Path(__file__).parent / "example_package"
 
-NAMES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.LINKS}
+NAMES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.LINKS}
 NAMES |= set(registry.UNCERTAINTIES)
 ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
-    ("datasets/download.py", "rankings"),  # keys of a file of ours
-    ("datasets/download.py", "ratings"),
-    ("io/sheet.py", "table"),  # what OpenDocument calls a sheet
-    ("_core/text.py", "table"),  # an element of HTML
-    ("pages/html.py", "table"),
 }
 
 
@@ -50,7 +45,7 @@ def test_types_name_what_is_registered() -> None:
         literals_of.CalibratorName: (*registry.CALIBRATORS, registry.AUTO_CALIBRATOR.name),
         literals_of.LinkName: tuple(registry.LINKS),
         literals_of.UncertaintyName: tuple(registry.UNCERTAINTIES),
-        literals_of.FormatName: tuple(registry.FORMATS.own),
+        literals_of.FormatName: tuple(FORMATS.own),
         literals_of.DatasetName: tuple(DATASETS),
         literals_of.EngineName: (registry.LOCAL, registry.DASK, registry.GPU),
         literals_of.Estimator: (registry.MARGINAL, registry.MODE),
@@ -83,13 +78,12 @@ ARGUMENTS: dict[tuple[Any, str], tuple[str, ...]] = {
     (aggcal.suggest_pairs, "about"): tuple(UNITS),
     (aggcal.compare_methods, "hold_out"): HOLD_OUT,
     (aggcal.simulate, "link"): tuple(registry.LINKS),
-    (aggcal.HRA, "link"): tuple(registry.LINKS),
+    (aggcal.methods.HRA, "link"): tuple(registry.LINKS),
     (aggcal.Terms, "ties"): registry.TIES,
     (aggcal.Terms, "position"): registry.SWITCHES,
     (aggcal.Terms, "context"): registry.CONTEXT_USES,
     (SimulatedTerms, "ties"): TIE_MODELS,
-    (aggcal.read_judgments, "format"): tuple(registry.FORMATS.own),
-    (aggcal.read_judgments, "criteria"): ("all",),
+    (aggcal.read_judgments, "format"): tuple(FORMATS.own),
     (aggcal.read_judgments, "ranking_weight"): RANKING_WEIGHTS,
     (aggcal.read_judgments, "blank"): BLANKS,
     (aggcal.read_scores, "blank"): BLANKS,
@@ -145,7 +139,7 @@ def test_what_is_registered_is_there() -> None:
     for method in registry.METHODS.own.values():
         options = {"features": "identity"} if method.from_features else {}
         assert isinstance(method.make(**options), aggcal.Aggregator), method.name
-    assert {form.info.name for form in formats()} >= registry.FORMATS.own.keys()
+    assert {form.name for form in formats()} >= FORMATS.own.keys()
 
 
 def with_example(*arguments: str, folder: Path, also: Path | None = None) -> tuple[int, str, str]:

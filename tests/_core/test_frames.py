@@ -18,6 +18,7 @@ import pytest
 import aggcal
 from aggcal._core import frames
 from aggcal._core.frames import Frame, FrameOption
+from aggcal.advice.suggest import Suggestions
 from aggcal.errors import OptionError
 from aggcal.simulation import simulate
 
@@ -35,8 +36,8 @@ class Study:
     judgments: dict[str, Any]
     scores: dict[str, Any]
     result: aggcal.Assessment
-    comparison: aggcal.MethodComparison
-    pairs: aggcal.Suggestions
+    comparison: aggcal.assessment.studies.MethodComparison
+    pairs: Suggestions
 
 
 @pytest.fixture(scope="module")

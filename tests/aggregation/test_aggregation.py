@@ -265,7 +265,7 @@ def test_reversed_annotators_are_found_and_reported(
 def test_crowd_finds_reversed_annotators_below_one_half(
     study: Simulation, study_judgments: aggcal.Judgments
 ) -> None:
-    for method in (aggcal.CrowdBT(), aggcal.CrowdTCV()):
+    for method in (aggcal.methods.CrowdBT(), aggcal.methods.CrowdTCV()):
         consensus = aggcal.aggregate(study_judgments, method, warn=False)
         assert ((consensus.reliabilities >= 0.0) & (consensus.reliabilities <= 1.0)).all()
         assert set(consensus.reversed_ids) == set(study.annotator_ids[study.reliability < 0])
@@ -275,7 +275,7 @@ def test_crowd_finds_reversed_annotators_below_one_half(
 @pytest.mark.parametrize("wrong", [{"alpha": 0.5}, {"prior": None}])
 def test_impossible_crowds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="crowd-bt"):
-        aggcal.CrowdBT(**wrong)  # type: ignore[arg-type]  # on purpose
+        aggcal.methods.CrowdBT(**wrong)  # type: ignore[arg-type]  # on purpose
 
 
 def test_two_opposite_annotators_are_told_apart_and_called_out() -> None:
@@ -361,7 +361,7 @@ def test_a_plug_in_that_returns_nonsense_is_refused() -> None:
     with pytest.raises(OptionError, match="'broken'"):
         aggcal.aggregate([("u", "a", "b")], Broken())
     with pytest.raises(OptionError, match="BTL itself"):
-        aggcal.aggregate([("u", "a", "b")], aggcal.BTL(), prior=None)
+        aggcal.aggregate([("u", "a", "b")], aggcal.methods.BTL(), prior=None)
 
 
 def test_aggregate_emits_its_warnings() -> None:
@@ -524,7 +524,7 @@ class Elsewhere:
         return aggcal.Consensus.of(judgments, np.zeros(judgments.n_items), method="own")
 
 
-@pytest.mark.parametrize("method", [*METHODS, Elsewhere(), aggcal.BTL()])
+@pytest.mark.parametrize("method", [*METHODS, Elsewhere(), aggcal.methods.BTL()])
 @pytest.mark.parametrize("bad", NO_START, ids=lambda bad: str(bad)[:20])
 def test_every_method_refuses_a_wrong_start(method: Any, bad: Any) -> None:
     rows = [("u", "a", "b"), ("v", "b", "c"), ("u", "a", "c")]

@@ -10,8 +10,9 @@ import pytest
 from scipy.optimize import minimize
 
 import aggcal
-from aggcal import BTL, Terms
+from aggcal import Terms
 from aggcal.aggregation.consensus import Consensus
+from aggcal.methods import BTL
 
 HERE = Path(__file__).parent / "published"
 Vector = np.ndarray

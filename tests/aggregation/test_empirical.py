@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -13,10 +11,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.empirical import Model, Problem
 from aggcal.aggregation.families import RELIABILITY, Adjacent, Advantage
-from aggcal.aggregation.methods import not_converged
 from aggcal.aggregation.modes import mode_rows
-from aggcal.aggregation.newton import Convergence
-from aggcal.aggregation.spreads import centred, next_sd, score_count
 from aggcal.simulation import simulate
 
 
@@ -171,29 +166,12 @@ def test_an_unknown_estimator_is_refused_and_so_is_one_without_use() -> None:
         aggcal.aggregate(rows, "btl", estimator="mode")
 
 
-def test_spreads_that_do_not_settle_are_not_called_a_missed_optimum() -> None:
-    (warning,) = not_converged("hra-g", Convergence(False, 200, 1e-9, 1e-4, 1.0))  # noqa: FBT003
-    assert "did not converge within" in str(warning)
-    (warning,) = not_converged("hra-g", Convergence(False, 200, 0.1, 1e-4, 1.0))  # noqa: FBT003
-    assert "The relative gradient" in str(warning)
-
-
 def test_scores_of_each_component_add_up_to_nothing() -> None:
     rows = [("u", "a", "b"), ("v", "b", "c"), ("u", "x", "y"), ("v", "y", "x"), ("u", "a", "c")]
     found = aggcal.aggregate(rows, warn=False)
     scores = dict(zip(found.item_ids, found.scores, strict=True))
     assert scores["a"] + scores["b"] + scores["c"] == pytest.approx(0.0, abs=1e-6)
     assert scores["x"] + scores["y"] == pytest.approx(0.0, abs=1e-6)
-    matrix = centred(np.eye(5), np.array([0, 0, 0, 1, 1]))
-    np.testing.assert_allclose(matrix[:3, :3].sum(), 0.0, atol=1e-12)
-    np.testing.assert_allclose(np.diag(matrix), [2 / 3] * 3 + [0.5] * 2)
-
-
-def test_nothing_told_leaves_the_default_spread() -> None:
-    sigma = 3.0
-    for _ in range(400):
-        sigma = next_sd(sigma, np.zeros(5), np.full(5, 0.8 * sigma**2), score_count(4, 1.0))
-    assert sigma == pytest.approx(1.0, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -208,28 +186,6 @@ def test_derivatives_give_way_where_rows_vary_too_much(
     assert consensus.convergence is not None
     assert consensus.convergence.converged
     assert np.isfinite(consensus.scores).all()
-
-
-@pytest.mark.parametrize(("true", "noise", "first"), [(0.3, 3.0, 0.2), (0.0, 4.0, 0.3)])
-def test_where_judgments_say_little_an_update_goes_where_thousands_of_em_do(
-    true: float, noise: float, first: float
-) -> None:
-    random = np.random.default_rng(3)
-    n = 400
-    seen = true * random.normal(size=n) + noise * random.normal(size=n)
-
-    def posterior(sigma: float) -> tuple[np.ndarray, np.ndarray]:
-        variance = 1.0 / (noise**-2 + sigma**-2)
-        return variance * seen / noise**2, np.full(n, variance)
-
-    slow, squares = first, float(seen @ seen)
-    for _ in range(200_000):
-        variance = 1.0 / (noise**-2 + slow**-2)  # the same for all, so that sums are products
-        slow = sqrt(((variance / noise**2) ** 2 * squares + n * variance) / (n - 1 + log(slow)))
-    quick = first
-    for _ in range(20):
-        quick = next_sd(quick, *posterior(quick), score_count(n - 1, 1.0))
-    assert quick == pytest.approx(slow, rel=1e-3)
 
 
 @pytest.mark.parametrize("answers", [1, 400])

@@ -11,8 +11,8 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import aggcal
-from aggcal import Kernel
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.data.features import Kernel
 from aggcal.errors import FeatureError, InputError, KernelWarning, OptionError, TableError
 from aggcal.simulation import Simulation
 from conftest import Command
@@ -69,12 +69,12 @@ def test_gppl_agrees_with_an_independent_solver(
     """The same objective in f itself, with an inverse of K, by SciPy."""
     if given == "features":
         kernel = Kernel(1.7, 0.8)
-        found = aggcal.GPPL(features, kernel).fit(small)
+        found = aggcal.methods.GPPL(features, kernel).fit(small)
         scaled = features.of(small.item_ids)
         apart = np.square(scaled[:, None] - scaled[None]).sum(axis=2)
         inverse = np.linalg.inv(1.7 * (np.exp(-apart / (2 * 0.8**2)) + 1e-8 * np.eye(12)))
     else:
-        found = aggcal.GPPL("identity", Kernel(1.7)).fit(small)
+        found = aggcal.methods.GPPL("identity", Kernel(1.7)).fit(small)
         inverse = np.eye(12) / 1.7
 
     def value(f: FloatArray) -> float:
@@ -93,8 +93,8 @@ def test_with_the_identity_kernel_gppl_is_a_thurstone_model_with_a_prior(
     small: aggcal.Judgments,
 ) -> None:
     """f = √2·s: Φ((f_i − f_j)/√2) = Φ(s_i − s_j), and the prior variance of s is half of f's."""
-    found = aggcal.GPPL("identity", Kernel(1.7)).fit(small)
-    plain = aggcal.TCV(prior=aggcal.Prior(np.sqrt(1.7 / 2.0), 0.5)).fit(small)
+    found = aggcal.methods.GPPL("identity", Kernel(1.7)).fit(small)
+    plain = aggcal.methods.TCV(prior=aggcal.Prior(np.sqrt(1.7 / 2.0), 0.5)).fit(small)
     np.testing.assert_allclose(found.scores, np.sqrt(2.0) * plain.scores, atol=1e-8)
 
 
@@ -148,14 +148,14 @@ def test_the_chosen_kernel_has_the_largest_evidence(
 
     def evidence(logarithms: FloatArray) -> float:
         kernel = Kernel(*np.exp(logarithms))
-        fit, prior = aggcal.GPPL(choice, kernel).fit(judgments), kernel.matrix(squares)
+        fit, prior = aggcal.methods.GPPL(choice, kernel).fit(judgments), kernel.matrix(squares)
         penalty = 0.5 * fit.scores @ np.linalg.inv(prior) @ fit.scores
         curvature = information(judgments, fit.scores)
         _, log_det = np.linalg.slogdet(whole + prior @ curvature)
         assert fit.log_likelihood is not None
         return float(fit.log_likelihood - penalty - 0.5 * log_det)
 
-    chosen = aggcal.GPPL(choice).fit(judgments)
+    chosen = aggcal.methods.GPPL(choice).fit(judgments)
     assert chosen.kernel is not None
     assert not [w for w in chosen.warnings if isinstance(w, KernelWarning)]
     point = chosen.kernel.logarithms
@@ -182,7 +182,7 @@ def test_rank_svm_agrees_with_an_independent_solver(
     given: str, small: aggcal.Judgments, features: aggcal.Features
 ) -> None:
     x = features.of(small.item_ids) if given == "features" else np.eye(12)
-    found = aggcal.RankSVM(features if given == "features" else "identity").fit(small)
+    found = aggcal.methods.RankSVM(features if given == "features" else "identity").fit(small)
 
     def value(w: FloatArray) -> float:
         gap, p = (x[small.left] - x[small.right]) @ w, small.outcome
@@ -246,7 +246,7 @@ def test_barcw_reaches_the_optimum_of_its_whole_objective(
 ) -> None:
     judgments, _ = crowd
     variance = 2.0
-    found = aggcal.BARCW("identity", Kernel(variance)).fit(judgments)
+    found = aggcal.methods.BARCW("identity", Kernel(variance)).fit(judgments)
     n, m = judgments.n_items, judgments.n_annotators
 
     def value(theta: FloatArray) -> float:
@@ -321,7 +321,7 @@ def test_features_for_a_method_without_use_for_them_are_refused(method: str) -> 
     with pytest.raises(OptionError, match=f"{method} does not use features"):
         aggcal.aggregate([("u", "a", "b")], method, features="identity")
     with pytest.raises(OptionError, match="give them to BTL itself"):
-        aggcal.aggregate([("u", "a", "b")], aggcal.BTL(), features="identity")
+        aggcal.aggregate([("u", "a", "b")], aggcal.methods.BTL(), features="identity")
 
 
 BAD_FEATURES: dict[str, tuple[Any, type[InputError], str]] = {
@@ -347,10 +347,12 @@ def test_bad_features_are_refused_in_words(name: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: aggcal.GPPL("none"),  # type: ignore[arg-type]  # on purpose
-        lambda: aggcal.RankSVM("identity", cost=0.0),
+        lambda: aggcal.methods.GPPL("none"),  # type: ignore[arg-type]  # on purpose
+        lambda: aggcal.methods.RankSVM("identity", cost=0.0),
         lambda: Kernel(0.0),
-        lambda: aggcal.GPPL("identity", KERNEL).fit(aggcal.read_judgments([("u", "a", "b")])),
+        lambda: aggcal.methods.GPPL("identity", KERNEL).fit(
+            aggcal.read_judgments([("u", "a", "b")])
+        ),
         lambda: aggcal.aggregate([("u", "a", "b")], "gppl", features="identity", prior=None),
     ],
 )
@@ -364,7 +366,7 @@ def test_too_many_items_for_a_matrix_are_refused() -> None:
     codes = np.arange(n - 1, dtype=np.int32)
     judgments = aggcal.Judgments.of_codes(np.zeros(n - 1, dtype=np.int32), codes, codes + 1)
     with pytest.raises(OptionError, match="up to 3,000 items"):
-        aggcal.GPPL("identity").fit(judgments)
+        aggcal.methods.GPPL("identity").fit(judgments)
 
 
 def test_column_names_mean_nothing_to_the_reader() -> None:

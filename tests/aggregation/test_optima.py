@@ -37,12 +37,12 @@ def adversarial(seed: int) -> Judgments:
 @pytest.mark.parametrize(
     ("method", "seed"),
     [
-        *((aggcal.CrowdBT, seed) for seed in (*range(8), *MISSED)),
-        *((aggcal.CrowdTCV, seed) for seed in MISSED[2:]),
+        *((aggcal.methods.CrowdBT, seed) for seed in (*range(8), *MISSED)),
+        *((aggcal.methods.CrowdTCV, seed) for seed in MISSED[2:]),
     ],
 )
 def test_no_random_start_finds_a_better_mode(
-    method: type[aggcal.CrowdBT | aggcal.CrowdTCV], seed: int
+    method: type[aggcal.methods.CrowdBT | aggcal.methods.CrowdTCV], seed: int
 ) -> None:
     judgments, aggregator = adversarial(seed), method(estimator="mode")
     consensus = aggregator.fit(judgments)

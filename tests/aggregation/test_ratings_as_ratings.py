@@ -267,3 +267,16 @@ def test_ratings_that_are_not_on_one_scale_are_compared(more: dict[str, Any], sa
     judgments = aggcal.read_judgments(table)
     assert judgments.ratings is None
     assert any(says in note for note in judgments.notes)
+
+
+def test_ratings_that_are_added_are_fitted_with_the_others() -> None:
+    table, _ = reviews(9)
+    half = len(table["item"]) // 2
+    parts = [{name: values[part] for name, values in table.items()}
+             for part in (slice(0, half), slice(half, None))]  # fmt: skip
+    both = aggcal.add_judgments(*map(aggcal.read_judgments, parts))
+    assert both.ratings is not None
+    assert len(both.ratings) == len(table["item"])
+    assert sum("kept as such" in note for note in both.notes) == 1
+    mixed = aggcal.add_judgments(both, [("r01", "p01", "p02")])
+    assert mixed.n_judgments == both.n_judgments + 1

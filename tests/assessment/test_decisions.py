@@ -54,7 +54,8 @@ def test_chances_of_very_many_items_add_up_and_follow_the_draws() -> None:
     random = np.random.default_rng(0)
     scores, se = random.standard_normal(4000), random.uniform(0.1, 0.5, 4000)
     known = Uncertainty.of("laplace", 0.95, scores, independent(se))
-    chances: Any = known.top_probabilities(np.array([400]))[:, 0]
+    every: Any = known.top_probabilities(np.array([400]))
+    chances = every[:, 0]
     drawn = np.argsort(-(scores + se * random.standard_normal((1000, 4000))), axis=1)
     share = np.bincount(drawn[:, :400].ravel(), minlength=4000) / 1000
     assert np.abs(chances - share).max() < 0.07
@@ -157,7 +158,7 @@ def test_grades_and_doubts(result: Any) -> None:
 
 
 def test_no_probability_is_given_across_components() -> None:
-    rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "c", "d"), ("bob", "d", "c")]
+    rows = [(u, *pair) for u in ("ann", "bob") for pair in ("ab", "cd", "dc")]
     found = aggcal.assess(rows * 9, warn=False).decide(top=1, cut=0.0, grades=[0.0])
     assert np.isnan(found.columns["p_top_k"]).all()
     assert np.isnan(found.columns["p_above"]).all()
@@ -166,8 +167,7 @@ def test_no_probability_is_given_across_components() -> None:
     assert set(found.unclaimed) == {"top", "cut", "grades"}
     assert "2 connected components" in found.says[-1]
     # That b is not the first holds all the same: a is above it.
-    both = [(u, *pair) for u in ("ann", "bob") for pair in ("ab", "cd", "dc")]
-    alone = aggcal.assess(both * 20, warn=False).decide(top=1)
+    alone = aggcal.assess(rows * 20, warn=False).decide(top=1)
     verdict = dict(zip(alone.item_ids, alone.columns["verdict"], strict=True))
     assert verdict == {"a": "open", "b": "out", "c": "open", "d": "open"}
 

@@ -12,18 +12,17 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.selection import MEASURES
+from aggcal.assessment.studies import MethodComparison
 from aggcal.errors import OptionError, OutputError
 
 
 @pytest.fixture(scope="module")
-def found() -> aggcal.MethodComparison:
+def found() -> MethodComparison:
     study = aggcal.simulate(items=6, annotators=8, judgments=200, seed=4)
     return aggcal.compare_methods(study.shown, ["tcv", "hra-g:plain"], folds=2)
 
 
-def test_files_hold_what_the_comparison_does(
-    found: aggcal.MethodComparison, tmp_path: Path
-) -> None:
+def test_files_hold_what_the_comparison_does(found: MethodComparison, tmp_path: Path) -> None:
     paths = found.save(tmp_path / "out")
     assert [path.name for path in paths] == ["comparison.csv", "comparison.svg", "summary.json"]
     with paths[0].open(encoding="utf-8") as file:
@@ -42,7 +41,7 @@ def test_files_hold_what_the_comparison_does(
 
 
 def test_results_of_another_command_are_not_replaced(
-    found: aggcal.MethodComparison, tmp_path: Path
+    found: MethodComparison, tmp_path: Path
 ) -> None:
     aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False).save(tmp_path, check=False)
     before = (tmp_path / "summary.json").read_bytes()
@@ -52,7 +51,9 @@ def test_results_of_another_command_are_not_replaced(
     assert not (tmp_path / "comparison.csv").exists()
 
 
-def test_the_figure_shows_every_method_on_light_and_dark(found: aggcal.MethodComparison) -> None:
+def test_the_figure_shows_every_method_on_light_and_dark(
+    found: MethodComparison,
+) -> None:
     drawn = found.figure()
     tree = ET.fromstring(drawn)  # noqa: S314  # our own
     space = "{http://www.w3.org/2000/svg}"
@@ -64,7 +65,9 @@ def test_the_figure_shows_every_method_on_light_and_dark(found: aggcal.MethodCom
     assert not any((text or "").startswith("-") for text in labels)
 
 
-def test_the_text_marks_the_chosen_and_the_reference(found: aggcal.MethodComparison) -> None:
+def test_the_text_marks_the_chosen_and_the_reference(
+    found: MethodComparison,
+) -> None:
     lines = str(found).splitlines()
     assert sum("*" in line and line.startswith(found.chosen) for line in lines) == 2
     assert sum(line.startswith("btl (reference)") for line in lines) == 2
@@ -84,7 +87,7 @@ def test_fits_are_reported() -> None:
 def test_options_are_refused_before_anything_is_read() -> None:
     wrongs: list[dict[str, Any]] = [
         {"folds": 1}, {"folds": 2.5}, {"seed": -1}, {"sample": 3}, {"hold_out": "all"},
-        {"methods": []}, {"methods": "btl"}, {"methods": [aggcal.BTL]},
+        {"methods": []}, {"methods": "btl"}, {"methods": [aggcal.methods.BTL]},
     ]  # fmt: skip
     for wrong in wrongs:
         with pytest.raises(OptionError):

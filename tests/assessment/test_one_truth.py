@@ -128,7 +128,7 @@ def test_dependence_is_described_in_one_sentence(
     result = aggcal.assess(tmp_path / "judgments.csv", warn=False)
     assert "times as large as if all answers were independent" in result.dependence
     assert "because answers to the same question agree" in result.dependence
-    assert result.dependence in " ".join(str(result).split())
+    assert result.dependence in result.report("md", check=False)
     found = aggcal.check(result).findings
     [finding] = [each for each in found if each.code == "dependent-answers"]
     assert finding.message.rstrip(".").removeprefix("A") in result.dependence

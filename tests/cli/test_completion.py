@@ -11,7 +11,8 @@ import pytest
 
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.manual import script
-from aggcal.registry import CALIBRATORS, FORMATS, METHODS
+from aggcal.io.formats import FORMATS
+from aggcal.registry import CALIBRATORS, METHODS
 from aggcal.registry.datasets import DEMOS
 
 SHELLS = ("bash", "zsh", "fish")

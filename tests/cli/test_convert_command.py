@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from aggcal.registry import FORMATS
+from aggcal.io.formats import FORMATS
+from aggcal.registry import FORMAT_NAMES
 from conftest import Command
 
 
@@ -24,5 +25,5 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
     assert wrong.returncode == 2
     assert "OURS=THEIRS" in wrong.stderr
-    assert tuple(FORMATS) == tuple(FORMATS.choices)
+    assert tuple(FORMATS) == tuple(FORMAT_NAMES)
     assert set(json.loads(command("list", "formats", "--json").stdout)) == set(FORMATS)

@@ -143,6 +143,7 @@ def test_names_that_are_not_utf_8_everywhere_else(tmp_path: Path, command: Comma
     strange = os.fsdecode(b"caf\xe9")
     (tmp_path / "j.csv").write_text("winner,loser\na,b\nb,c\nc,a\n")
     (tmp_path / f"{strange}.csv").write_text("item,score\na,1\nb,2\nc,3\n")
+    (tmp_path / f"{strange}-texts.csv").write_text("item,text\na,A\n")
     done = command("aggregate", "j.csv", "-o", "out", "--judged-by", strange)
     assert done.returncode == 2
     assert "--judged-by" in done.stderr
@@ -150,7 +151,7 @@ def test_names_that_are_not_utf_8_everywhere_else(tmp_path: Path, command: Comma
     assert done.stderr.count("\n") == 1
     done = command(
         "run", "j.csv", f"{strange}.csv", "-o", strange, "--judged-by", "me", "--texts",
-        f"{strange}.csv", "--json",
+        f"{strange}-texts.csv", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / strange / "report.html").is_file()

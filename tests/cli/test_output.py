@@ -101,8 +101,8 @@ def test_results_that_were_changed_are_not_replaced(
     ("words", "name"),
     [
         (("simulate", "-o", "out", *SIZE), "truth.csv"),
-        (("demo", "-o", "out", "-q"), "data/dots/scores.csv"),
-        (("demo", "-o", "out", "-q"), "items.csv"),
+        (("demo", "--data", "dots", "-o", "out", "-q"), "data/dots/scores.csv"),
+        (("demo", "--data", "dots", "-o", "out", "-q"), "items.csv"),
     ],
 )
 def test_other_commands_ask_too(
@@ -122,7 +122,7 @@ def test_a_study_is_made_again_but_not_over_results(call: Command) -> None:
     refused(call("run", "s/judgments.csv", "s/scores.csv", "-o", "s"), "annotators.csv")
 
 
-@pytest.mark.parametrize("words", [("report", "out", "-o"), ("convert", "s/judgments.csv", "-o")])
+@pytest.mark.parametrize("words", [("report", "out", "-o")])
 def test_single_files_are_replaced_only_by_force(
     study: Path, tmp_path: Path, call: Command, words: tuple[str, ...]
 ) -> None:

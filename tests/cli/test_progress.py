@@ -115,7 +115,7 @@ def test_an_error_is_on_a_line_of_its_own(study_folder: Path) -> None:
     words = ("run", "data/judgments.csv", "data/half.csv", "-o", "x")
     written = on_terminal(study_folder.parent, *words, code=2)
     assert REWRITE in written
-    _, said = (line for line in left_on_screen(written) if line)
+    (said,) = (line for line in left_on_screen(written) if line)
     assert said.startswith("aggcal: error: no item is in both")
 
 

@@ -27,9 +27,12 @@ def test_run_writes_the_files_of_the_contract(
         "0",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("\nRanked 25 items from 1,500 judgments by 12 annotators.\n")
-    assert "rank" in done.stdout.splitlines()[3]
-    assert len(done.stdout.splitlines()) > 14
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0].endswith("read as table: 1,500 judgments of 25 items by 12 annotators")
+    first = lines.index("Ranked 25 items from 1,500 judgments by 12 annotators.")
+    assert lines[first + 2].split() == ["rank", "item", "score", "95%", "interval"]
+    assert lines[first + 13] == "… and 15 more items"
     assert "\nwrote out/report.html and 5 other files\n" in done.stderr
     assert "gradient" not in done.stderr
     out = tmp_path / "out"

@@ -22,7 +22,7 @@ def test_anchors_and_model_sd_through_the_command(
         "--anchors", anchors, "--level", "0.9",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "intervals at 0.9: coverage of the truth" in done.stderr
+    assert "The intervals have coverage of the truth." in done.stderr
     assert "the mean squared error" in done.stderr
     summary = json.loads((tmp_path / "anchored" / "summary.json").read_text())
     assert summary["calibrated_interval"] == {"covers": "coverage of the truth", "level": 0.9}

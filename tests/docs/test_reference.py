@@ -10,8 +10,9 @@ from pathlib import Path
 import aggcal
 import aggcal.plot
 from aggcal.cli.commands import COMMANDS
+from aggcal.io.formats import FORMATS
 from aggcal.metrics import METRICS
-from aggcal.registry import CALIBRATORS, FORMATS, UNCERTAINTIES
+from aggcal.registry import CALIBRATORS, UNCERTAINTIES
 from aggcal.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +91,12 @@ def test_every_finding_of_the_check_is_explained() -> None:
 def options() -> dict[str, set[str]]:
     """The options of each command."""
     return {
-        name: {"-h", "--help", *(each for option in command.options for each in option.names)}
+        name: {
+            "-h",
+            "--help",
+            "--help-all",
+            *(each for option in command.options for each in option.names),
+        }
         for name, command in COMMANDS.items()
     }
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_sharded import assert_same, by_mode, fitted, judged
-from test_terms_in_shards import answered, assert_same_terms, effects_of
+from test_sharded import answered, assert_same, by_mode, fitted, judged
 
 import aggcal
 import aggcal.engines.dask
@@ -196,8 +195,9 @@ def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
     assert held.notes[:-1] == read.notes  # and that nobody looked for rankings
     assert (held.n_judgments, held.n_merged) == (read.n_judgments, read.n_merged)
     wanted, found = (aggcal.aggregate(each, warn=False) for each in (read, held))
-    assert len(effects_of(found).grades) == 2
-    assert_same_terms(found, wanted)
+    assert found.effects is not None
+    assert len(found.effects.grades) == 2
+    assert_same(found, wanted)
 
 
 @pytest.mark.parametrize("column", ["ranking", "screen"])

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_sharded import assert_same, fitted
-from test_terms_in_shards import answered, assert_same_terms
+from test_sharded import answered, assert_same, fitted
 
 import aggcal
 from aggcal.engines.gpu import missing
@@ -65,7 +64,7 @@ def test_many_items(estimator: Any) -> None:
 @on_a_gpu
 def test_terms() -> None:
     judgments = aggcal.read_judgments(answered()[0], context="prompt", by="topic")
-    assert_same_terms(fitted(judgments, engine="gpu"), fitted(judgments), close=1e-4)
+    assert_same(fitted(judgments, engine="gpu"), fitted(judgments), close=1e-4)
 
 
 @on_a_gpu

@@ -65,7 +65,7 @@ TERMS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     ({"context": "prompt"}, {}),
     ({"context": "prompt"}, {"context": "fit"}),
     ({"by": "kind"}, {}),
-    ({"criteria": "all"}, {}),
+    ({"by": "criterion"}, {}),
     ({"criterion": "style"}, {"ties": "rao-kupper"}),
     ({}, {"bridge": "axis"}),
     ({}, {"bridge": "camps"}),
@@ -226,7 +226,7 @@ def terms(study: str, options: dict[str, Any]) -> Found:
     """Fit a made-up study that has more than one order."""
     columns, lengths = furnished(int(study.removeprefix("furnished-")))
     wanted = {"annotator", "left", "right", "outcome", *options["read"].values()}
-    wanted |= {"criterion"} if wanted & {"all", "style"} else set()
+    wanted |= {"criterion"} if "style" in wanted else set()
     columns = {name: column for name, column in columns.items() if name in wanted}
     fitted = dict(options["terms"])
     if fitted.get("control"):

@@ -276,7 +276,7 @@ def test_records_and_frames_of_other_tools_are_read_from_memory() -> None:
     frame = pd.DataFrame({"worker": ["w"], "left": ["a"], "right": ["b"], "label": ["b"]})
     assert judged(aggcal.read_judgments(frame)) == [("w", "a", "b", 0.0)]
     assert aggcal.read_judgments([pairwise()]).format == "label-studio"
-    assert judged(aggcal.read_judgments([(2, 0), (0, 1)], format="choix")) == [
+    assert judged(aggcal.read_judgments([(2, 0), (0, 1)])) == [
         ("unknown", "0", "1", 1.0),
         ("unknown", "2", "0", 1.0),
     ]

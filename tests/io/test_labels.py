@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal.errors import AggcalError, OutcomeError, TableError
+from aggcal.io.formats import FORMATS
 from aggcal.io.words import LABELS, LEFT_RIGHT, OUTCOME
-from aggcal.registry import FORMATS
 
 # Written by hand, not taken from the program.
 # fmt: off

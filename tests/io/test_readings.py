@@ -20,7 +20,7 @@ import pytest
 
 import aggcal
 from aggcal.errors import AggcalError
-from aggcal.registry import FORMATS
+from aggcal.io.formats import FORMATS
 
 GENERAL = ("table", "ratings", "rankings")
 """Formats whose columns may be called otherwise, unless they are named as a format."""

@@ -274,7 +274,7 @@ def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
     assert read_texts([{"item": "a", "answer": "x"}]).notes == (
         "read as: item = 'item', text = 'answer'",
     )
-    with pytest.raises(TableError, match=r"column 'text' missing .*column="):
+    with pytest.raises(TableError, match=r"column 'text' missing .*call the column of the texts"):
         read_texts([{"item": "a", "answer": "x", "answer 2": "y"}])
     with pytest.raises(TableError, match=r"column 'item' missing .* the column of the ids 'item'"):
         read_texts([{"id": "a", "name": "b", "text": "x"}])

@@ -145,7 +145,7 @@ class Adapted:
     --------
     >>> import aggcal
     >>> rows = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> Adapted(aggcal.BTL()).fit(rows).item_ids[0]
+    >>> Adapted(aggcal.methods.BTL()).fit(rows).item_ids[0]
     'a'
     """
 

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, TextArray, dot
-from aggcal._core.tables import aligned, as_text
+from aggcal._core.tables import as_text, positions
 from aggcal._core.text import brief
 from aggcal.aggregation.effects import Effects, OfRows, Reading
 from aggcal.aggregation.empirical import FIRST_SDS, Curvature, Fit, Model, Problem, State
@@ -520,10 +520,9 @@ class ByCamp:
         new annotator belongs to one as often as others do.
         """
         fitted, number = self.effects.judgments.annotator_ids, self.members.shape[1]
-        index = aligned(np.arange(float(len(fitted))), fitted, judgments.annotator_ids)
-        new = ~np.isfinite(index)
-        members = self.members[np.where(new, 0.0, index).astype(np.int64)]
-        members = np.where(new[:, None], self.members.mean(axis=0), members)[judgments.annotator]
+        index = positions(judgments.annotator_ids, fitted)[:, None]
+        anyone = self.members.mean(axis=0)
+        members = np.where(index < 0, anyone, self.members[index[:, 0]])[judgments.annotator]
         total = np.zeros((1, 1))
         for k in range(number):
             code = np.full(len(judgments.left), k, dtype=np.int32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -341,7 +342,7 @@ class Consensus:
             )
         return self._claims[level]
 
-    def order_probability(self, above: str, below: str) -> float:
+    def order_probability(self, above: object, below: object) -> float:
         """Probability that one item is above another in the consensus (not in truth).
 
         Refused where no chain of comparisons links the two, or too few judgments do.
@@ -366,6 +367,51 @@ class Consensus:
                 "connect their groups; ask for more that do (see aggcal suggest)."
             )
         return probability
+
+    def draws(self, n: int | None = None, *, seed: int = 0) -> FloatArray:
+        """Return draws of all scores given the judgments: a row a draw, a column an item.
+
+        Columns are in the order of ``item_ids``. The likely ranks are those of these draws.
+
+        Parameters
+        ----------
+        n
+            How many; all that the ranks are made of if that is not said, and no more than these.
+        seed
+            Which of them are taken.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+        >>> drawn = consensus.draws(500)
+        >>> drawn.shape, bool(np.mean(drawn[:, 0] > drawn[:, 1]) > 0.6)
+        ((500, 2), True)
+        """
+        every = None if self.uncertainty is None else self.uncertainty.draws()
+        if every is None:
+            raise OptionError("there are no draws: no uncertainty is known, or items are too many.")
+        if n is None:
+            return every
+        if not 0 < n <= len(every):
+            raise OptionError(f"n is {n}; give a whole number from 1 to {len(every):,}.")
+        rows = np.random.default_rng(seed).choice(len(every), n, replace=False)
+        return np.asarray(every[rows])
+
+    def to_arviz(self) -> Any:
+        """Return the draws as an object of ArviZ, with the variable ``score`` by item.
+
+        It needs ``arviz``, which is not installed with aggcal.
+        """
+        try:
+            arviz = import_module("arviz")
+        except ImportError:
+            raise OptionError("this needs arviz: pip install arviz") from None
+        posterior = {"score": self.draws()[None]}
+        named = {"coords": {"item": self.item_ids.tolist()}, "dims": {"score": ["item"]}}
+        if str(arviz.__version__).startswith("0."):
+            return arviz.from_dict(posterior=posterior, **named)
+        return arviz.from_dict({"posterior": posterior}, **named)
 
     @property
     def ranks(self) -> IntArray:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp, ndtri, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal._core.tables import aligned
+from aggcal._core.tables import positions
 from aggcal._core.text import brief
 from aggcal.aggregation.annotators import GAP_POINTS, GAP_WEIGHTS, Posterior, cubature
 from aggcal.aggregation.empirical import FIRST_SDS, MEAN_PRIORS, Fit
@@ -584,7 +584,7 @@ class Effects:
     def _moved(self, judgments: Judgments) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return what moves the rows of some judgments, and the variances of gaps and readiness."""
         unknowns, blocks, sds = self.fit.state.unknowns, self._blocks, self.fit.state.sds
-        items = _indices(self.judgments.item_ids, judgments.item_ids)
+        items = positions(judgments.item_ids, self.judgments.item_ids)
         sides = items[judgments.left], items[judgments.right]
         gap, prior_variance = self._gap_channel(judgments, sides)
         moved = {GAP: gap.gather(unknowns)}
@@ -652,7 +652,7 @@ class Effects:
             return np.full(len(judgments.left), _NEW if name == "context" else _NO_GROUP)
         if not of_fit:
             return np.asarray(code, dtype=np.int64)
-        return np.where(code >= 0, _indices(fitted, ids)[np.maximum(code, 0)], _NO_GROUP)
+        return np.where(code >= 0, positions(ids, fitted)[np.maximum(code, 0)], _NO_GROUP)
 
     def _nodes(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameters and their probabilities."""
@@ -660,7 +660,7 @@ class Effects:
         if not names:
             m = judgments.n_annotators
             return np.zeros((m, 1, 0)), np.ones((m, 1))
-        index = _indices(self.judgments.annotator_ids, judgments.annotator_ids)
+        index = positions(judgments.annotator_ids, self.judgments.annotator_ids)
         fitted: BoolArray = index >= 0
         if {*names} <= {*state.sds}:  # a new annotator is like those whom the prior expects
             model, (points, chances) = self.fit.problem.model, cubature(len(names))
@@ -691,7 +691,7 @@ class Effects:
     # ------------------------------------------------------------------- new items
     def place(self, judgments: Judgments) -> Scores:
         """Place items that were judged later, with all that was fitted fixed."""
-        fitted: BoolArray = _indices(self.judgments.item_ids, judgments.item_ids) >= 0
+        fitted: BoolArray = positions(judgments.item_ids, self.judgments.item_ids) >= 0
         new, left, right = np.flatnonzero(~fitted), judgments.left, judgments.right
         if not len(new):
             raise TooLittleDataError(
@@ -820,12 +820,6 @@ def _loss(
         for weight in [0.5 * answers.weight + sign * answers.lean]
     )
     return left.loss + right.loss, {GAP: left.score[GAP] - right.score[GAP]}
-
-
-def _indices(fitted: TextArray, ids: TextArray) -> IntArray:
-    """Return the position of ids among those that were fitted; −1 where they are not."""
-    index = aligned(np.arange(float(len(fitted))), fitted, ids)
-    return np.where(np.isfinite(index), index, -1.0).astype(np.int64)
 
 
 def _variance_of_mean(fit: Fit, variances: FloatArray, name: str) -> float:

@@ -28,7 +28,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.annotators import Beta, Normal, Point, Posterior
 from aggcal.aggregation.families import (
@@ -111,14 +111,16 @@ _MOST_ITERATIONS, _MOST_STEPS = 200, 5
 _TOLERANCE = 1e-4
 """Change of unknowns (over the sd of scores), of standard deviations and of variances in an update
 at which they have settled: far below their standard errors."""
-_ROUGHLY = 2e-2
-"""The same where another fit goes on from here: a lower number saves that one no update."""
-_NEARER = 0.1
-"""Share of the last update's change up to which the unknowns are solved for before the next one."""
-_POLISHED, _POLISHING_STEPS = 1e-7, 30
+_ROUGHLY = 5e-3
+"""The same where another fit goes on from here: higher, that one takes more than this one saves.
+"""
+_NEARER = 0.2
+"""Share of the last update's change up to which the unknowns are solved for before the next one:
+less takes up to half as long again, and more does not converge in some near-separable studies."""
+_POLISHED, _NEARBY, _POLISHING_STEPS = 1e-7, 1e-3, 30
 """Relative gradient to which the unknowns are then solved for, the standard deviations fixed."""
-_LOOSE, _TIGHT = 5e-2, 1e-3
-"""How exactly conjugate gradients solve: on the way at most, and at the end."""
+_SOLVED = 1e-3
+"""Relative residual to which conjugate gradients solve."""
 _ROUGH, _CLOSE, _NEAR = 1e-4, 1e-10, 5e-3
 """How near annotators' modes are looked for, on the way and once an update changes less than the
 third: nodes are only placed by them."""
@@ -323,33 +325,6 @@ class Curvature:
         # Where what is missing exceeds what there is, the matrix is not definite.
         whole = complete - missing + self.precision + np.square(self.constraint)
         return np.maximum(whole, self.precision) + np.square(self.model.pin)
-
-    def preconditioner(self) -> FloatArray | Callable[[FloatArray], FloatArray]:
-        """Return what conjugate gradients are preconditioned by.
-
-        It is the diagonal, and what couples the score of an item to what the item does in each
-        context or category (of the block that has most): an arrow.
-        """
-        diagonal, blocks = self.diagonal(), self.model.rows.blocks
-        effects = [b for name, b in blocks.items() if name not in (SCORES, AXIS)]
-        effects = [block for block in effects if len(block.item) and (block.item >= 0).all()]
-        if not effects:
-            return diagonal
-        block, scores = max(effects, key=lambda b: len(b.item)), blocks[SCORES].where
-        own = diagonal[block.where]
-        coupled = (own - self.precision[block.where]) / own
-        n = len(diagonal[scores])
-        rest = diagonal[scores] - sums(block.item, coupled**2 * own, n)
-        rest = np.maximum(rest, self.precision[scores])
-
-        def solve(vector: FloatArray) -> FloatArray:
-            solved = vector / diagonal
-            reduced = vector[scores] - sums(block.item, coupled * vector[block.where], n)
-            solved[scores] = reduced / rest
-            solved[block.where] -= coupled * solved[scores][block.item]
-            return solved
-
-        return solve
 
     def inverse(self) -> FloatArray:
         """Return the covariance of the unknowns.
@@ -586,6 +561,18 @@ def fit(
     return _Run(problem, on_iteration, tolerance).fit(start)
 
 
+def solved(problem: Problem, start: State) -> Fit:
+    """Solve for the unknowns from a start near by, and again under what is then unsure of them.
+
+    Whatever else the start says stays, such as standard deviations.
+    """
+    run = _Run(problem, None, reach=np.inf)  # no step of the multiplier is too long near by
+    near = run.polished(start, settled=True, within=_NEARBY)
+    here = near.curvature
+    covariance = here.inverse() if problem.dense else 1.0 / here.diagonal()
+    return run.polished(replace(near.state, covariance=covariance), settled=True, within=_NEARBY)
+
+
 def best(
     problem: Problem,
     starts: Sequence[State],
@@ -647,7 +634,7 @@ class _Run:
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), move)
         # Where next to nothing is known, standard deviations may wander further and further.
-        return self._polished(state if settled else calmest, settled=settled)
+        return self.polished(state if settled else calmest, settled=settled)
 
     def _on_scale(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""
@@ -664,8 +651,7 @@ class _Run:
         close = _CLOSE if last < _NEAR else _ROUGH
         for count in range(1, _MOST_STEPS + 1):
             here = problem.at(state, close=close, upright=self.upright)
-            tight = float(np.clip(last, _TIGHT, _LOOSE))
-            new, covariance, length = self._newton_step(state, here, tight)
+            new, covariance, length = self._newton_step(state, here)
             off = max(length, abs(here.excess))
             if not np.isfinite(off):
                 return state, off
@@ -706,9 +692,7 @@ class _Run:
         limited = {name: model.within(name, sd) for name, sd in zip(names, sds, strict=True)}
         return replace(new, sds=new.sds | limited, reversed_share=odds / (1.0 + odds))
 
-    def _newton_step(
-        self, state: State, here: Curvature, close: float
-    ) -> tuple[State, FloatArray, float]:
+    def _newton_step(self, state: State, here: Curvature) -> tuple[State, FloatArray, float]:
         """Take Newton's step; return where it leads, the covariance and how far it went uncut."""
         problem, model = self.problem, self.problem.model
         score = problem.score(state, here)
@@ -716,14 +700,17 @@ class _Run:
             covariance = here.inverse()
             step = covariance @ score
         else:
-            step = conjugate_gradients(here.product, score, here.preconditioner(), close)
-            covariance = 1.0 / here.diagonal()
+            diagonal = here.diagonal()
+            step = conjugate_gradients(here.product, score, diagonal, _SOLVED)
+            covariance = 1.0 / diagonal
         length, rows = 0.0, slice(0, model.rows.size)
         for part, unit in ((rows, state.sds[SCORES]), (slice(rows.stop, None), 1.0)):
             longest = float(np.abs(step[part]).max(initial=0.0)) / unit
             step[part] *= min(1.0, 1.0 / max(longest, 1e-300))
             length = max(length, longest)
-        multiplier = here.multiplier_step(step, state.sds.get(RELIABILITY, 1.0), self.reach)
+        # A stated sd may be so large that it says nothing of how far a reliability moves.
+        sd = min(state.sds.get(RELIABILITY, 1.0), LARGEST_SD)
+        multiplier = here.multiplier_step(step, sd, self.reach)
         if self.last_step is not None:
             back = dot(step, self.last_step) < -_BACK * dot(self.last_step, self.last_step)
             self.share = 0.5 * self.share if back else min(2.0 * self.share, 1.0)
@@ -732,7 +719,7 @@ class _Run:
         new = replace(state, unknowns=state.unknowns + step, multiplier=multiplier)
         return new, covariance, length
 
-    def _polished(self, state: State, *, settled: bool) -> Fit:
+    def polished(self, state: State, *, settled: bool, within: float = _POLISHED) -> Fit:
         """Solve for the unknowns and the multiplier exactly, the standard deviations fixed."""
         problem, rough = self.problem, self.tolerance > _TOLERANCE
         units = np.ones(problem.model.size)
@@ -744,12 +731,12 @@ class _Run:
             norm = max(float(size.max()), abs(here.excess))
             # Once it is near, a step that brings next to nothing is rounding.
             stuck = norm < _TOLERANCE and norm > 0.5 * least
-            if rough or stuck or not norm >= _POLISHED or count == _POLISHING_STEPS:
+            if rough or stuck or not norm >= within or count == _POLISHING_STEPS:
                 break
             least = min(norm, least)
-            state = self._newton_step(state, here, _TIGHT)[0]
+            state = self._newton_step(state, here)[0]
         objective = problem.objective(state, here)
-        settled = settled and (rough or norm < _TOLERANCE)
+        settled = settled and (rough or norm < max(within, _TOLERANCE))
         record = Convergence(settled, len(self.moves), norm, self.tolerance, objective)
         return Fit(problem, state, here.posterior, here, objective, record)
 

@@ -23,8 +23,7 @@ from aggcal.aggregation.covariance import (
     independent,
 )
 from aggcal.aggregation.effects import Effects
-from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
-from aggcal.aggregation.empirical import fit as refit
+from aggcal.aggregation.empirical import Fit, Model, Problem, solved
 from aggcal.aggregation.families import RELIABILITY, information_roots, win_terms
 from aggcal.aggregation.groups import Groups, claimed_groups
 from aggcal.aggregation.links import link as link_of
@@ -66,9 +65,6 @@ _WIDER, _WIDEST = 3.0, 3.0
 CLOSE_CALL = 2.0
 """Difference of two objectives up to which either may be right: a larger one warns of more divided
 studies, wrongly at times."""
-_NEAR = 1e-3
-"""Change in an update (over the sd of scores) at which the fit for claims ends: a closer one takes
-half as long again, and no rank that is sure changed by more than one in 34 studies."""
 _TIE = 0.5  # the outcome of a tie; and what it counts as
 
 
@@ -438,12 +434,11 @@ class Quantify:
         rows = fit.problem.model.rows if part is None else part
         model = replace(fit.problem.model, rows=rows, fixed=frozenset(sds))
         problem, start = Problem(model), replace(fit.state, sds=sds)
-        if part is not None:
-            either = best(problem, [start], _turned, rough=True)
-            if either.rival is not None and either.rival < either.objective + CLOSE_CALL:
+        near = solved(problem, start)
+        if part is not None and _doubtful(near):
+            turned = solved(problem, replace(near.mirrored, reversed_share=start.reversed_share))
+            if turned.objective < near.objective + CLOSE_CALL:
                 return None
-            start = either.state
-        near = refit(problem, start, tolerance=_NEAR)
         if not near.convergence.converged:
             return None
         effects = self._effects_of(near)
@@ -540,13 +535,12 @@ class Quantify:
         return Effects(self.judgments, ChosenTerms("halves"), fit)
 
 
-def _turned(fit: Fit) -> list[State]:
-    """Return where a fit would be the other way up, where its annotators leave that open."""
+def _doubtful(fit: Fit) -> bool:
+    """Whether the annotators of a fit leave open which way is up."""
     posterior, weights = fit.posterior, fit.problem.model.rows.annotator_weights
     if RELIABILITY not in posterior.names:
-        return []
-    open_ = doubtful(fit.scores, posterior.mean(posterior.of(RELIABILITY)), weights)
-    return [fit.mirrored] if open_ else []
+        return False
+    return doubtful(fit.scores, posterior.mean(posterior.of(RELIABILITY)), weights)
 
 
 def _drawn_contexts(judgments: Judgments, random: np.random.Generator) -> Judgments:

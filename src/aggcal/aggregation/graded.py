@@ -19,7 +19,9 @@ the parameters are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations_with_replacement
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -86,7 +88,7 @@ class Gaussian:
             (a, b): w * inside[a] * inside[b]
             for a, b in combinations_with_replacement(variables, 2)
         }
-        if RELIABILITY in self.names:
+        if (GAP, RELIABILITY) in curvature:
             curvature[GAP, RELIABILITY] = curvature[GAP, RELIABILITY] - w * z
         if USE in self.names:
             score[USE] = score[USE] - w / use
@@ -133,30 +135,43 @@ class Ordinal:
         apart = w * odds * (1.0 + odds)
         in_hh = w * top * over * (1.0 - over) + apart
         in_ll = w * bottom * under * (1.0 - under) + apart
-        # Derivatives of h and of l; a cut moves one of them.
-        inside = {
-            GAP: (-reliability, -reliability),
-            ABOVE: (use, 0.0),
-            BELOW: (0.0, use),
-            RELIABILITY: (-s, -s),
-            LENIENCY: (-one, -one),
-            USE: (up, low),
-        }
+        # What moves both cuts moves h and l alike; each cut moves one of them.
+        both_cuts = {GAP: -reliability, RELIABILITY: -s, LENIENCY: -one}
         variables = (*self.channels, *self.names)
-        score = {name: in_h * inside[name][0] + in_l * inside[name][1] for name in variables}
+        in_both, in_both_h, in_both_l = in_h + in_l, in_hh - apart, in_ll - apart
+        sides = {ABOVE: (use, None), BELOW: (None, use), USE: (up, low)}
+        score = {}
+        for name in variables:
+            if name in both_cuts:
+                score[name] = in_both * both_cuts[name]
+            else:
+                score[name] = _sum((in_h, sides[name][0]), (in_l, sides[name][1]))
         curvature = {}
         for a, b in combinations_with_replacement(variables, 2):
-            (ha, la), (hb, lb) = inside[a], inside[b]
-            curvature[a, b] = in_hh * ha * hb + in_ll * la * lb - apart * (ha * lb + la * hb)
-        bilinear = {
-            (GAP, RELIABILITY): -(in_h + in_l),
-            (ABOVE, USE): in_h,
-            (BELOW, USE): in_l,
-        }
+            if a in both_cuts and b in both_cuts:
+                curvature[a, b] = (in_both_h + in_both_l) * both_cuts[a] * both_cuts[b]
+            elif a in both_cuts or b in both_cuts:
+                one_of, other = (a, b) if a in both_cuts else (b, a)
+                of_h, of_l = sides[other]
+                curvature[a, b] = both_cuts[one_of] * _sum((in_both_h, of_h), (in_both_l, of_l))
+            else:
+                (ha, la), (hb, lb) = sides[a], sides[b]
+                curvature[a, b] = _sum((in_hh, ha, hb), (in_ll, la, lb),
+                                       (-apart, ha, lb), (-apart, la, hb))  # fmt: skip
+        bilinear = {(GAP, RELIABILITY): -in_both, (ABOVE, USE): in_h, (BELOW, USE): in_l}
         for pair, more in bilinear.items():
             if pair in curvature:
                 curvature[pair] = curvature[pair] + more
         return Terms(np.where(impossible, _IMPOSSIBLE, w * loss), score, curvature)
+
+
+def _sum(*products: tuple[FloatArray | None, ...]) -> FloatArray:
+    """Add up products of columns, but for those in which one is nothing."""
+    total: Any = 0.0
+    for columns in products:
+        if all(column is not None for column in columns):
+            total = total + reduce(mul, columns)
+    return np.asarray(total)
 
 
 @dataclass(frozen=True, eq=False)

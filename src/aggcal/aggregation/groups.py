@@ -41,6 +41,7 @@ from aggcal.errors import (
     option,
     some,
 )
+from aggcal.registry import BTL
 
 _BIAS = 0.5
 """Share of a standard error by which the prior may move the gap of two items of groups that are one
@@ -194,8 +195,7 @@ def claimed_groups(
         if largest.slow.shape[1] and differ_like_any(judgments, largest.own, scores):
             slow = np.zeros((len(scores), largest.slow.shape[1]))
             slow[largest.own] = largest.slow
-            if covariance is not None:
-                warnings = level_warnings(scores, slow, covariance, prior_sd)
+            warnings = level_warnings(scores, slow, covariance, prior_sd)
     return {"component": label, "warnings": warnings, "slow": slow}
 
 
@@ -442,7 +442,7 @@ def _by_level() -> tuple[AggcalWarning, ...]:
         PairedByLevelWarning(
             title,
             why,
-            f"If marks or a model's scores chose them, fit with {option('method', 'btl')} "
+            f"If marks or a model's scores chose them, fit with {option('method', BTL.name)} "
             f"{option('prior', 'none')}, and have items of different levels compared; if earlier "
             "answers did, do not.",
         ),

@@ -237,7 +237,8 @@ class LikelihoodMethod:
         like: RatingsFit | None = None,
     ) -> Consensus:
         """Fit ratings as such; ``like`` is another fit of the study, whose spreads are taken."""
-        began, unit = time.perf_counter(), Scale.of(ratings.value).unit
+        began = time.perf_counter()
+        unit = (Scale.of(ratings.value) if like is None else like.scale).unit
         begin = start_scores(start, judgments)
         sd = self.prior.score_sd / unit if isinstance(self.prior, Prior) else None
         fitted = fit_ratings(
@@ -359,7 +360,7 @@ class LikelihoodMethod:
         """Warn of another optimum that fits as well as a mode, or of none."""
         said = divided(mode.objective, mode.rival)
         said = said or many_against(mode.theta, rows.annotator_weights)
-        if self.prior is not None or mode.has_maximum:
+        if self.prior is not None:
             return said
         here = mode_rows(judgments.on_one_machine("a fit without a prior"))
         each = self.heterogeneous
@@ -473,7 +474,7 @@ class AlikeMethod(LikelihoodMethod):
     ) -> tuple[Prior | None, Mode]:
         del trusted  # there is one optimum only
         if self.prior is None:
-            return None, modes.likelihood_maximum(start)
+            return None, modes.likelihood_maximum(start, exists=has_maximum(judgments))
         if isinstance(self.prior, Prior):
             return self.prior, modes.alike(self.prior.score_precision, start)
         usual = self._stated
@@ -806,6 +807,14 @@ def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
     return found if found > 0.0 else 1.0
 
 
+def has_maximum(judgments: AnyJudgments) -> bool:
+    """Whether the likelihood of annotators who are alike has a maximum (Ford, 1957).
+
+    In each connected piece of the graph a chain of wins leads from each item to each other.
+    """
+    return len(judgments.graph.strong_sizes) == len(judgments.graph.component_sizes)
+
+
 def no_prior_warnings(
     judgments: AnyJudgments, rows: Rows, scores: FloatArray, *, heterogeneous: bool
 ) -> list[AggcalWarning]:
@@ -814,8 +823,8 @@ def no_prior_warnings(
     And, of annotators who have reliabilities, where standard errors are far too small.
     """
     graph, said = judgments.graph, list[AggcalWarning]()
-    outside = list(graph.item_ids[graph.strong > 0])
-    if outside:
+    if not has_maximum(judgments):
+        outside = list(graph.item_ids[graph.strong > 0])
         has = count(len(outside), "item has", "items have")
         chain = "chain of wins and losses connects them to the other items in both directions"
         why = f"No {chain}: {some(outside)}."

@@ -58,8 +58,6 @@ _SD_ROUNDS, _SD_CLOSE = 60, 1e-10
 """Fits in search of σ at most, and a change of its logarithm that counts as none."""
 VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Precisions of priors that get weaker; the last is too weak to matter."""
-_RUN_AWAY = 15.0
-"""Range of the scores beyond which they are taken to have no maximum."""
 
 
 _F = TypeVar("_F", bound="Optimum")
@@ -154,7 +152,6 @@ class Mode:
     objective: float
     log_likelihood: float
     convergence: Convergence
-    profile: Profile
     rival: float | None = None
     """Objective of the best optimum with another order, where others were looked for."""
 
@@ -162,18 +159,6 @@ class Mode:
     def cost(self) -> float:
         """What optima are compared by."""
         return self.objective
-
-    @property
-    def has_maximum(self) -> bool:
-        """Whether a convex fit without a prior came to rest: there is then a maximum.
-
-        Where there is none the scores run away until the gradient drowns in rounding.
-        """
-        return (
-            self.profile.precision == 0.0
-            and self.convergence.converged
-            and float(np.ptp(self.scores)) < _RUN_AWAY
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,17 +212,16 @@ class Modes:
         every.precision = sigma**-2
         return sigma, self._fit(every, scores)
 
-    def likelihood_maximum(self, start: FloatArray | None = None) -> Mode:
+    def likelihood_maximum(self, start: FloatArray | None, *, exists: bool) -> Mode:
         """Fit without a prior, all annotators being alike; of weak priors if there is no maximum.
 
         Priors too weak to matter hold what the data leave free.
         """
-        fit = self.alike(0.0, start)
-        if fit.has_maximum:
-            return replace(fit, scores=fit.scores - fit.scores.mean())
-        for precision in VANISHING:
+        for precision in (0.0, *VANISHING) if exists else VANISHING:
             fit = self.alike(precision, start)
-            start = fit.scores
+            if precision == 0.0 and fit.convergence.converged:
+                return replace(fit, scores=fit.scores - fit.scores.mean())
+            start = fit.scores if precision else start
         return fit
 
     # ------------------------------------------------------------- a reliability for each
@@ -380,7 +364,7 @@ class Modes:
         if each.prior is not None:
             theta = each.annotators.theta[:, 0]
             of_prior = float(each.prior.terms(each.annotators.theta)[0].sum())
-        return Mode(scores, theta, record.objective, of_prior - each.tape.value, record, each)
+        return Mode(scores, theta, record.objective, of_prior - each.tape.value, record)
 
 
 def doubtful(scores: FloatArray, reliabilities: FloatArray, weights: FloatArray) -> bool:

@@ -14,7 +14,7 @@ from math import inf, sqrt
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
@@ -216,11 +216,11 @@ def _steihaug(
 
 
 def conjugate_gradients(
-    product: Operator, target: FloatArray, diagonal: FloatArray | Operator, close: float
+    product: Operator, target: FloatArray, diagonal: FloatArray, close: float
 ) -> FloatArray:
     """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
 
-    It is preconditioned by a diagonal, or by a function that solves a similar system.
+    It is preconditioned by a diagonal.
 
     Examples
     --------
@@ -228,8 +228,7 @@ def conjugate_gradients(
     >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
     array([0.5 , 0.25])
     """
-    scaling = diagonal if callable(diagonal) else lambda vector: vector / diagonal
-    return _steihaug(product, target, scaling, close, inf).vector
+    return _steihaug(product, target, lambda vector: vector / diagonal, close, inf).vector
 
 
 def anderson(path: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
@@ -304,17 +303,3 @@ def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray |
     factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
     # A number that is not finite spoils the pivot of its row.
     return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
-
-
-def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
-    """Solve a symmetric system that should be positive definite: half the work of any other.
-
-    Examples
-    --------
-    >>> definite_solve(np.diag([2.0, 4.0]), np.ones(2))
-    array([0.5 , 0.25])
-    """
-    factor, failed = dpotrf(matrix, lower=True, clean=False)
-    if failed:
-        return np.asarray(np.linalg.solve(matrix, target))
-    return np.asarray(dpotrs(factor, target, lower=True)[0])

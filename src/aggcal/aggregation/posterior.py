@@ -96,15 +96,11 @@ class Information:
         total[: len(scores)] += self._stiffness * means
         return total
 
-    @cached_property
-    def _preconditioner(self) -> Any:
-        return self._curvature.preconditioner()
-
     def solve(self, vector: FloatArray, close: float = _CLOSE) -> FloatArray:
         """Multiply by its inverse, where the first unknowns have targets; return these."""
         whole, part = np.zeros(len(self.diagonal)), slice(0, len(vector))
         whole[part] = vector
-        return conjugate_gradients(self.product, whole, self._preconditioner, close)[part]
+        return conjugate_gradients(self.product, whole, self.diagonal, close)[part]
 
     def inverse_diagonal(self, seed: int) -> FloatArray:
         """Return the diagonal of the inverse, from Rademacher signs."""

@@ -13,16 +13,17 @@ hard to beat, and parameters that are not needed cost .01 of Kendall's tau.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import inf, log, pi, sqrt
-from typing import Any
+from operator import add
+from typing import Any, cast
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.annotators import Annotators, Correlated, Point, Posterior
-from aggcal.aggregation.families import RELIABILITY
+from aggcal.aggregation.families import RELIABILITY, Terms
 from aggcal.aggregation.graded import (
     ABOVE,
     BELOW,
@@ -58,6 +59,8 @@ _SETTLED, _NEAR, CLOSE = 5e-3, 2e-2, 1e-5
 """Change of the log spreads, and of an unknown, from which spreads are taken as they are; and of
 an unknown at which the fit ends."""
 _POLISHING = 20
+_SCORE_POINTS = ((-sqrt(3.0), 1 / 6), (0.0, 2 / 3), (sqrt(3.0), 1 / 6))
+"""Where an uncertain score is looked at, and weights: Gauss and Hermite's."""
 _CLOSE = 1e-6
 _LONGEST = 1.0
 _CLOSER = 0.5
@@ -107,6 +110,13 @@ class Scale:
         spacing = float(np.diff(distinct).min(initial=inf)) / sd
         return cls(ordinal_levels(values), float(values.mean()), sd, spacing)
 
+    def within(self, values: FloatArray) -> Scale:
+        """Return the same for some of the ratings: without levels that none of them is of."""
+        if self.begins is None:
+            return self
+        level = np.searchsorted(self.begins, values, side="right")
+        return replace(self, begins=self.begins[np.unique(level)[1:] - 1])
+
     @property
     def n_cuts(self) -> int:
         """How many cuts there are."""
@@ -152,6 +162,38 @@ def rating_rows(ratings: Ratings, scale: Scale, n_items: int) -> tuple[Rows, Int
     return Rows(item, item, marks, starts, n, levels, channels=channels, blocks=blocks), who
 
 
+class RatingAnnotators(Annotators):
+    """The annotators of ratings; derivatives are taken only in what is asked for.
+
+    Modes need those in the parameters, nodes those in the channels.
+    """
+
+    def _look(self, spread: Any, theta: FloatArray, prior: Any, sign: float) -> Any:
+        family, self.family = self.family, replace(cast("Any", self.family), channels=())
+        try:
+            return super()._look(spread, theta, prior, sign)
+        finally:
+            self.family = family
+
+    def _terms(self, spread: Any, theta: FloatArray, sign: float) -> Terms:
+        """Return the terms of rows at θ, averaged over their uncertain scores."""
+        family: Any = self.family
+        by_row = dict(zip(family.names, self.rows.per_row(theta).T, strict=True))
+        if sign < 0.0:
+            by_row[RELIABILITY] = -by_row[RELIABILITY]
+        asked = replace(family, names=()) if family.channels else family
+        answers = self.rows.answers
+        terms: Terms = reduce(
+            add, (asked.terms(moved, by_row, answers).times(share) for moved, share in spread)
+        )
+        return terms
+
+    def _spread(self, point: Point) -> Any:
+        gap, moved = self.rows.channels[GAP], self._moved(point.unknowns)
+        sd = np.sqrt(gap.variances(point.covariance))
+        return [(moved | {GAP: moved[GAP] + off * sd}, share) for off, share in _SCORE_POINTS]
+
+
 @dataclass(eq=False)
 class Act:
     """Acts of one kind: their rows, and the population of the annotators' parameters."""
@@ -178,7 +220,7 @@ class Act:
         low = np.array([_LEAST_USE if name == USE else -inf for name in names])
         high = np.array([self.precision_bound if name == USE else inf for name in names])
         bounds: Any = (low, high)
-        self.annotators = Annotators(self.rows, self.family, bounds)
+        self.annotators = RatingAnnotators(self.rows, self.family, bounds)
 
     def tape(self, unknowns: FloatArray, variances: FloatArray) -> Tape:
         """Integrate the annotators' parameters out at some unknowns."""
@@ -312,7 +354,7 @@ def fit_acts(
             step *= min(1.0, _CLOSER / max(float(nearer.max()), 1e-300))
         x, far = x + step, float(np.abs(step).max())
         spread = np.diag(about_mean(covariance[:n_items, :n_items]))
-        own = np.diag(_inverse(complete[:n_items, :n_items], precision.min()))
+        own = np.diag(np.linalg.inv(complete[:n_items, :n_items]))
         variances = _padded(np.minimum(own, spread), size)
         if settled:  # all spreads are fixed, and the unknowns solved for
             converged = far < CLOSE
@@ -327,11 +369,6 @@ def fit_acts(
     value += 0.5 * float(np.linalg.slogdet(observed)[1]) - 0.5 * float(np.log(precision).sum())
     return ActsFit(x, covariance, sd, acts, tapes, value, converged, count, far,
                    n_items)  # fmt: skip
-
-
-def _rescaled(other: Act, theirs: Scale, own: Scale) -> float:
-    """Return the precision of another fit on the scale of this one."""
-    return float(other.family.precision * own.sd / theirs.sd)
 
 
 def _padded(values: FloatArray, size: int) -> FloatArray:
@@ -423,7 +460,7 @@ def fit_ratings(
     >>> np.argsort(fitted.fit.scores), fitted.names
     (array([0, 1, 2]), ('leniency',))
     """
-    scale = Scale.of(ratings.value)
+    scale = Scale.of(ratings.value) if like is None else like.scale.within(ratings.value)
     begin = start_of(ratings, scale, n_items)
     if start is not None:
         begin[:n_items] = start
@@ -433,8 +470,7 @@ def fit_ratings(
         if like is not None:
             other = like.act
             act.mean, act.covariance, act.share = other.mean, other.covariance, other.share
-            if isinstance(other.family, Gaussian):
-                act.family = replace(act.family, precision=_rescaled(other, like.scale, scale))
+            act.family = other.family
         estimate = like is None
         return fit_acts((act,), n_items, begin, sd=first_sd, fixed_sd=sd, estimate=estimate)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from inspect import signature
 from math import nan, sqrt
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -22,6 +21,7 @@ from scipy.special import expit, stdtrit
 from aggcal import registry
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
 from aggcal._core.progress import listening, report
+from aggcal.aggregation import Adapted
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.newton import Progress
 from aggcal.aggregation.terms import DEFAULT, PLAIN, Terms, graded, has_ties
@@ -773,7 +773,7 @@ def _predictions(
             try:
                 with listening(lambda *_: None), unsaid():  # single fits report nothing
                     fit = each.make(seed).fit(train)
-                    chances[folds.fold == k] = _outcomes(fit, train, test)
+                    chances[folds.fold == k] = _outcomes(fit, test)
             except Exception as error:
                 refused = isinstance(error, AggcalError)
                 if not refused and each.method in METHODS.own:
@@ -791,18 +791,11 @@ def _predictions(
     return predicted, left_out, notes
 
 
-def _outcomes(fit: Consensus, train: Judgments, test: Judgments) -> FloatArray:
+def _outcomes(fit: Consensus, test: Judgments) -> FloatArray:
     """Return the probabilities of left, right and tie that a fit gives to each row."""
     if fit.quantifier is None:
         raise OptionError("it gives no probabilities of judgments.")
-    chances = np.asarray(fit.outcome_probabilities(test), dtype=np.float64)
-    if not np.isfinite(chances).all() or (chances < 0.0).any():
-        raise OptionError("it gives probabilities that are none.")
-    if chances[:, 2].any():
-        return chances
-    # No tie in what was fitted: there may be one yet, as every other method allows.
-    rare = 0.5 / (float(np.asarray(train.weight).sum()) + 1.0)
-    return np.asarray(chances * (1.0 - rare) + [0.0, 0.0, rare])
+    return fit.outcome_probabilities(test)
 
 
 @dataclass(frozen=True)
@@ -843,8 +836,5 @@ class Auto:
                     f"have one score for all; {option('method', DEFAULT_METHOD)} gives scores by "
                     "category."
                 )
-        aggregator = chosen.make(self.seed)
-        reports = "on_iteration" in signature(aggregator.fit).parameters
-        progress = {"on_iteration": on_iteration} if reports else {}
-        fit: Consensus = aggregator.fit(judgments, **progress)
+        fit = Adapted(chosen.make(self.seed)).fit(judgments, on_iteration=on_iteration)
         return replace(fit, selection=record)

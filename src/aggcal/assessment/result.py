@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
 from aggcal._core.ranking import Ranking
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, warning_text, wrapped
@@ -55,6 +57,8 @@ from aggcal.report.report import RENDERERS, report
 from aggcal.report.run import Run, fitting, load_run
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from aggcal.advice.advising import Advice
 
 
@@ -98,13 +102,13 @@ def checked_titles(title: str | None = None, question: str | None = None) -> Tit
 
 
 def _title(name: str, text: str | None) -> str:
-    kept = (text or "").strip()
+    kept = cut((text or "").strip(), _LONGEST_TITLE - 1)
     if printable(kept) != kept:
         raise OptionError(
             f"{option(name).rstrip('=')} is not one line of plain text; remove line breaks "
             "and control characters."
         )
-    return cut(kept, _LONGEST_TITLE - 1)
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -471,11 +475,37 @@ class Assessment:
         2 (1–2)  b      −0.7  −2.4 to 1.1
         <BLANKLINE>
         The intervals are of these judges' consensus: sampling error only, not the truth.
-        No item stands out: any of the two could be the best. Use with care: No annotator can be
-          told from one who guesses. The data were not checked.
+        No item stands out: the best could be any of the two. Use with care. No annotator is
+          shown to do better than guessing; the data were not checked.
         """
         lines = wrapped(self._said()), "", str(self._ranking()), "", wrapped(*self._notes())
         return "\n".join(lines).rstrip()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the calibrated scores beside the model's, or else the consensus; see `aggcal.plot`.
+
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw into; a new figure's if there are none.
+        """
+        figures = import_module("aggcal.plot")  # which is above this, and few runs need
+        draw = figures.consensus if self.calibration is None else figures.calibration
+        drawn: Axes = draw(self, ax=ax)
+        return drawn
+
+    def draws(self, n: int | None = None, *, seed: int = 0) -> FloatArray:
+        """Return draws of the consensus scores; see `Consensus.draws`."""
+        return self._fitted().draws(n, seed=seed)
+
+    def to_arviz(self) -> Any:
+        """Return draws of the consensus as an object of ArviZ; see `Consensus.to_arviz`."""
+        return self._fitted().to_arviz()
+
+    def _fitted(self) -> Consensus:
+        if self.consensus is None:
+            raise OptionError("nothing was aggregated, so there are no draws; use assess.")
+        return self.consensus
 
     def __str__(self) -> str:
         said = (wrapped(f"warning: {warning_text(warning)}") for warning in self.warnings)
@@ -511,7 +541,7 @@ class Assessment:
             return notes
         run = self.to_run()
         trusted = trust(run)
-        return [*notes, f"{plain_text(headline(run))} {trusted.words}: {' '.join(trusted.reasons)}"]
+        return [*notes, f"{plain_text(headline(run))} {trusted.words}. {trusted.says}"]
 
     def _repr_html_(self) -> str:
         ranking = self._ranking()

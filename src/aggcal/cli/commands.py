@@ -8,7 +8,7 @@ from __future__ import annotations
 from aggcal import registry
 from aggcal.cli import options as o
 from aggcal.cli.table import Command, Group, Option
-from aggcal.registry.datasets import DEMOS, DOTS
+from aggcal.registry.datasets import DEMOS, LLMFAO
 
 # The table, laid out by hand: a row a command, with a row for each option of its own.
 # fmt: off
@@ -168,7 +168,7 @@ _ROWS = (
         o.output("file to write; - for standard output", "OUT", required=True),
         o.force("OUT if it already exists"),
         Option("--to", "output format; aggcal, a lossless table, unless OUT ends in .soc, .soi, "
-            ".toc or .toi", choices=("aggcal", registry.CROWD_KIT.name, registry.PREFLIB.name)),
+            ".toc or .toi", choices=("aggcal", registry.CROWD_KIT, registry.PREFLIB)),
         o.SPREADSHEET_SAFE,
         o.as_json("what was written"),
         o.READING,
@@ -228,7 +228,7 @@ _ROWS = (
             "a sheet for 'aggcal run --anchors', but no random sample (no intervals of the truth)"),
         o.output("file to write, instead of standard output", "FILE"),
         Option("--to", "csv: the sheet; otherwise tasks for that tool, whose exports aggcal reads",
-            "csv", ("csv", registry.LABEL_STUDIO.name, registry.ARGILLA.name)),
+            "csv", ("csv", registry.LABEL_STUDIO, registry.ARGILLA)),
         o.TEXTS, o.FORCE_FILE, o.SPREADSHEET_SAFE,
         Option("--about", "order: the pairs that would put most items in the right order; "
             "scores: those that would improve the calibrated scores most", "order",
@@ -267,7 +267,7 @@ _ROWS = (
         "Writes the results and the report into DIR, and the input tables into DIR/data. "
         f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal list datasets'.",
         "demo:demo", (
-        Option("--data", "dataset to use", DOTS.name, DEMOS),
+        Option("--data", "dataset to use", LLMFAO.name, DEMOS),
         o.output("folder for the results", default="demo"),
         o.FORCE_FOLDER, o.TITLE, o.QUESTION, o.SEED,
         o.as_json("the summary, the comparison with the truth and the files written"),

@@ -49,11 +49,17 @@ class Console:
         self._quiet = quiet
         self._progress = not quiet if progress is None else progress
         self._percent, self._step = 0.0, 1
+        self._held: list[str] = []
 
     def say(self, *lines: str) -> None:
-        """Print notes, one line each, whatever they quote."""
+        """Print notes, one line each, whatever they quote; before them what was held back."""
+        held, self._held = self._held, []
         if not self._quiet:
-            _tell(lines)
+            _tell([*held, *lines])
+
+    def hold(self, line: str) -> None:
+        """Say a line before the next one: a refusal that comes first is alone."""
+        self._held.append(line)
 
     def say_notes(self, table: str, notes: Iterable[str]) -> None:
         """Print notes about how a table was read."""

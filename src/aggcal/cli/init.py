@@ -107,6 +107,7 @@ def _study(roles: dict[str, str], options: argparse.Namespace, console: Console)
         if role == "judgments":
             options.judgments = paths
             judgments = reading.judgments_from(options, console)
+            console.say()
             judged = frozenset(judgments.item_ids.tolist())
             continue
         if len(paths) > 1:

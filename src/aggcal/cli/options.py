@@ -229,7 +229,7 @@ STRICT = Option("--strict", "refuse columns that are called in other words, even
 VERBOSE = Option("--verbose", "list every row that was read but not used", kept=False)
 READING = Group("reading judgments", (
     Option("--format NAME", "format of the judgments, if it is not recognised automatically; see "
-        "'aggcal list formats'", choices=registry.FORMATS.choices),
+        "'aggcal list formats'", choices=registry.FORMAT_NAMES),
     Option("--column OURS=THEIRS", "name of a column in your file, such as annotator=coder; of a "
         "task of Label Studio, the field that holds an item: left=KEY (repeatable)",
         repeated=True, python=columns),

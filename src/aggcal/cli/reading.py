@@ -94,12 +94,18 @@ def judgments_from(
         judgments = engine.read(files[0], **how)
     console.done()
     read = f"{len(files)} files" if several else f"{files[0]}: read as {judgments.format}"
-    console.say(
-        f"{read}: {count(judgments.n_judgments, 'judgment')} of "
-        f"{count(judgments.n_items, 'item')} by {count(judgments.n_annotators, 'annotator')}"
+    ratings = getattr(judgments, "ratings", None)
+    number = count(judgments.n_judgments, "judgment")
+    if ratings is not None:
+        number = count(len(ratings), "rating")
+    size = (
+        f"{number} of {count(judgments.n_items, 'item')} by "
+        f"{count(judgments.n_annotators, 'annotator')}"
     )
+    console.hold(f"{read}: {size}")
     for note in judgments.notes:
-        console.say(note if several else f"  {note}")
+        if not note.startswith(size):
+            console.say(note if several else f"  {note}")
     if getattr(options, "verbose", False) and len(judgments.unfitted.count):
         console.say(*str(judgments.unfitted).split("\n"))
     if engine is not None and several:

@@ -65,6 +65,7 @@ def refuse_folder(options: argparse.Namespace, kind: type[Saved], inputs: Iterab
 def finish_study(found: Any, options: argparse.Namespace, console: Console) -> int:
     """Print the answer of a study of methods or of sizes, and write it where that is wanted."""
     console.done()
+    console.say()
     paths = [] if options.output is None else found.save(options.output, force=options.force)
     show(found, options, paths)
     if paths:
@@ -104,8 +105,8 @@ def finish(
         )
     if options.json:
         print_json(result.to_dict(), paths)
-    elif not options.quiet:
-        print(f"\n{result.answer()}\n", flush=True)
+    else:
+        console.say("", *result.answer().split("\n"), "")
     reports = [path for path in paths if path.name == "report.html"]
     console.say(f"wrote {reports[0] if reports else paths[0]}{_others(paths)}")
     return 0
@@ -116,9 +117,10 @@ def _others(paths: Sequence[PurePath]) -> str:
 
 
 def tell(result: Assessment, console: Console) -> None:
-    """Print the warnings, and what else was chosen and decided."""
+    """Print how the judgments were read, the warnings, and what else was chosen and decided."""
     from aggcal.report.ground import disagreement
 
+    console.say()
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:

@@ -35,6 +35,7 @@ def check(options: argparse.Namespace) -> int:
         on_iteration=console.on_iteration,
     )
     console.done()
+    console.say()
     show(found, options)
     return 1 if options.strict and found.problems else 0
 

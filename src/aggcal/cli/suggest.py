@@ -58,6 +58,7 @@ def suggest(options: argparse.Namespace) -> int:
         new_annotators=new,
         **wanted,
     )
+    console.say()
     console.warn(*found.warnings)
     console.say(str(found))
     if judgments is not None:
@@ -104,6 +105,7 @@ def _suggest_anchors(options: argparse.Namespace) -> int:
     found = suggest_anchors(
         judgments, scores, n=options.true_scores, method=options.method, seed=options.seed
     )
+    console.say()
     console.warn(*found.consensus.warnings)
     console.say(
         str(found),
@@ -152,13 +154,13 @@ def _writer(
     from aggcal.io.table_files import table_file
 
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
-    if options.to == LABEL_STUDIO.name:
+    if options.to == LABEL_STUDIO:
         console.say(
             "Import the tasks into a project with this labelling interface, and read its export "
             f"with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
         )
         return json_writer(tasks.label_studio_tasks(pairs, said))
-    if options.to == ARGILLA.name:
+    if options.to == ARGILLA:
         console.say(
             f"Log the records into a dataset with {tasks.ARGILLA_SETTINGS}, and read its export "
             "(records.to_json, or to_list(flatten=True)) with 'aggcal run'"

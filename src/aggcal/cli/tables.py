@@ -74,7 +74,8 @@ def simulate(options: argparse.Namespace) -> int:
 
 def listed(options: argparse.Namespace) -> int:
     """Print the formats that judgments are read from, the methods of Stage 1, or the datasets."""
-    from aggcal.registry import FORMATS, METHODS
+    from aggcal.io.formats import FORMATS
+    from aggcal.registry import METHODS
 
     if options.what == "datasets":
         return _datasets(options)

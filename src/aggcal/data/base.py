@@ -96,7 +96,7 @@ class AnyJudgments(ABC):
     backend: str | None = None
     seconds: FloatArray | None = None
     sided: bool = False
-    format: str = TABLE.name
+    format: str = TABLE
     notes: tuple[str, ...] = ()
     spelling: Spelling | None = None
     """Which spellings of ids mean the same, where the user had some merged."""

@@ -119,7 +119,7 @@ def _judgemark(folder: Path) -> Tables:
 def _sushi(folder: Path) -> Tables:
     ranks = (f"r{k}" for k in range(1, 11))
     rankings = _columns(_rows(folder / "rankings.csv"), "annotator", *ranks)
-    return Tables(rankings, format=RANKINGS.name)
+    return Tables(rankings, format=RANKINGS)
 
 
 _READERS: dict[str, Callable[[Path], Tables]] = {

@@ -207,7 +207,7 @@ def census_of(part: Part | None) -> Census | None:
         return None
     who = part.columns["annotator"]
     rows = dict(zip(who.texts, who.times().tolist(), strict=True))
-    formats, ranked = frozenset([part.form.info.name]), "ranking" in part.columns
+    formats, ranked = frozenset([part.form.name]), "ranking" in part.columns
     return Census(rows, tuple(part.notes), formats, "weight" in part.numbers, ranked)
 
 

@@ -21,6 +21,7 @@ from aggcal.io.formats.base import Format
 from aggcal.io.judgments import read_judgments, read_more
 from aggcal.io.naming import Part
 from aggcal.io.numbering import SEVERAL, numbered
+from aggcal.io.rated import is_of_ratings, rating_rows
 
 _OTHERS = " and others"
 
@@ -70,6 +71,7 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
             f"'{contexts[1]}'; read both with the same context."
         )
     choices = Choices(
+        order=next((part.ratings.labels for part in both if part.ratings is not None), ()),
         spelling=first.spelling,
         context=next(iter(contexts), None),
         by=tuple(dict.fromkeys(each.name for part in both for each in part.categories)),
@@ -84,7 +86,14 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         backend=first.backend,
         seconds=_seconds(both, found.annotator_ids),
         format=first.format if first.format == added.format else SEVERAL,
-        notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *(each for each in (*first.notes, *added.notes) if not is_of_ratings(each)),
+                    *filter(is_of_ratings, found.notes),
+                )
+            )
+        ),
         duplicates=known if known is None else first.n_duplicates + added.n_duplicates,
     )
 
@@ -144,6 +153,7 @@ def _part(judgments: Judgments, choices: Choices, label: str) -> Part:
         [],
         sided=judgments.sided,
         label=label,
+        ratings=[*rating_rows(judgments)],
     )
     weight = judgments.screen_weight
     weight = judgments.weight[row] / judgments.count[row] if weight is None else weight

@@ -6,7 +6,6 @@ import codecs
 import re
 import unicodedata
 from contextlib import suppress
-from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from shutil import copyfileobj
@@ -28,6 +27,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+UTF8 = ("utf-8", "utf-8-sig")
+"""What needs no other copy."""
 _NAMES = {
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16",
@@ -47,29 +48,8 @@ _LEAST = 0.8
 Windows-1252 and MacRoman have 1 and more, those of other alphabets less than a half."""
 
 
-@dataclass(frozen=True)
-class Charset:
-    """An encoding, and a word that shows how it is read."""
-
-    codec: str
-    example: str = ""
-
-    @property
-    def is_utf8(self) -> bool:
-        """Whether DuckDB reads it as it is."""
-        return self.codec in ("utf-8", "utf-8-sig")
-
-    @property
-    def note(self) -> str:
-        """What to tell the user."""
-        said = f"the file is not UTF-8 and was read as {_NAMES[self.codec]}"
-        if not self.example:
-            return said
-        return f"{said}, as in '{self.example}'; if that is wrong, save the file as UTF-8"
-
-
-def charset_of(path: Path, name: str) -> Charset:
-    """Tell the encoding of a text file, or refuse it.
+def charset_of(path: Path, name: str) -> tuple[str, str]:
+    """Tell the encoding of a text file, and a word that shows how it is read; or refuse it.
 
     A mark at its beginning tells, or every second byte being zero, or that all of it is UTF-8. What
     is left is Windows-1252 or MacRoman, of which the one is taken that makes words; a text in which
@@ -79,11 +59,11 @@ def charset_of(path: Path, name: str) -> Charset:
         head = file.read(_PIECE)
         for mark, codec in _MARKS:
             if head.startswith(mark):
-                return Charset(codec)
+                return codec, ""
         if b"\0" in head:
-            return Charset(_without_mark(head, name))
+            return _without_mark(head, name), ""
         if _is_utf8(file, head):
-            return Charset("utf-8")
+            return UTF8[0], ""
         file.seek(0)
         parts, found = [], 0
         while found < _LOOKED_AT and (line := file.readline(_PIECE)):
@@ -133,7 +113,7 @@ def _is_utf8(file: object, head: bytes) -> bool:
     return True
 
 
-def _western(text: bytes, name: str) -> Charset:
+def _western(text: bytes, name: str) -> tuple[str, str]:
     readings = []
     for codec in ("cp1252", "mac_roman"):
         with suppress(UnicodeDecodeError):
@@ -147,7 +127,7 @@ def _western(text: bytes, name: str) -> Charset:
             f"{name}: is not UTF-8 text, nor recognisably Windows-1252 or MacRoman; save the file "
             "as UTF-8."
         )
-    return Charset(best[1], _example(best[2]))
+    return best[1], _example(best[2])
 
 
 def _plausible(text: str) -> float:
@@ -185,19 +165,21 @@ def _example(text: str) -> str:
     return "" if word is None else printable(word[0])
 
 
-def as_utf8(path: Path, charset: Charset, name: str, scratch: Path) -> Path:
-    """Write a text as UTF-8, its lines ending in LF, and return where."""
-    copy = scratch / "text"
-    with unpacked(path) as file, TextIOWrapper(file, charset.codec) as text:
+def as_utf8(path: Path, codec: str, example: str, name: str, scratch: Path) -> tuple[Path, str]:
+    """Write a text as UTF-8, its lines ending in LF; return where, and what to tell the user."""
+    copy, shown = scratch / "text", _NAMES.get(codec, "UTF-8")
+    with unpacked(path) as file, TextIOWrapper(file, codec) as text:
         try:
             target = copy.open("w", encoding="utf-8", errors="replace", newline="\n")
             with target:
                 copyfileobj(text, target, _PIECE)
         except UnicodeDecodeError:
             raise FileError(
-                f"{name}: begins as {_NAMES.get(charset.codec, 'UTF-8')} text but is not "
-                "throughout; save the file as UTF-8."
+                f"{name}: begins as {shown} text but is not throughout; save the file as UTF-8."
             ) from None
         except OSError as error:
             raise no_room(error) from None
-    return copy
+    said = f"the file is not UTF-8 and was read as {shown}"
+    if example:
+        said += f", as in '{example}'; if that is wrong, save the file as UTF-8"
+    return copy, said

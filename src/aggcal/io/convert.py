@@ -35,7 +35,7 @@ OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason", "sided")
 """Columns of our own that a table need not have."""
 _NUMBERS = ("weight", "seconds")
 _LONG = ("annotator", "left", "right", "outcome")
-_WRITTEN = ("aggcal", CROWD_KIT.name, PREFLIB.name)
+_WRITTEN = ("aggcal", CROWD_KIT, PREFLIB)
 _NO_ANSWER = ("skip", "failed", "")
 
 Table: TypeAlias = dict[str, Column]
@@ -97,7 +97,7 @@ def convert_judgments(
     w1,a,b,left
     """
     output, choices = Path(output), choices or Choices()
-    to = to or (PREFLIB.name if output.suffix.lstrip(".") in KINDS else "aggcal")
+    to = to or (PREFLIB if output.suffix.lstrip(".") in KINDS else "aggcal")
     _check(to, output, spreadsheet_safe=spreadsheet_safe)
     if str(output) != "-":
         refuse_existing(output, force=overwrite)
@@ -117,11 +117,11 @@ def convert_judgments(
                 "winners of judgments without sides are written on the left: read the files "
                 f"together, with {option('judgments')}, where the side of the screen matters"
             )
-        if to == CROWD_KIT.name:
+        if to == CROWD_KIT:
             table = _crowd_kit(_long(table))
         kept = len(next(iter(table.values())))
         write: Writer | bytes
-        if to == PREFLIB.name:
+        if to == PREFLIB:
             kept, write = _preflib(_long(table), output.name)
         else:
             columns = _columns(table, typed=output.suffix.lower() not in TEXT)
@@ -137,13 +137,13 @@ def _check(to: str, output: Path, *, spreadsheet_safe: bool) -> None:
     """Refuse what cannot be written, before anything is read."""
     if to not in _WRITTEN:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITTEN)}.")
-    if spreadsheet_safe and to == PREFLIB.name:
+    if spreadsheet_safe and to == PREFLIB:
         raise OptionError(
             f"{option('spreadsheet-safe')} only applies to tables, not to PrefLib; leave it out."
         )
     orders = tuple(f".{kind}" for kind in KINDS)
     if str(output) != "-":
-        refuse_ending(output, (*orders, *TEXT) if to == PREFLIB.name else (*TEXT, *TABLES))
+        refuse_ending(output, (*orders, *TEXT) if to == PREFLIB else (*TEXT, *TABLES))
 
 
 def named_columns(choices: Choices) -> dict[str, str]:
@@ -252,7 +252,7 @@ def _crowd_kit(table: Table) -> Table:
             "crowd-kit has no weights; for rankings give each pair full weight with "
             f"{option('ranking-weight', 'pair')}."
         )
-    _refuse_criteria(table, CROWD_KIT.name)
+    _refuse_criteria(table, CROWD_KIT)
     won = table["outcome"].has("left".__eq__)
     label = stacked([table["left"], table["right"]])
     rows = np.arange(len(won))

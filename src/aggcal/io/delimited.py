@@ -344,7 +344,7 @@ class Lines(Table):
                     raise _too_long(self.name, scan.rows + 1)
         if len(self.header) >= _WIDE and scan.last_full < scan.rows:
             return None
-        return scan.columns() if wanted else scan.hashes[: scan.rows]
+        return scan.columns() if wanted else scan.hashes
 
 
 class _Scan:
@@ -357,8 +357,8 @@ class _Scan:
         self._position = np.full(width, -1, np.int32)
         self._position[[*wanted]] = np.arange(len(wanted))
         self.rows = self.last_full = 0
-        self._codes: np.ndarray = np.empty((len(wanted), 0), np.int32)
-        self.hashes: np.ndarray = np.empty(0, np.uint64)
+        self._codes = [np.empty((len(wanted), 0), np.int32)]
+        self._hashes = [np.empty(0, np.uint64)]
         self._texts: Any = self._kernels.aggcal_columns_new(max(self._wanted, 1))
 
     def __del__(self) -> None:
@@ -367,28 +367,31 @@ class _Scan:
     def take(self, text: bytes, *, last: bool = False, most: int | None = None) -> tuple[int, bool]:
         """Read whole lines; return how many bytes they have, and whether the next is faulty."""
         room = most or len(text) // 2 + 1
-        to, hashes = self._codes, None
-        if self._wanted:
-            self._codes = _with_room(self._codes, self.rows, room)
-            to = self._codes[:, self.rows :]
-        else:
-            self.hashes = _with_room(self.hashes, self.rows, room)
-            hashes = self.hashes[self.rows :]
+        codes = np.empty((self._wanted, room), np.int32)
+        hashes = None if self._wanted else np.empty(room, np.uint64)
         spare, report = np.empty(len(text) + 1, np.uint8), np.zeros(3, np.int64)
         rows = self._kernels.aggcal_lines(
             text, len(text), last, self._delimiter, len(self._position), *at(self._position),
-            self._texts, room, *at(to), self._codes.shape[1], *at(hashes, spare, report)
+            self._texts, room, *at(codes), room, *at(hashes, spare, report)
         )  # fmt: skip
         if rows < 0:
             raise MemoryError
         if report[2]:
             self.last_full = self.rows + int(report[2])
         self.rows += rows
+        self._codes.append(codes[:, :rows].copy())
+        if hashes is not None:
+            self._hashes.append(hashes[:rows].copy())
         return int(report[0]), bool(report[1])
+
+    @property
+    def hashes(self) -> np.ndarray:
+        """A hash of each row, where no column was wanted."""
+        return np.concatenate(self._hashes)
 
     def columns(self) -> list[Column]:
         """Return the columns, in the order in which they were wanted."""
-        codes = self._codes[:, : self.rows]
+        codes = np.concatenate(self._codes, axis=1)
         return [Column.tidy(self._column(k), codes[k]) for k in range(self._wanted)]
 
     def _column(self, column: int) -> list[str]:
@@ -399,12 +402,3 @@ class _Scan:
         self._kernels.aggcal_column_texts(self._texts, column, None, *at(texts))
         every = texts.tobytes()
         return [every[a:b].decode() for a, b in pairwise(start.tolist())]
-
-
-def _with_room(rows: np.ndarray, number: int, more: int) -> np.ndarray:
-    """Return an array whose last axis has room for more than a number of rows."""
-    if rows.shape[-1] - number >= more:
-        return rows
-    wider = np.empty((*rows.shape[:-1], 2 * (number + more)), rows.dtype)
-    wider[..., :number] = rows[..., :number]
-    return wider

@@ -18,6 +18,7 @@ from aggcal.io.words import (
     ANNOTATOR,
     ASKING,
     BEATEN,
+    CHANCE,
     DECIDED,
     ITEM,
     KEY,
@@ -63,7 +64,10 @@ def says_side(name: str) -> str | None:
         for side, one in zip(("left", "right"), pair, strict=True)
         if one in words
     }
-    said = DECIDED.search(name.lower()) and not NEGATIVE.search(" ".join(_words(name)))
+    small = name.lower()
+    said = (DECIDED.search(small) or CHANCE.search(small)) and not NEGATIVE.search(
+        " ".join(_words(name))
+    )
     return sides.pop() if len(sides) == 1 and said else None
 
 
@@ -299,9 +303,12 @@ def _named_by_an_answer(table: Table) -> tuple[str, str, str] | None:
     for name in table.columns:
         answers = {*map(str.lower, table.first(name))} & table.columns.keys()
         sides = [other for other in table.columns if other in answers]
-        texts = [one for side in sides for one in table.first(side) if np.isnan(number(one))]
+        # Items stand on either side at times; what people say of each side does not.
+        items = [{*table.first(side)} for side in sides]
+        texts = [one for one in set[str]().union(*items) if np.isnan(number(one))]
+        both = set.intersection(*items) if items else set[str]()
         rest = {answer for answer in map(str.lower, table.first(name)) if not is_label(answer)}
-        if len(sides) == 2 and name not in sides and texts and rest <= answers:  # noqa: PLR2004
+        if len(sides) == 2 and name not in sides and texts and both and rest <= answers:  # noqa: PLR2004
             found.append((sides[0], sides[1], name))
     return found[0] if len(found) == 1 else None
 
@@ -347,7 +354,7 @@ def refuse_unread(table: Table) -> NoReturn:
     """
     labels = dict.fromkeys(cell for name in in_a_grid(table.columns) for cell in table.first(name))
     ratings, pairs, who = (
-        option("format", RATINGS.name),
+        option("format", RATINGS),
         ("left", "right", "outcome"),
         "annotator=NAME",
     )
@@ -361,6 +368,6 @@ def refuse_unread(table: Table) -> NoReturn:
         f"it rates or ranks an item, {option('column', who, 'item=NAME', 'rating=NAME')} (or "
         f"rank); where each column holds one annotator's ratings, {ratings} "
         f"{option('column', 'item=NAME')}; where each holds those of one item, {ratings} "
-        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal "
+        f"{option('column', who)}. Make a row of each comparison; for exports see 'aggcal list "
         "formats'. Scores come second, after the judgments."
     )

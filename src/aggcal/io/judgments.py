@@ -237,7 +237,7 @@ def options_without_effect(part: Part) -> list[str]:
 
 def _told(part: Part, choices: Choices) -> list[str]:
     """Return what is to be said of one of several files."""
-    name = part.form.info.name
+    name = part.form.name
     told = [f"read as {name}, {count(len(part), 'row')}", *part.notes]
     told += [f"{given} has no effect on {name} judgments" for given in options_without_effect(part)]
     told += [
@@ -259,7 +259,7 @@ def _of_all(parts: Sequence[Part], choices: Choices, name: str) -> list[str]:
     without = [options_without_effect(part) for part in parts]
     for given in without[0]:
         if all(given in each for each in without):
-            kinds = " and ".join(dict.fromkeys(part.form.info.name for part in parts))
+            kinds = " and ".join(dict.fromkeys(part.form.name for part in parts))
             raise OptionError(f"{name}: {given} does not apply to {kinds} judgments; leave it out.")
     for own, other in {**choices.columns, **choices.wished}.items():
         if len(parts) > 1 and all(own not in _named(part) for part in parts):
@@ -374,7 +374,7 @@ def read_part(path: str | Path, choices: Choices, format_name: str | None = None
             part = replace(read.parts[0], notes=read.notes, label=Path(path).name)
             if part.table is None:
                 raise OptionError(
-                    f"{read.name}: {part.form.info.name} is not read in parts; write it as one "
+                    f"{read.name}: {part.form.name} is not read in parts; write it as one "
                     "table first, with 'aggcal convert'."
                 )
             return part.rows(np.arange(len(part)))

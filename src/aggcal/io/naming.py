@@ -125,7 +125,7 @@ class Part:
         origin = Origin(origin.row[at], None if origin.hashes is None else origin.hashes[at])
         return replace(
             self,
-            form=Format(info=self.form.info),
+            form=Format(name=self.form.name),
             columns={name: column.rows(at).compact() for name, column in self.columns.items()},
             numbers={name: number[at] for name, number in self.numbers.items()},
             table=None,
@@ -183,27 +183,27 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
         choices = replace(choices, columns=kept)
     table.columns |= {own: table.columns[other] for own, other in here.items()}
     form = recognised(table, format_name)
-    choices = _within_tasks(choices, stated) if form.info == LABEL_STUDIO else choices
-    if form.info == TABLE and any(
+    choices = _within_tasks(choices, stated) if form.name == LABEL_STUDIO else choices
+    if form.name == TABLE and any(
         isinstance(v, Mapping) for row in table.head for v in row.values()
     ):
         table = _flat(table)
         here = {own: other for own, other in named.items() if other in table.columns}
         table.columns |= {own: table.columns[other] for own, other in here.items()}
         form = recognised(table, format_name)
-    general = form.info in (TABLE, RANKINGS, RATINGS)
+    general = form.name in (TABLE, RANKINGS, RATINGS)
     if general and not _PAIRS & choices.columns.keys():
-        guess = guessed_act(table, choices, known=form.info != TABLE)
+        guess = guessed_act(table, choices, known=form.name != TABLE)
         refuse_guesses(table, guess, choices)
         if guess:
             choices = replace(choices, guessed=guess)
             table.columns |= {own: table.columns[name] for own, name in guess.items()}
             kind = {"rank": RANKINGS, "ranking": RANKINGS, "rating": RATINGS}
-            form_name = next((kind[own].name for own in kind if own in guess), None)
+            form_name = next((kind[own] for own in kind if own in guess), None)
             form = recognised(table, format_name or form_name)
     if form.rows is not None and choices.columns and not form.renames:
         raise OptionError(
-            f"{table.name}: {form.info.name} is not a table with columns to name; "
+            f"{table.name}: {form.name} is not a table with columns to name; "
             f"leave {option('column')} out."
         )
     missing = next((own for own in choices.columns if own not in here), None)
@@ -226,7 +226,7 @@ def part_of(data: Any, choices: Choices, format_name: str | None, scratch: Path)
 def _of_records(table: Table, form: Format, choices: Choices, notes: Notes) -> Part:
     """Take the records of a file apart."""
     assert form.rows is not None  # noqa: S101  # only those come here
-    if form.info == RATINGS and not choices.order:
+    if form.name == RATINGS and not choices.order:
         lowest, highest = option("order", "lowest"), option("order", "highest")
         refuse_key(table, f"{lowest} or {highest}, or {option('order')} and all labels")
     if isinstance(table, Cells):
@@ -324,7 +324,7 @@ def _refuse_unknown_parting(
 
 def _write_numbers(table: Cells, form: Format, choices: Choices, notes: Notes) -> None:
     """Write the numbers of ratings, ranks and weights in the usual way, in place."""
-    rated = rated_columns(table.head) if form.info == RATINGS else []
+    rated = rated_columns(table.head) if form.name == RATINGS else []
     numeric = {*words.RATING, "rank", "weight", "confidence", *rated}
     renamed = {other.strip().lower(): own for own, other in choices.columns.items()}
     for k, name in enumerate(name.strip().lower() for name in table.header):
@@ -533,7 +533,7 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
     """Choose what each column of ours is: the first of several that is there."""
     have = table.columns.keys()
     known: dict[str, Any] = {**form.columns}
-    if form.info == TABLE:
+    if form.name == TABLE:
         _call_by_last_word(table)
         known |= {
             name: name for name in ("weight", "criterion", *words.EXTRA) if name in have
@@ -541,13 +541,13 @@ def _sources(table: Table, form: Format, choices: Choices, notes: Notes) -> dict
         known |= guessed(table, known, choices)
         if not {"winner", "outcome", "left_wins"} & {*known, *choices.columns}:
             refuse_unread(table)
-    of_tables = words.OF_TABLES if form.info == TABLE else ()
+    of_tables = words.OF_TABLES if form.name == TABLE else ()
     for own in choices.columns:
         if own not in known and own not in (*words.EXTRA, *of_tables, "weight", "criterion"):
             raise OptionError(
-                f"{table.name}: {form.info.name} has no '{own}' (it has "
+                f"{table.name}: {form.name} has no '{own}' (it has "
                 f"{', '.join(known)}); leave it out or read the file with "
-                f"{option('format', TABLE.name)}."
+                f"{option('format', TABLE)}."
             )
         known[own] = own
     known |= _parting(table, form, choices, notes)

@@ -169,7 +169,7 @@ def numbered(
         weight = number.astype(float) if number.strides[0] else np.broadcast_to(1.0, number.shape)
     one, path = parts[0], parts[0].path if len(parts) == 1 else None
     parted = dict(zip(further, merged.keys[len(keys) - len(further) :], strict=True))
-    formats = {part.form.info.name for part in parts}
+    formats = {part.form.name for part in parts}
     who, one_side, other_side = (key.astype(np.int32, copy=False) for key in merged.keys[:3])
     duplicates = _duplicates(rows, merged, fit)
     judgments = Judgments(
@@ -187,7 +187,7 @@ def numbered(
         backend=one.backend if len(parts) == 1 else None,
         seconds=_seconds(rows.numbers.get("seconds"), fit, annotator, len(annotator_ids)),
         sided=all(part.sided for part in parts),
-        format=one.form.info.name if len(formats) == 1 else SEVERAL,
+        format=one.form.name if len(formats) == 1 else SEVERAL,
         spelling=choices.spelling,
         notes=(*notes, *_without(rows, choices, further, keys)),
         duplicates=duplicates,

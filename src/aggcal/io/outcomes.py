@@ -46,7 +46,7 @@ def meant(part: Part) -> None:
         what = "has a header but no row; add judgments"
         if part.table is None:
             said = "".join(f" ({note})" for note in part.notes)
-            what = f"holds no judgment that {part.form.info.name} could have{said}; add judgments"
+            what = f"holds no judgment that {part.form.name} could have{said}; add judgments"
         raise TooLittleDataError(f"{part.name}: {what}.")
     if choices.spelling is not None:
         _respell(part)
@@ -102,7 +102,7 @@ def _refuse_places(part: Part) -> None:
         columns = option("column", f"left={left}", f"right={right}", f"outcome={name}")
         raise OptionError(
             f"{part.name}: '{name}' and '{other}' say where an item was shown "
-            f"({some(sorted(items))}); read it with {option('format', TABLE.name)} {columns}."
+            f"({some(sorted(items))}); read it with {option('format', TABLE)} {columns}."
         )
     if named and items in words.PLACES:
         raise OptionError(

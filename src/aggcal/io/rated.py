@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +15,31 @@ from aggcal.io.formats.base import Row
 from aggcal.io.formats.scale import HIGHEST, LOWEST
 from aggcal.io.naming import Part
 
-_MOST_RATINGS, _MOST_ITEMS = 50_000, 1_500
+_MOST_RATINGS, _MOST_ITEMS = 30_000, 1_000
 """Beyond, the fit of ratings would take minutes: they are compared in pairs."""
 _AS_PAIRS = "ratings are compared within each annotator only"
+
+
+_AS_RATINGS = ", kept as such"
+_OF_PAIRS = "rating series became"
+"""What is said of the pairs that ratings imply."""
+
+
+def is_of_ratings(note: str) -> bool:
+    """Whether a note says how ratings are fitted."""
+    return note.startswith(_AS_PAIRS) or _AS_RATINGS in note
+
+
+def rating_rows(judgments: Judgments) -> Iterator[Row]:
+    """Return the ratings of judgments as they were read, ids in place of numbers."""
+    ratings = judgments.ratings
+    if ratings is None:
+        return
+    best = LOWEST if ratings.lowest_best else HIGHEST
+    columns = ratings.annotator, ratings.item, ratings.value, ratings.weight
+    for who, item, value, weight in zip(*(each.tolist() for each in columns), strict=True):
+        ids = judgments.annotator_ids[who], judgments.item_ids[item]
+        yield Row(*ids, None, best, "", weight, rating=value)
 
 
 def with_ratings(
@@ -30,19 +52,17 @@ def with_ratings(
     if not rows:
         return judgments
     why = _why_not(judgments, parts, rows)
-    note = f"{_AS_PAIRS}: {why}"
-    if why is None:
-        ratings = _ratings(judgments, rows, choices)
-        alone = len(rows) - len(ratings)
-        note = (
-            f"{count(len(ratings), 'rating')} of {count(judgments.n_items, 'item')} by "
-            f"{count(judgments.n_annotators, 'annotator')}: the default method fits them as "
-            "ratings; what compares takes each annotator's in pairs"
-        )
-        if alone:
-            note += f"; {count(alone, 'rating')} of annotators with one item only tell nothing"
-        judgments = replace(judgments, ratings=ratings)
-    return replace(judgments, notes=(*judgments.notes, note))
+    if why is not None:
+        return replace(judgments, notes=(*judgments.notes, f"{_AS_PAIRS}: {why}"))
+    ratings = _ratings(judgments, rows, choices)
+    note = (
+        f"{count(len(ratings), 'rating')} of {count(judgments.n_items, 'item')} by "
+        f"{count(judgments.n_annotators, 'annotator')}{_AS_RATINGS}"
+    )
+    if alone := len(rows) - len(ratings):
+        note += f"; {count(alone, 'rating')} of annotators with one item only left out"
+    others = (each for each in judgments.notes if _OF_PAIRS not in each)
+    return replace(judgments, ratings=ratings, notes=(*others, note))
 
 
 def _why_not(judgments: Judgments, parts: Sequence[Part], rows: Sequence[Row]) -> str | None:

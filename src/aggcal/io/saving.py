@@ -78,9 +78,15 @@ class Manifest:
         >>> Manifest("summary.json").listed(Path("nowhere"))
         {}
         """
-        summary = _loaded(folder / self.name)
+        summary = self.held(folder)
         ours = isinstance(summary, dict) and summary.get("command") == self.command
         return digests(summary) if ours else {}
+
+    def held(self, folder: Path) -> Any:
+        """Return what the list of a folder holds; None if there is none."""
+        with suppress(OSError, ValueError, RecursionError):
+            return load(folder / self.name)
+        return None
 
 
 def load(path: Path) -> Any:
@@ -89,12 +95,6 @@ def load(path: Path) -> Any:
     if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         raise ValueError("no file, or too large")
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _loaded(path: Path) -> Any:
-    with suppress(OSError, ValueError, RecursionError):
-        return load(path)
-    return None
 
 
 def digests(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -192,7 +192,7 @@ def write_files(
             with _held(folder):
                 _finish(folder)
                 others = _refuse_foreign(folder, [*made], manifest, outdated, force=force)
-                held = json.dumps(_loaded(folder / manifest.name))  # as text: NaN is not NaN
+                held = json.dumps(manifest.held(folder))  # as text: NaN is not NaN
                 if onto is not None and held != json.dumps(onto):
                     raise ChangedError(
                         f"{folder}: other results were written there in the meantime; try again."
@@ -407,35 +407,30 @@ def _refuse_foreign(
 ) -> list[str]:
     """Refuse files that aggcal did not write; return those of the outdated that are left alone."""
     refuse_links(folder, (*names, *outdated))
+    ours, foreign = manifest.listed(folder), list[str]()
     for name in (*names, *outdated):
-        mode = _mode(folder / name)
+        path, mode = folder / name, _mode(folder / name)
         if stat.S_ISDIR(mode) or (mode and not stat.S_ISREG(mode) and name in names):
             what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            raise OutputError(f"{folder / name} is {what}; move it away.")
-    for name in () if force else _foreign(folder, names, manifest):
+            raise OutputError(f"{path} is {what}; move it away.")
+        # The list itself is ours if it lists anything: it cannot hold its own digest.
+        if not os.path.lexists(path) or (
+            ours if name == manifest.name else fits(path, ours.get(name, ""))
+        ):
+            continue
+        if name in outdated:
+            foreign.append(name)
+        elif not force:
+            raise OutputError(
+                f"{path} already exists, and is not from an earlier run of this command, or has "
+                f"changed since. Choose another folder, or use {option('force')} to replace it."
+            )
+    if foreign and not force:
         raise OutputError(
-            f"{folder / name} already exists, and is not from an earlier run of this command, or "
-            f"has changed since. Choose another folder, or use {option('force')} to replace it."
-        )
-    others = _foreign(folder, outdated, manifest)
-    if others and not force:
-        raise OutputError(
-            f"{folder / others[0]} is not part of these results but has the name of a result "
+            f"{folder / foreign[0]} is not part of these results but has the name of a result "
             f"file. Choose another folder, or use {option('force')} to leave it there."
         )
-    return others
-
-
-def _foreign(folder: Path, names: Iterable[str], manifest: Manifest) -> list[str]:
-    """Return those of some files that are there and that aggcal did not write."""
-    ours = manifest.listed(folder)
-    return [
-        name
-        for name in names
-        if os.path.lexists(folder / name)
-        # The list itself is ours if it lists anything: it cannot hold its own digest.
-        and not (ours if name == manifest.name else fits(folder / name, ours.get(name, "")))
-    ]
+    return foreign
 
 
 def _replace(hidden: Path, folder: Path, files: Mapping[str, str | None]) -> None:
@@ -598,14 +593,16 @@ def _locked(folder: Path, *, shared: bool = False, patience: float = 0.0) -> Ite
     """Lock a folder; False if somebody else holds it, None if there are no locks."""
     end = time.monotonic() + patience
     while True:
-        with _opened(folder) as descriptor:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
+        try:
             locked = _lock(descriptor, shared=shared)
-            late = time.monotonic() >= end
             # Another folder may have taken its place while we waited.
             same = os.path.samestat(os.fstat(descriptor), folder.stat())
-            if (locked is not False and same) or (locked is False and late):
+            if same if locked is not False else time.monotonic() >= end:
                 yield locked
                 return
+        finally:
+            os.close(descriptor)
         time.sleep(_PAUSE)
 
 
@@ -619,15 +616,6 @@ def _lock(descriptor: int, *, shared: bool) -> bool | None:
     except (OSError, ImportError):
         return None
     return True
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _write(path: Path, content: Writer | bytes) -> str:
@@ -650,8 +638,12 @@ def _fill(file: IO[bytes], content: Writer | bytes) -> None:
 
 def _sync(folder: Path) -> None:
     """Ask the system to keep a folder's names; not every file system can."""
-    with suppress(OSError), _opened(folder) as descriptor:
-        os.fsync(descriptor)
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _mode(path: Path | str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggcal.errors import TableError, count, printable
-from aggcal.io.charset import as_utf8, charset_of
+from aggcal.io.charset import UTF8, as_utf8, charset_of
 from aggcal.io.columns import Column
 from aggcal.io.files import (
     HEAD,
@@ -32,6 +32,7 @@ MOST_COLUMNS = 10_000
 _EXACT = 2.0**53
 """Beyond it a float does not hold every whole number."""
 SHAPES = {
+    2: ("winner", "loser"),
     3: ("annotator", "winner", "loser"),
     4: ("annotator", "left", "right", "outcome"),
     5: ("annotator", "left", "right", "outcome", "weight"),
@@ -243,10 +244,10 @@ def _of_path(path: Path, names: set[str], scratch: Path, is_text: Callable[[str]
 
             return of_parquet(file, name, names, scratch)
         refuse_documents(head, name)
-        charset = charset_of(file, name)
-        notes = [] if charset.is_utf8 else [charset.note]
-        if not charset.is_utf8:
-            file = as_utf8(file, charset, name, scratch)
+        (codec, example), notes = charset_of(file, name), []
+        if codec not in UTF8:
+            file, said = as_utf8(file, codec, example, name, scratch)
+            notes = [said]
             with file.open("rb") as raw:
                 head = raw.read(HEAD)
         if is_text(head.decode("utf-8-sig", "replace")):

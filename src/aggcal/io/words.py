@@ -75,10 +75,10 @@ _ONE_OTHER = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("one", "two"),
     ("links", "rechts"), ("gauche", "droite"), ("linker", "rechter"), ("erster", "zweiter"),
     ("erste", "zweite"), ("izquierda", "derecha"), ("sinistra", "destra"), ("sinistro", "destro"),
-    ("white", "black"), ("home", "away"), ("top", "bottom"), ("esquerda", "direita"),
+    ("white", "black"), ("home", "away"), ("esquerda", "direita"),
 )
 """What people call the two sides, in names of columns and in answers."""
-SIDES = (*_ONE_OTHER, ("1", "2"), ("0", "1"), ("premier", "second"))
+SIDES = (*_ONE_OTHER, ("1", "2"), ("0", "1"), ("premier", "second"), ("top", "bottom"))
 """Words by which the names of two columns differ that hold what was shown side by side."""
 
 OUTCOME = (
@@ -87,9 +87,11 @@ OUTCOME = (
 DECIDED = re.compile(
     r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
     r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r|entscheidung"
-    r"|\bwins?\b|_wins?\b|won\b|\bftr\b|^p_|prob|besser|meilleur|mieux|choix|scelta|mejor"
+    r"|\bwins?\b|_wins?\b|won\b|\bftr\b|besser|meilleur|mieux|choix|scelta|mejor"
 )
 """What columns are called that say which of two won."""
+CHANCE = re.compile(r"^(?:p|prob|probability|chance)[ _]")
+"""How the name of a column begins that holds a probability."""
 LOST = frozenset((
     "loser", "lost", "losing", "worse", "worst", "weaker", "weakest", "rejected", "unchosen",
     "inferior", "disliked", "dispreferred", "unpreferred", "least preferred", "least liked",

@@ -1,11 +1,12 @@
-"""Everything that is chosen by name, as plain data: methods, calibrators, links, formats, kinds.
+"""Everything that is chosen by name, as plain data: methods, calibrators, links, kinds.
 
 Help texts, choices, the wording of the report, the tables of the documentation and ``aggcal list``
 come from here, and such names appear nowhere else. An entry says where its code is (``home``),
 which is imported when it is first used.
 
 To add one of aggcal's own, write the file and an entry here. Other packages register theirs by
-entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (each a `FormatInfo`).
+entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (each an
+`aggcal.io.formats.Format`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from aggcal.registry.literals import (
     ContextUse,
     EngineName,
     Estimator,
+    FormatName,
     LinkName,
     Switch,
     Ties,
     UncertaintyName,
 )
-from aggcal.registry.names import Names, load
+from aggcal.registry.names import Choices, Names, load
 
 
 @dataclass(frozen=True)
@@ -353,82 +355,11 @@ UNCERTAINTIES: dict[str, UncertaintyInfo] = {
 """The kinds of uncertainty by name. None covers the truth."""
 
 
-@dataclass(frozen=True)
-class FormatInfo:
-    """A format that judgments are read from."""
-
-    name: str
-    home: str
-    """``package.module:NAME`` of an `aggcal.io.formats.Format`; blank for those of aggcal."""
-    summary: str
-    """What such files are and which columns identify them, for ``aggcal list formats``."""
-    general: bool = False
-    """Whether files of other tools may look like it too: it is then tried after all others."""
-
-
-def _format(name: str, summary: str, *, general: bool = False) -> FormatInfo:
-    return FormatInfo(name, "", summary, general)
-
-
-PREFLIB = _format("preflib", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers")
-CROWD_KIT = _format("crowd-kit", "crowd-kit: worker, left, right, label")
-RANKINGS = _format(
-    "rankings",
-    "rankings: annotator, r1, r2, ...; annotator, ranking ('a > b = c'); or annotator, item, rank",
-    general=True,
-)
-RATINGS = _format(
-    "ratings",
-    "ratings: annotator, item, rating (higher is better)",
-    general=True,
-)
-TABLE = _format(
-    "table",
-    "a table: annotator, winner, loser or annotator, left, right, outcome, or common synonyms",
-    general=True,
-)
-LABEL_STUDIO = _format("label-studio", "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV")
-ARGILLA = _format("argilla", "Argilla v2 rankings and pairs: nested, flattened, server form")
-_OWN_FORMATS = (
-    # From the most particular to the most general: the first that knows a file reads it.
-    PREFLIB,
-    LABEL_STUDIO,
-    ARGILLA,
-    _format("vote-log", "the raw vote log of a FastChat server"),
-    _format("mt-bench", "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),
-    _format(
-        "mt-bench-single",
-        "MT-Bench scores of single answers: question_id, model, judge, score, turn",
-    ),
-    _format("alpaca-eval", "AlpacaEval annotations: generator_1, generator_2, preference"),
-    _format(
-        "arena", "FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner"
-    ),
-    _format("arena-hard", "Arena-Hard's judgments: model, judge, games"),
-    CROWD_KIT,
-    _format("gavel", "Gavel's decisions: Annotator ID, Winner ID, Loser ID"),
-    _format("all-our-ideas", "All Our Ideas' votes: Session ID, Winner ID, Loser ID"),
-    _format("all-our-ideas-non-votes", "All Our Ideas' non-votes: Record Type, Session ID"),
-    _format("no-more-marking", "No More Marking's decisions: judgeId, chosen, notChosen"),
-    _format("preference-pairs", "preference pairs: chosen, rejected"),
-    _format("openreview", "OpenReview's reviews: forum, content.rating"),
-    _format("hotcrp", "HotCRP's review table: pid, review, email, field, data"),
-    _format("evalica", "evalica: left, right, winner (left, right or tie)"),
-    _format(
-        "best-worst",
-        "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "
-        "items)",
-        general=True,
-    ),
-    RANKINGS,
-    RATINGS,
-    _format(
-        "choix",
-        "choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings",
-        general=True,
-    ),
-    TABLE,
-)
+PREFLIB, CROWD_KIT, LABEL_STUDIO, ARGILLA = "preflib", "crowd-kit", "label-studio", "argilla"
+RANKINGS, RATINGS, TABLE = "rankings", "ratings", "table"
+"""Formats of judgments that code names; all are declared in `aggcal.io.formats`."""
+FORMAT_NAMES = Choices(get_args(FormatName), lambda: load("aggcal.io.formats:FORMATS"))
+"""What the option of a format takes."""
 
 LOCAL: Literal["local"] = "local"
 DASK: Literal["dask"] = "dask"
@@ -454,5 +385,3 @@ EQUAL = frozenset(info.name for info in METHODS.own.values() if not info.reliabi
 """Those that take all annotators to be equally reliable."""
 PREDICTABLE = {name: info.link for name, info in METHODS.own.items() if info.link is not None}
 """Those for which the information of a future judgment is known, and their links."""
-FORMATS = Names("format", FormatInfo, _OWN_FORMATS)
-"""The formats of judgments."""

@@ -64,6 +64,7 @@ LLMFAO = DatasetInfo(
     source="Ustalov 2023, github.com/dustalov/llmfao; LMArena: fboulnois/llm-leaderboard-csv",
     folder="llmfao",
     needs=("battles.csv", "items.csv"),
+    carried=True,
 )
 JUDGEMARK = DatasetInfo(
     "judgemark",
@@ -107,5 +108,5 @@ DATASETS: dict[str, DatasetInfo] = {
 """The datasets by name."""
 
 SIMULATED = "simulated"
-DEMOS = (DOTS.name, READING_LEVEL.name, LLMFAO.name, SIMULATED)
+DEMOS = (LLMFAO.name, DOTS.name, READING_LEVEL.name, SIMULATED)
 """The data that ``aggcal demo`` can show."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -69,7 +69,7 @@ class Names(Mapping[str, Info]):
     @property
     def choices(self) -> Choices:
         """What an option may be: every name is taken, aggcal's own are shown."""
-        return Choices(self)
+        return Choices((*self.own, *self.also), lambda: self)
 
     @cached_property
     def others(self) -> Mapping[str, Info]:
@@ -80,17 +80,17 @@ class Names(Mapping[str, Info]):
 class Choices(Collection[str]):
     """The names that an option takes, for a parser that need not look for other packages."""
 
-    def __init__(self, names: Names[Any]) -> None:
-        self._names = names
+    def __init__(self, own: tuple[str, ...], every: Callable[[], Collection[str]]) -> None:
+        self._own, self._every = own, every
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names.also or name in self._names
+        return name in self._own or name in self._every()
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._names.own, *self._names.also))
+        return iter(self._own)
 
     def __len__(self) -> int:
-        return len(self._names.own) + len(self._names.also)
+        return len(self._own)
 
 
 def _registered(group: str, kind: type[Info], taken: Container[str]) -> Mapping[str, Info]:

@@ -17,7 +17,11 @@ def left_out(judgments: aggcal.Judgments, u: int) -> np.ndarray:
     """The gaps of an annotator's rows, in a fit in which they weigh nothing."""
     mine = judgments.annotator == u
     weight = np.where(mine, 1e-9 * judgments.weight, judgments.weight)
-    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(replace(judgments, weight=weight)).scores
+    scores = (
+        aggcal.methods.BTL(prior=aggcal.Prior(1.0, 0.5))
+        .fit(replace(judgments, weight=weight))
+        .scores
+    )
     return np.asarray(scores[judgments.left[mine]] - scores[judgments.right[mine]])
 
 
@@ -27,7 +31,7 @@ def test_it_is_what_a_fit_without_the_annotator_gives(shape: tuple[int, int, int
     items, annotators, number = shape
     study = simulate(items=items, annotators=annotators, judgments=number, seed=3)
     judgments = aggcal.read_judgments(study.judgments)
-    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
+    scores = aggcal.methods.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
     found = leave_one_out.consensus_of_others(judgments, scores, np.ones(annotators), 1.0)
     gap = scores[judgments.left] - scores[judgments.right]
     for u in range(annotators):
@@ -40,7 +44,7 @@ def test_it_is_what_a_fit_without_the_annotator_gives(shape: tuple[int, int, int
 def test_for_many_items_the_shortcut_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     study = simulate(items=40, annotators=10, judgments=3000, seed=3)
     judgments = aggcal.read_judgments(study.judgments)
-    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
+    scores = aggcal.methods.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
     whole = leave_one_out.consensus_of_others(judgments, scores, np.ones(10), 1.0)
     monkeypatch.setattr(leave_one_out, "MOST_ITEMS", 10)
     short = leave_one_out.consensus_of_others(judgments, scores, np.ones(10), 1.0)

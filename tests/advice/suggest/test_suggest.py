@@ -13,6 +13,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
+from aggcal.advice.suggest import Suggestions
 from aggcal.advice.suggest.people import Person
 from aggcal.advice.suggest.suggestions import About
 from aggcal.aggregation.covariance import MOST_DENSE, DenseCovariance
@@ -33,7 +34,7 @@ def study(items: int = 12, judgments: int = 80, seed: int = 5) -> aggcal.Judgmen
     return aggcal.read_judgments(made.judgments)
 
 
-def pairs(found: aggcal.Suggestions) -> list[Pair]:
+def pairs(found: Suggestions) -> list[Pair]:
     return [frozenset(both) for both in zip(found.left, found.right, strict=True)]
 
 

@@ -121,7 +121,7 @@ class Broken:
 
 
 def test_what_gives_no_probabilities_is_left_out_with_a_sentence() -> None:
-    found = aggcal.compare_methods(table(6), [Wins(), Broken(), aggcal.TCV()], folds=2)
+    found = aggcal.compare_methods(table(6), [Wins(), Broken(), aggcal.methods.TCV()], folds=2)
     assert {one.label for one in found.measured} == {"btl", "tcv"}
     assert found.left_out["Wins"] == "it gives no probabilities of judgments."
     assert "ZeroDivisionError" in found.left_out["Broken"]

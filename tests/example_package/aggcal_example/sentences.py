@@ -14,4 +14,9 @@ def _rows(lines: Records, choices: Choices, notes: Notes) -> Iterator[Row]:  # n
             yield Row(words[0], words[2], words[4], "left", location)
 
 
-FORMAT = Format(rows=_rows, is_text=lambda head: head.startswith("#votes"))
+FORMAT = Format(
+    rows=_rows,
+    is_text=lambda head: head.startswith("#votes"),
+    name="sentences",
+    summary="votes as sentences: 'ann prefers a to b' below a line '#votes'",
+)

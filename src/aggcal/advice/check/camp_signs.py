@@ -20,7 +20,6 @@ from aggcal.advice.check.random_signs import (
     strengths_and_agreements,
 )
 from aggcal.aggregation.links import LOGISTIC
-from aggcal.aggregation.newton import definite_solve
 
 FEWEST = 2  # annotators of the smallest camp: one alone is an odd one out
 FEWEST_ANNOTATORS = 4  # two camps of two
@@ -170,7 +169,7 @@ class _Patterns:
         totals = [sums(self.first, x, self.n) - sums(self.second, x, self.n) for x in pulls]
         if self.whole is None:
             return np.asarray(np.stack(totals) / self.diagonal)
-        return np.asarray(definite_solve(self.whole, np.stack(totals, axis=1)).T)
+        return np.asarray(np.linalg.solve(self.whole, np.stack(totals, axis=1)).T)
 
     def _unmoved(self, off: FloatArray, step: FloatArray) -> FloatArray:
         """Take off what such a step explains."""

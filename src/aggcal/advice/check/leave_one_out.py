@@ -114,7 +114,7 @@ def consensus_of_others(
     >>> import aggcal
     >>> rows = [("ann", "c", "a"), ("bob", "a", "b"), ("bob", "b", "c"), ("bob", "a", "c")]
     >>> judgments = aggcal.read_judgments(rows)
-    >>> found = aggcal.BTL().fit(judgments)
+    >>> found = aggcal.methods.BTL().fit(judgments)
     >>> gap = consensus_of_others(judgments, found.scores, np.ones(2), 1.0).gap
     >>> bool(gap[0] < found.scores[2] - found.scores[0])
     True

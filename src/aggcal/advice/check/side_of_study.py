@@ -10,7 +10,6 @@ from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.row_sums import Shifted
 from aggcal.aggregation.links import LOGISTIC
-from aggcal.aggregation.newton import definite_solve
 from aggcal.data.graph import net_flow
 
 _LEAST_KEPT = 0.2
@@ -80,7 +79,7 @@ def _taken_by_scores(information: FloatArray, precision: float, imbalance: Float
     whole = information.copy()
     whole.flat[:: len(whole) + 1] += precision
     if len(whole) < _FOR_STEPS:
-        return float(imbalance @ definite_solve(whole, imbalance))
+        return float(imbalance @ np.linalg.solve(whole, imbalance))
     diagonal, residual, taken = np.diag(whole).copy(), imbalance, 0.0
     direction = residual / diagonal
     size = first = float(residual @ direction)
@@ -94,7 +93,7 @@ def _taken_by_scores(information: FloatArray, precision: float, imbalance: Float
         scaled = residual / diagonal
         size, before = float(residual @ scaled), size
         direction = scaled + (size / before) * direction
-    return float(imbalance @ definite_solve(whole, imbalance))
+    return float(imbalance @ np.linalg.solve(whole, imbalance))
 
 
 def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:

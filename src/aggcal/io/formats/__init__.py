@@ -2,13 +2,14 @@
 
 A table is the names of its columns (`tables`); what is nested is taken apart into rows (`arena`,
 `label_studio`, `argilla`, `preflib`, `rankings`, `ratings`, `reviews`). To add one, write a
-`Format` and register it in `aggcal.registry`.
+`Format` with a summary, and its name in `aggcal.registry.literals`.
+Other packages register a `Format` by the entry point ``aggcal.formats``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from typing import get_args
 
 from aggcal.errors import OptionError, TableError, did_you_mean, option
 from aggcal.io.choices import Choices
@@ -22,23 +23,34 @@ from aggcal.io.formats.ratings import RATINGS
 from aggcal.io.formats.reviews import REVIEWS
 from aggcal.io.formats.tables import TABLES
 from aggcal.io.tables import Table, listed
-from aggcal.registry import FORMATS, FormatInfo
-from aggcal.registry.names import load
+from aggcal.registry.literals import FormatName
+from aggcal.registry.names import Names
 
-__all__ = ["Choices", "Format", "Made", "Notes", "Records", "Row", "formats", "has", "recognised"]
+__all__ = [
+    "FORMATS",
+    "Choices",
+    "Format",
+    "Made",
+    "Notes",
+    "Records",
+    "Row",
+    "formats",
+    "has",
+    "recognised",
+]
 
 _HEAD = 1_000
 """Lines by which a text is told."""
-OWN = {
+_DECLARED = {
     **PREFLIB, **LABEL_STUDIO, **ARGILLA, **ARENA, **TABLES, **REVIEWS, **RANKINGS, **RATINGS,
 }  # fmt: skip
-"""Those that come with aggcal."""
-
-
-@cache
-def _loaded(info: FormatInfo) -> Format:
-    form = OWN[info.name] if info.name in FORMATS.own else load(info.home)
-    return replace(form, info=info)
+FORMATS = Names(
+    "format",
+    Format,
+    # From the most particular to the most general: the first that knows a file reads it.
+    tuple(replace(_DECLARED[name], name=name) for name in get_args(FormatName)),
+)
+"""The formats by name: aggcal's own, and those of installed packages behind them."""
 
 
 def formats() -> list[Format]:
@@ -46,22 +58,21 @@ def formats() -> list[Format]:
 
     Examples
     --------
-    >>> [form.info.name for form in formats()][-1]
+    >>> [form.name for form in formats()][-1]
     'table'
     """
-    own = [*FORMATS.own.values()]
-    every = [info for info in own if not info.general]
-    every += [*FORMATS.others.values(), *(info for info in own if info.general)]
-    return [_loaded(info) for info in every]
+    own = FORMATS.own.values()
+    particular, general = ([form for form in own if form.general is one] for one in (False, True))
+    return [*particular, *FORMATS.others.values(), *general]
 
 
 def recognised(table: Table, name: str | None = None) -> Format:
     """Return the format of a table: the one named, or the first that knows it."""
     if name is None:
         form = next(form for form in formats() if is_of(form, table))
-        if form.info.name == "rankings":
+        if form.name == "rankings":
             refuse_unclear_ranks(table)
-            if is_of(OWN["ratings"], table):
+            if is_of(FORMATS.own["ratings"], table):
                 raise OptionError(
                     f"{table.name}: holds ranks and ratings; say which to use with "
                     f"{option('format', 'rankings')} or {option('format', 'ratings')}."
@@ -72,11 +83,11 @@ def recognised(table: Table, name: str | None = None) -> Format:
         raise OptionError(
             f"there is no format '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}."
         )
-    form = _loaded(FORMATS[name])
+    form = FORMATS[name]
     if not is_of(form, table) and not form.may_be(table):
         found = listed(sorted(table.columns)) or "no columns"
         raise TableError(
-            f"{table.name}: does not look like {form.info.summary} (found: {found}); "
+            f"{table.name}: does not look like {form.summary} (found: {found}); "
             f"leave {option('format')} out or choose another."
         )
     return form

@@ -118,15 +118,19 @@ def _arena_hard(records: Records, choices: Choices, notes: Notes) -> Iterator[Ro
 
 
 ARENA = {
-    "vote-log": Format(has("states", "type"), rows=_votes),
+    "vote-log": Format(
+        has("states", "type"), rows=_votes, summary="the raw vote log of a FastChat server"
+    ),
     "mt-bench": Format(
         has("model_1", "model_2", "g1_winner", "g2_winner"),
         rows=_mt_bench,
         contexts={"prompt": ("question_id",)},
+        summary="MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner",
     ),
     "arena-hard": Format(
         has("model", "judge", "games"),
         rows=_arena_hard,
         contexts={"prompt": ("uid", "question_id")},
+        summary="Arena-Hard's judgments: model, judge, games",
     ),
 }

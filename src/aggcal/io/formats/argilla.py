@@ -216,5 +216,6 @@ ARGILLA = {
             ("task", "record"), ("id", "external_id", "record_id", "_server_id")
         ),
         within=("fields", "metadata"),
+        summary="Argilla v2 rankings and pairs: nested, flattened, server form",
     )
 }

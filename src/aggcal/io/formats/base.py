@@ -10,7 +10,6 @@ from aggcal.data.base import UNNAMED
 from aggcal.errors import TableError
 from aggcal.io.choices import Choices
 from aggcal.io.tables import Table, text_of
-from aggcal.registry import FormatInfo
 
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
@@ -41,10 +40,6 @@ class Row(NamedTuple):
     by: tuple[str | None, ...] = ()
     rating: float | None = None
     """Of the left item, where the row is no comparison but a rating: higher is better."""
-
-
-UNREGISTERED = FormatInfo("", "", "")
-"""What a format is called before `aggcal.registry` gives it a name."""
 
 
 class Made(NamedTuple):
@@ -112,7 +107,12 @@ class Format:
     """Whether a table can be meant that is only read so if the user names the format."""
     says: Mapping[str, str] = field(default_factory=dict)
     """What to say where a column is used."""
-    info: FormatInfo = UNREGISTERED
+    name: str = ""
+    """What people write to choose it; those of aggcal have theirs from the table they stand in."""
+    summary: str = ""
+    """What such files are and which columns identify them, for ``aggcal list formats``."""
+    general: bool = False
+    """Whether files of other tools may look like it too: it is then tried after all others."""
 
 
 def note(notes: Notes, text: str) -> None:

@@ -239,5 +239,6 @@ LABEL_STUDIO = {
         options=("drafts",),
         contexts={"task": ("id",)},
         within=("data", "meta"),
+        summary="Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV",
     )
 }

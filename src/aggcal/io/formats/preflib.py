@@ -183,4 +183,10 @@ def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> 
         yield f"{voters}: {','.join(written)}"
 
 
-PREFLIB = {"preflib": Format(rows=_rows, is_text=_is_preflib)}
+PREFLIB = {
+    "preflib": Format(
+        rows=_rows,
+        is_text=_is_preflib,
+        summary="PrefLib orders: .soc, .soi, .toc, .toi, old and new headers",
+    )
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -38,7 +38,8 @@ _WORDS = (
 _IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|rank)$")
 IN_BRACKETS = re.compile(r".*\[(.+)\]$")
 """A column of a grid in a form: the question, and in brackets the row."""
-_OPTION = re.compile(r"(?:item|option|choice|alternative|alt|text)[ _-]?(\d+|[a-h])$|[a-h]$")
+_OPTION = re.compile(r"(?:item|option|choice|alternative|alt|text)[ _-]?(\d+|[a-h])$")
+_LETTER = re.compile(r"[a-h]$")
 _OF_PLACES = re.compile(
     r"(?:.*\[)?(?:r|rank|place|location|position|pref|preference)[ _-]?\[?\d+\]?$"
 )
@@ -249,14 +250,21 @@ def _shown(cells: Mapping[str, Any], location: str) -> list[str]:
         items = [] if value in (None, "") else [*chain(*_in_one_cell(value, location))]
         if len(items) > 1:  # a set may be called by one number
             return items
-    options = (cell_text(cells[name]) for name in sorted(filter(_OPTION.match, cells)))
+    options = (cell_text(cells[name]) for name in sorted(_options(cells)))
     return [item for item in options if item is not None]
+
+
+def _options(names: Iterable[str]) -> list[str]:
+    """Return the columns that hold what was shown: item1, item2, ...; or else a, b, c, ..."""
+    names = [*names]
+    numbered = [*filter(_OPTION.match, names)]
+    letters = [*filter(_LETTER.match, names)] if {"best", "worst"} <= {*names} else []
+    return numbered or letters
 
 
 def _is_best_worst(table: Table) -> bool:
     have = table.columns.keys()
-    options = sum(map(bool, map(_OPTION.match, have)))
-    return {"best", "worst"} <= have and (bool(have & {*SHOWN}) or options > 2)  # noqa: PLR2004
+    return {"best", "worst"} <= have and (bool(have & {*SHOWN}) or len(_options(have)) > 2)  # noqa: PLR2004
 
 
 def _best_worst(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
@@ -316,7 +324,28 @@ def _choix(records: Records, choices: Choices, notes: Notes) -> Iterator[Row]:
 
 
 RANKINGS = {
-    "best-worst": Format(_is_best_worst, rows=_best_worst, renames=True),
-    "rankings": Format(_are_rankings, rows=_rankings, renames=True, options=("order",)),
-    "choix": Format(_is_choix, rows=_choix, sided=lambda _: False),
+    "best-worst": Format(
+        _is_best_worst,
+        rows=_best_worst,
+        renames=True,
+        summary="best-worst choices: annotator, best, worst and what was shown (item1, item2, ... "
+        "or items)",
+        general=True,
+    ),
+    "rankings": Format(
+        _are_rankings,
+        rows=_rankings,
+        renames=True,
+        options=("order",),
+        summary="rankings: annotator, r1, r2, ...; annotator, ranking ('a > b = c'); or annotator, "
+        "item, rank",
+        general=True,
+    ),
+    "choix": Format(
+        _is_choix,
+        rows=_choix,
+        sided=lambda _: False,
+        summary="choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings",
+        general=True,
+    ),
 }

@@ -66,10 +66,9 @@ _NO_RATINGS = {
 """Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
-_ADDED = re.compile(
-    r"download|timestamp|^trials?\b|\b(?:course|category) total"
-    r"|\b(?:current|final) (?:score|points|grade)"
-)
+_ADDED = re.compile(r"download|timestamp|^trials?\b|\b(?:course|category) total")
+_FINAL = re.compile(r"\b(?:current|final) (?:score|points|grade)")
+"""What gradebooks call columns that add up the others."""
 """What columns are called that programs add."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
@@ -232,6 +231,7 @@ def _columns(
         rated = {*rated_columns(rows, choices.order)} - asked
         named = [name for name in spelt if name in rated]
         named = (in_a_grid(named) if transposed else []) or named
+        named = [name for name in named if not _FINAL.search(name)] or named
         used = (*named, *ITEM, *ANNOTATOR, *asked, *choices.guessed.values(), "")
         unused = [spelt[name] for name in spelt if name not in used]
         if unused:
@@ -441,4 +441,14 @@ def _pairs(
 
 
 RATED = ("order",)
-RATINGS = {"ratings": Format(_are_ratings, rows=_rows, renames=True, options=RATED, may_be=_may_be)}
+RATINGS = {
+    "ratings": Format(
+        _are_ratings,
+        rows=_rows,
+        renames=True,
+        options=RATED,
+        may_be=_may_be,
+        summary="ratings: annotator, item, rating (higher is better)",
+        general=True,
+    )
+}

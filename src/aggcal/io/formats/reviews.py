@@ -171,11 +171,22 @@ SINGLE = Format(
     rows=_single,
     options=RATED,
     contexts={"prompt": ("question_id",)},
+    summary="MT-Bench scores of single answers: question_id, model, judge, score, turn",
 )
 REVIEWS = {
     "openreview": Format(
-        lambda table: any(map(notes_of, table.head)), rows=_openreview, renames=True, options=RATED
+        lambda table: any(map(notes_of, table.head)),
+        rows=_openreview,
+        renames=True,
+        options=RATED,
+        summary="OpenReview's reviews: forum, content.rating",
     ),
-    "hotcrp": Format(_is_hotcrp, rows=_hotcrp, renames=True, options=(*RATED, "drafts")),
+    "hotcrp": Format(
+        _is_hotcrp,
+        rows=_hotcrp,
+        renames=True,
+        options=(*RATED, "drafts"),
+        summary="HotCRP's review table: pid, review, email, field, data",
+    ),
     "mt-bench-single": SINGLE,
 }

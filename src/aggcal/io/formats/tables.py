@@ -102,6 +102,7 @@ TABLES = {
             "reason": Made(("preference",), _unread),
         },
         sided=lambda _: False,  # shown in random order, written in one
+        summary="AlpacaEval annotations: generator_1, generator_2, preference",
     ),
     "arena": Format(
         lambda table: (
@@ -115,6 +116,7 @@ TABLES = {
             "outcome": ("winner", Made(_ONE_HOT, _one_hot)),
         },
         options=_SCALE,
+        summary="FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner",
     ),
     "crowd-kit": Format(
         has("worker", "left", "right", "label"),
@@ -126,10 +128,12 @@ TABLES = {
             "weight": "weight",
         },
         options=_SCALE,
+        summary="crowd-kit: worker, left, right, label",
     ),
     "gavel": Format(
         has("annotator id", "winner id", "loser id"),
         {"annotator": "annotator id", "winner": "winner id", "loser": "loser id"},
+        summary="Gavel's decisions: Annotator ID, Winner ID, Loser ID",
     ),
     "all-our-ideas": Format(
         has("session id", "winner id", "loser id"),
@@ -142,6 +146,7 @@ TABLES = {
             "seconds": "response time (s)",
         },
         sided=has(*_SIDES),
+        summary="All Our Ideas' votes: Session ID, Winner ID, Loser ID",
     ),
     "all-our-ideas-non-votes": Format(
         lambda table: has("record type", "session id")(table) and "winner id" not in table.columns,
@@ -152,6 +157,7 @@ TABLES = {
             "outcome": Made(("record type",), lambda _: "skip"),
             "reason": Made(("record type", "reason"), lambda *why: ": ".join(filter(None, why))),
         },
+        summary="All Our Ideas' non-votes: Record Type, Session ID",
     ),
     "no-more-marking": Format(
         has("chosen", "notchosen"),
@@ -165,6 +171,7 @@ TABLES = {
             ),
         },
         says={"timetaken": "timeTaken is read as milliseconds"},
+        summary="No More Marking's decisions: judgeId, chosen, notChosen",
     ),
     "preference-pairs": Format(
         has("chosen", "rejected"),
@@ -178,6 +185,7 @@ TABLES = {
             "chosen_model": "the items are the models (chosen_model, rejected_model), not their "
             "texts"
         },
+        summary="preference pairs: chosen, rejected",
     ),
     "evalica": Format(
         _is_evalica,
@@ -189,6 +197,7 @@ TABLES = {
             "weight": "weight",
         },
         options=_SCALE,
+        summary="evalica: left, right, winner (left, right or tie)",
     ),
     "table": Format(
         lambda _: True,
@@ -197,6 +206,9 @@ TABLES = {
             "seconds": tuple(Made((name,), _times(unit)) for name, unit in SECONDS.items()),
         },
         options=_SCALE,
+        summary="a table: annotator, winner, loser or annotator, left, right, outcome, or common "
+        "synonyms",
+        general=True,
     ),
 }
 """Tables whose columns have other names than ours."""
