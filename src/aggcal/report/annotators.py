@@ -15,7 +15,6 @@ from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
     GUESSING,
     ONE_SIDED,
-    PERHAPS_GUESSING,
     RELIABLE,
     REVERSED,
     TOO_FEW,
@@ -34,7 +33,6 @@ VERDICT_WORDS = {
     REVERSED: "reversed",
     GUESSING: "guessing",
     ONE_SIDED: "one-sided",
-    PERHAPS_GUESSING: "perhaps guessing",
     UNCLEAR: "unclear",
     TOO_FEW: "too few to tell",
     RELIABLE: "reliable",
@@ -42,7 +40,7 @@ VERDICT_WORDS = {
 """The verdicts on annotators for people, the worst first."""
 VERDICT_CHIPS = {
     **dict.fromkeys((REVERSED, GUESSING, ONE_SIDED), "bad"),
-    **dict.fromkeys((PERHAPS_GUESSING, UNCLEAR), "care"),
+    UNCLEAR: "care",
     TOO_FEW: "none",
     RELIABLE: "good",
 }
