@@ -21,6 +21,7 @@ from aggcal.advice.verdicts import (
     UNCLEAR,
 )
 from aggcal.aggregation.effects import mean_interval
+from aggcal.aggregation.raters import mark
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.errors import count
 from aggcal.pages.document import Block, Column, Line, Listing, Section, Term, Text
@@ -227,7 +228,7 @@ def ratings_said(run: Run) -> str:
     ratings = run.summary.get("ratings")
     if not ratings:
         return ""
-    scale = f"from {ratings['lowest']:g} to {ratings['highest']:g}"
+    scale = f"from {mark(ratings['lowest'])} to {mark(ratings['highest'])}"
     scale += ", of which the lowest is the best" if ratings["best"] == "lowest" else ""
     said = (
         f"Leniency differs by {ratings['leniency_sd']:.2g} points (standard deviation) on a scale "
