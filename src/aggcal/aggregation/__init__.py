@@ -9,6 +9,9 @@
   updates of standard deviations) or `modes` (joint modes), both by `newton`.
 - Terms beside items and reliabilities: `terms` chooses them, `methods` fits them, `effects` says
   what came out; `camps` are a finite mixture of orders.
+- Ratings, where they are fitted as ratings and not as pairs: `graded` is their likelihood,
+  `ratings` their fit (a normal prior of annotators with a full covariance, by EM), `raters` what
+  it says.
 - Uncertainty: `posterior` and `covariance`; `robust` where answers depend on each other (a pooled
   sandwich); `estimate` makes an `uncertainty` of them, or of refits (bootstrap); `claims`, `ranks`
   and `groups` say what follows for the order.

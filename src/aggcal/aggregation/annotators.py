@@ -83,7 +83,7 @@ class Normal:
 
     @property
     def log_constant(self) -> float:
-        """What the log density of the standard normal lacks."""
+        """Constant of the log density, but for that of 2π, which cancels in the cubature."""
         return -float(np.log(self.sds).sum())
 
     def first(self, names: tuple[str, ...], sign: float) -> FloatArray:
@@ -124,7 +124,7 @@ class Correlated(Normal):
 
     @property
     def log_constant(self) -> float:
-        """What the log density of the standard normal lacks."""
+        """Constant of the log density, but for that of 2π, which cancels in the cubature."""
         return -0.5 * float(np.linalg.slogdet(self.covariance)[1])
 
 

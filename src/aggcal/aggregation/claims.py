@@ -3,7 +3,8 @@
 They are made from scores that hardly any prior has pulled together (`Quantify.unshrunk`). Errors
 are drawn once; every claim compares t_ij = (s_i − s_j)/se_ij with a quantile of the largest such
 number that chance makes among the comparisons that it rests on (max-t). A kind of claim is then
-wrong in a share 1 − level of studies at most.
+wrong in a share 1 − level of studies at most. Pairs that do not stay
+clear without each annotator who might decide them alone (`Quantify.standing`) are not certified.
 
 - **Pairs**: step-down max-t over all one-sided hypotheses s_i ≤ s_j (Romano and Wolf, 2005).
   **Joint ranks** count the certified pairs above and below an item (Mogstad et al., 2024), and

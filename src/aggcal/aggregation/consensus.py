@@ -221,8 +221,8 @@ class Consensus:
         Parameters
         ----------
         judgments
-            Judgments that compare new items with items of this consensus. Annotators without a
-            reliability are given the median one.
+            Judgments that compare new items with items of this consensus. Annotators who
+            were not fitted are like those whom the prior expects.
 
         Returns
         -------

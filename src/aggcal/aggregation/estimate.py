@@ -1,4 +1,8 @@
-"""Work out how far a consensus can be trusted: by its curvature, or by fitting again."""
+"""Work out how far a consensus can be trusted: by its curvature, or by fitting again.
+
+Claims are made from a fit under a wider prior (`Quantify.unshrunk`), and from fits without one
+annotator each: of few annotators all, of more those who gave much (`Quantify.standing`).
+"""
 
 from __future__ import annotations
 
@@ -154,7 +158,7 @@ class Quantify:
 
     @property
     def quick(self) -> bool:
-        """Whether that needs no refits."""
+        """Whether the uncertainty needs no refits."""
         return self.likelihood is not None
 
     def _needed(self, consensus: Consensus, otherwise: str) -> LikelihoodMethod:

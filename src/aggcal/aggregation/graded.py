@@ -10,7 +10,9 @@ in units of the annotator's own noise: y = (a + γ s_i + ε)/p, so that 1/p is t
   P(y ≤ k) = F(p c_k − a − γ s).
 - `Gaussian`: the same of a continuous scale, z = p y − a − γ s ~ N(0, 1).
 - `Choice`: one of k alternatives (Plackett and Luce), P(j) ∝ exp(γ s_j + o_j). A ranking is a
-  choice among all, then among the rest, and so on.
+  choice among all, then among the rest, and so on. No method fits it yet.
+
+Strengths of answers about pairs, which are called grades elsewhere, are `Adjacent` in `families`.
 
 The losses are convex in (γ, a, p) where scores and cuts are fixed, and in scores and cuts where
 the parameters are.
@@ -110,7 +112,7 @@ class Ordinal:
     >>> one = np.ones(1)
     >>> moved = {GAP: np.zeros(1), ABOVE: one, BELOW: -one}
     >>> terms = Ordinal(()).terms(moved, {}, Marks(one, one, one, one))
-    >>> np.exp(-terms.loss).round(3), terms.score[GAP]
+    >>> np.exp(-terms.loss).round(3), terms.score[GAP] + 0.0
     (array([0.462]), array([0.]))
     """
 

@@ -22,7 +22,7 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray, elementwise, special_of
 from aggcal.errors import check_choice
 
-Terms = tuple[FloatArray, FloatArray, FloatArray]
+LinkTerms = tuple[FloatArray, FloatArray, FloatArray]
 
 _FAR = 1e3  # beyond, score + x has lost its digits: a series instead
 _LONG = 1 << 16  # rows from which threads are worth waking
@@ -47,7 +47,7 @@ class Link:
 
     name: str
     sd: float
-    terms: Callable[[FloatArray], Terms]
+    terms: Callable[[FloatArray], LinkTerms]
     probability: Callable[[FloatArray], FloatArray]
 
     @cached_property
@@ -66,7 +66,7 @@ class Link:
         return self.at_zero[1]
 
 
-def _logistic(x: FloatArray) -> Terms:
+def _logistic(x: FloatArray) -> LinkTerms:
     small = np.exp(-np.abs(x))
     below = 1.0 / (1.0 + small)
     loss = np.log1p(small) + np.maximum(-x, 0.0)
@@ -85,7 +85,7 @@ def _some_probabilities(x: FloatArray) -> FloatArray:
     return np.where(x >= 0.0, 1.0, small) / (1.0 + small)
 
 
-def _normal(x: FloatArray) -> Terms:
+def _normal(x: FloatArray) -> LinkTerms:
     negative, special = x < 0.0, special_of(x)
     # f/F: below zero by the scaled erfc (no cancellation of tiny by tiny), above directly.
     with np.errstate(over="ignore"):
@@ -106,7 +106,7 @@ def _normal_probability(x: FloatArray) -> FloatArray:
     return chance
 
 
-def _laplace(x: FloatArray) -> Terms:
+def _laplace(x: FloatArray) -> LinkTerms:
     size = np.abs(x)
     tail = 0.25 * np.exp(-size)
     # x < 0: F = (2 - x) e^x / 4.     x >= 0: F = 1 - (2 + x) e^-x / 4.

@@ -21,7 +21,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.machine import one_thread
 from aggcal._core.tables import aligned
 from aggcal.aggregation.annotators import Beta, Normal
-from aggcal.aggregation.camps import continued, find_camps, fit_axis, fit_by_camp
+from aggcal.aggregation.camps import Run, continued, find_camps, fit_axis, fit_by_camp
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.empirical import Fit, Model, Problem, State, best
@@ -90,8 +90,6 @@ _VANISHING_SDS = (1.0, 10.0, 100.0, 1e4)
 nothing by more than a hundred-millionth of itself, and still holds what the data leave free."""
 _FAR_OUT = 15.0
 """Size of a score or an effect beyond which it is taken to run away."""
-Run = Callable[[Model, State], Fit]
-"""Fits a model from a state."""
 
 
 class LikelihoodMethod:
@@ -404,7 +402,8 @@ class HRA(LikelihoodMethod):
     tolerance
         Relative gradient norm at which a fit of the mode is finished.
     seed
-        Seed for all random numbers.
+        Taken as other methods take it: a search for camps or an axis has the same starts whatever
+        it is, and nothing else of a fit is random.
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
@@ -558,7 +557,7 @@ class CrowdBT(LikelihoodMethod):
     tolerance
         Relative gradient norm at which a fit of the mode is finished.
     seed
-        Seed for all random numbers.
+        Taken as other methods take it: nothing of a fit is random.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
         standard normal prior on the scores.

@@ -31,6 +31,7 @@ larger by far, as where one judgment weighs millions."""
 _FIRST_RADIUS = 10.0
 """In preconditioned units: larger risks a wasted step, smaller takes more of them."""
 _SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
+_MOST_ITERATIONS = 500  # steps after which the record says that it did not converge
 _FURTHEST = 0.5
 """How far Anderson acceleration goes beyond the last update."""
 
@@ -96,7 +97,6 @@ def minimise(
     *,
     tolerance: float,
     shared_scale: bool = True,
-    max_iterations: int = 500,
     on_iteration: Progress | None = None,
 ) -> tuple[FloatArray, Convergence]:
     """Minimise a function to a relative gradient norm of ``tolerance``.
@@ -112,8 +112,6 @@ def minimise(
     shared_scale
         Whether parameters that are not in x may take over its scale; where they cannot, the
         correction along x is a product wasted at every step.
-    max_iterations
-        Give up after so many steps; the record then says that it did not converge.
     on_iteration
         Called with the number of the iteration and the relative gradient norm.
 
@@ -126,7 +124,7 @@ def minimise(
     point = objective.evaluate(x)
     radius = _FIRST_RADIUS * float(np.sqrt(point.diagonal.sum()))
     iteration, exact = 0, False
-    while (norm := point.gradient_norm) > tolerance and iteration < max_iterations:
+    while (norm := point.gradient_norm) > tolerance and iteration < _MOST_ITERATIONS:
         iteration += 1
         if on_iteration is not None:
             on_iteration(iteration, norm)
@@ -288,10 +286,10 @@ def inverse_of_factor(factor: FloatArray) -> FloatArray:
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
-def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray | None:
+def upper_factor(matrix: FloatArray) -> FloatArray | None:
     """Return U by columns with UᵀU = A, anything below it; None where A is not positive definite.
 
-    Of the matrix only the lower triangle is read, or overwritten, if it may be.
+    Of the matrix only the lower triangle is read.
 
     Examples
     --------
@@ -300,6 +298,6 @@ def upper_factor(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray |
            [0., 1.]])
     """
     # What NumPy has by rows LAPACK reads by columns: the lower triangle as an upper one.
-    factor, failed = dpotrf(matrix.T, lower=False, clean=False, overwrite_a=overwrite)
+    factor, failed = dpotrf(matrix.T, lower=False, clean=False)
     # A number that is not finite spoils the pivot of its row.
     return None if failed or not np.isfinite(np.diag(factor)).all() else np.asarray(factor)
