@@ -39,14 +39,7 @@ count in several rows. The thresholds of the check were chosen on studies from 2
 this number whenever they are chosen anew, or the rates are those of studies they were fitted to.
 """
 VERDICTS = ("reversed-annotators", "contradicting", "guessing", "position-bias", "side-preferred")
-OTHERS = (
-    "self-contradiction",
-    "order-decides",
-    "divided",
-    "different-tastes",
-    "perhaps-divided",
-    "own-order",
-)
+OTHERS = ("divided", "different-tastes", "own-order")
 COPIES = ("copies",)
 NOTED = "erratic"
 """A note about an annotator that is counted apart."""
@@ -345,7 +338,7 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
         guilty = {str(study.annotator_ids[0])}
     copied = {str(study.annotator_ids[v]) for v in study.copied.values()}
     if scenario.role == "left":
-        guilty |= {"side-preferred", "order-decides"}  # which such annotators really cause
+        guilty |= {"side-preferred"}  # which such annotators really cause
     tally = {"studies": 1, "milliseconds": spent}
     for name, codes in (("verdicts", VERDICTS), ("others", OTHERS), ("copies", COPIES)):
         tally[name] = int(bool(accused(found, codes) - guilty - copied))
@@ -353,12 +346,10 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
         tally[code] = int(bool(accused(found, (code,)) - guilty - copied))
     if scenario.full:
         tally |= _tastes(found)
-    tally["doubted"] = int(bool(accused(found, ("perhaps-guessing",)) - guilty))
     if scenario.role in CODES:
-        guilty -= {"side-preferred", "order-decides"}
+        guilty -= {"side-preferred"}
         named = accused(found, (CODES[scenario.role],))
         tally["guilty"], tally["found"] = len(guilty), len(guilty & named)
-        tally["perhaps"] = len(guilty & accused(found, ("perhaps-guessing",)))
     return tally
 
 
@@ -424,17 +415,15 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
     print("Made by `benchmarks/check_rates.py`" + (" with `--quick`" if quick else "") + ".")
     print("A false accusation is a study in which an innocent annotator is called reversed,")
     print("guessing or following a side, or the study as a whole to prefer one. Findings of other")
-    print(
-        "checks (self-contradiction, camps, copies) are counted apart, and so are erratic people."
-    )
+    print("checks (camps, copies) are counted apart, and so are erratic people.")
     print("Studies of tastes are looked at in full; the third column says what was said of these,")
     print("in how many studies.")
     print("Among tastes up to the opposite, whoever is called reversed does answer the opposite of")
     print("most others, and counts as accused wrongly because nobody put a fault in.\n")
     print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
-    print("| of which | innocent 'perhaps guessing' | other checks / copies ", end="")
+    print("| of which | other checks / copies ", end="")
     print("| erratic | seconds |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     clean: Counter[str] = Counter()
     for scenario in SCENARIOS:
         tally = total.get(key_of(scenario))
@@ -443,13 +432,11 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
         n = tally["studies"]
         which = ", ".join(f"{code} {tally[code]}" for code in VERDICTS if tally[code])
         found = percent(tally["found"], tally["guilty"])
-        if tally["perhaps"]:
-            found += f", and {percent(tally['perhaps'], tally['guilty'])} perhaps"
         if scenario.full:
             found = ", ".join(f"{k} {tally[k]}" for k in KINDS)
         print(
             f"| {key_of(scenario)} | {found} | {percent(tally['verdicts'], n)} | {which or '-'} "
-            f"| {percent(tally['doubted'], n)} | {tally['others']} / {tally['copies']} "
+            f"| {tally['others']} / {tally['copies']} "
             f"| {tally[NOTED]} | {tally['milliseconds'] / 1e3 / n:.1f} |"
         )
         clean.update(tally if not scenario.role else {})

@@ -22,14 +22,11 @@ from scipy.special import expit
 
 import aggcal
 from aggcal.advice.check import check
-from aggcal.advice.check.camp_findings import camp_findings
-from aggcal.advice.check.camps import camps
-from aggcal.advice.check.context import Fitted
 from aggcal.data.judgments import Judgments
 
 FIRST_SEED = 73_000_000
 ACCUSED = ("reversed-annotators", "contradicting", "guessing")
-GROUPS = ("divided", "perhaps-divided", "different-tastes")
+GROUPS = ("divided", "different-tastes")
 COLUMNS = (
     "items x people x answers of each",
     "",
@@ -95,15 +92,9 @@ def study(kind: Kind, camp: float, seed: int) -> Judgments:
 
 
 def looked_at(kind: Kind, camp: float, seed: int) -> set[str]:
-    """Simulate a study and return the codes of what is found in it.
-
-    Groups are looked for as a full check does; copies, which take longest, are not.
-    """
-    judgments = study(kind, camp, seed)
-    fitted = Fitted.of(judgments)
-    found = check(judgments, consensus=fitted.consensus, quick=True, with_precision=False).findings
-    groups, _ = camps(fitted, set())
-    return {each.code for each in (*found, *camp_findings(fitted, groups))}
+    """Simulate a study and return the codes of what is found in it."""
+    found = check(study(kind, camp, seed), with_precision=False).findings
+    return {each.code for each in found}
 
 
 def row(kind: Kind, clean: list[set[str]], camps: list[set[str]]) -> str:

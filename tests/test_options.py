@@ -43,7 +43,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "aggregation": ["prepare"],
         "assessment": ["prepare", "read_scores"],
         "calibration": ["read_scores"],
-        "advice.check.of_data": ["data_warnings"],
+        "advice.check.data": ["data_warnings"],
         "advice.suggest.pairs": ["prepare", "aggregate"],
         "aggregation.methods": ["mode_rows"],
     }
@@ -161,7 +161,7 @@ def test_draws_are_checked_for_a_bootstrap() -> None:
 
 def test_a_check_refuses_its_options_first(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = aggcal.read_judgments(ROWS)
-    monkeypatch.setattr(import_module("aggcal.advice.check.of_data"), "data_warnings", None)
+    monkeypatch.setattr(import_module("aggcal.advice.check.data"), "data_warnings", None)
     wrongs: list[dict[str, Any]] = [{"method": "gppl"}, {"wanted_error": 0.0}, {"seed": -1}]
     for wrong in wrongs:
         with pytest.raises(OptionError):

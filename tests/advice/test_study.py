@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import aggcal
-from aggcal.advice.check.context import Fitted
+from aggcal.advice.check import survey
 from aggcal.errors import OptionError
 from aggcal.simulation import Simulation, simulate
 
@@ -72,13 +72,13 @@ def test_a_result_is_not_fitted_again_unless_by_another_method(
 ) -> None:
     result = aggcal.assess(made.judgments, method="btl", warn=False)
     fitted: list[str] = []
-    known = Fitted.of
+    known = survey.aggregate
 
-    def watched(judgments: aggcal.Judgments, method: str, **rest: Any) -> Fitted:
+    def watched(judgments: aggcal.Judgments, method: Any, **rest: Any) -> aggcal.Consensus:
         fitted.append(method)
         return known(judgments, method, **rest)
 
-    monkeypatch.setattr(Fitted, "of", watched)
+    monkeypatch.setattr(survey, "aggregate", watched)
     told(result)
     aggcal.check(result, method="btl", quick=True)
     assert fitted == []

@@ -280,3 +280,35 @@ def test_ratings_that_are_added_are_fitted_with_the_others() -> None:
     assert sum("kept as such" in note for note in both.notes) == 1
     mixed = aggcal.add_judgments(both, [("r01", "p01", "p02")])
     assert mixed.n_judgments == both.n_judgments + 1
+
+
+def test_an_engine_refuses_a_file_of_ratings_as_it_does_ratings_in_memory(tmp_path: Path) -> None:
+    file = tmp_path / "reviews.csv"
+    file.write_text("annotator,item,rating\nann,p,1\nann,q,3\nbob,p,2\nbob,q,3\n")
+    with pytest.raises(aggcal.AggcalError, match="ratings are fitted on one machine"):
+        aggcal.aggregate(str(file), engine="dask")
+
+
+def test_notes_of_ratings_say_nothing_of_the_pairs_that_they_imply() -> None:
+    table, _ = reviews(11, papers=8, reviewers=5)
+    table = {name: [*values, values[0]] for name, values in table.items()}
+    table["weight"] = [0.0 if who == "r01" else 2.0 for who in table["annotator"]]
+    judgments = aggcal.read_judgments(table)
+    assert judgments.ratings is not None
+    *others, last = judgments.notes
+    assert last.endswith("of annotators with one item only, or of weight 0, left out")
+    assert not [note for note in others if "pair" in note or "mean" in note]
+    assert any("the mean" in note for note in aggcal.read_judgments(table, by="weight").notes)
+
+
+def test_a_scale_of_labels_is_told_by_its_labels(tmp_path: Path) -> None:
+    table, _ = reviews(12, papers=8, reviewers=5, points=3)
+    words = ["good", "fair", "poor"]
+    table["rating"] = [words[3 - int(rating)] for rating in table["rating"]]
+    judgments = aggcal.read_judgments(table, order=words)
+    raters = aggcal.aggregate(judgments, warn=False).raters
+    assert raters is not None
+    assert (raters.lowest, raters.highest, raters.lowest_best) == ("poor", "good", False)
+    assert "on a scale from 'poor' to 'good';" in str(raters)
+    aggcal.assess(judgments, warn=False).save(tmp_path / "out")
+    assert "from 'poor' to 'good'" in (tmp_path / "out" / "report.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
-from aggcal.advice.check.scores import same_source
+from aggcal.advice.check.data import same_source
 from aggcal.advice.guarantees import guarantees
 from aggcal.aggregation.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty import Uncertainty

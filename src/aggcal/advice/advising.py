@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
-from aggcal.advice.check.sample import MANY
+from aggcal.advice.check.survey import MANY
 from aggcal.advice.influence import EXACT, Influence, influence_of
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus

@@ -20,10 +20,10 @@ from aggcal.registry import EQUAL
 _TIE = 0.5  # the outcome of a tie: half of a win
 
 REVERSED, GUESSING, ONE_SIDED = "reversed", "guessing", "one-sided"
-PERHAPS_GUESSING, TOO_FEW = "perhaps-guessing", "too-few"
+TOO_FEW = "too-few"
 UNCLEAR, RELIABLE = "unclear", "reliable"
 
-VERDICTS = (REVERSED, GUESSING, ONE_SIDED, PERHAPS_GUESSING, TOO_FEW, UNCLEAR, RELIABLE)
+VERDICTS = (REVERSED, GUESSING, ONE_SIDED, TOO_FEW, UNCLEAR, RELIABLE)
 """All verdicts; of those that apply to an annotator, the first is given."""
 
 FEW = 10

@@ -38,9 +38,9 @@ class Raters:
     """How much higher each rates the same items than a typical annotator."""
     leniency_sd: float
     """How far annotators differ in it."""
-    lowest: float
+    lowest: float | str
     """The lowest and the highest rating that somebody gave, as in the file."""
-    highest: float
+    highest: float | str
     lowest_best: bool
     use: Reading | None = None
     """How much of the scale each uses for the same items: 1 is typical."""
@@ -73,7 +73,7 @@ class Raters:
 
     def __str__(self) -> str:
         best = " (the lowest is the best)" if self.lowest_best else ""
-        scale = f"on a scale from {self.lowest:g} to {self.highest:g}{best}"
+        scale = f"on a scale from {mark(self.lowest)} to {mark(self.highest)}{best}"
         said = f"Leniency differs by {self.leniency_sd:.2g} points (standard deviation) {scale}"
         if self.noise is not None:
             return f"{said}; annotators differ in reliability and noise, too."
@@ -92,6 +92,10 @@ class Raters:
         points = _points(fitted) / typical
         ends = float(ratings.value.min()), float(ratings.value.max())
         lowest, highest = (-ends[1], -ends[0]) if ratings.lowest_best else ends
+        shown: tuple[float | str, float | str, bool] = lowest, highest, ratings.lowest_best
+        if ratings.labels and not ratings.lowest_best:
+            low, high = (ratings.labels[round(-end)] for end in ends)
+            shown = low, high, False
 
         def reading(values: FloatArray, factor: float) -> Reading:
             mean, variance = fit.moments(act, values)
@@ -107,9 +111,19 @@ class Raters:
                 "noise": reading(1.0 / use, points * typical * noise),
             }
         sd = points * float(np.sqrt(act.covariance[k, k]))
-        shown = lowest, highest, ratings.lowest_best
         leniency = reading(posterior.of(LENIENCY), points)
         return cls(leniency, sd, *shown, **style, evidence=fitted.evidence)
+
+
+def mark(rating: float | str) -> str:
+    """Write a rating: a number, or a label.
+
+    Examples
+    --------
+    >>> mark(3.0), mark("good")
+    ('3', "'good'")
+    """
+    return f"'{rating}'" if isinstance(rating, str) else f"{rating:g}"
 
 
 def _points(fitted: RatingsFit) -> float:

@@ -100,8 +100,7 @@ _ROWS = (
         Option("--precision X", "target standard error of a score on the consensus scale, to "
             "estimate how many more judgments are needed (default: for a random pair to be "
             "ordered correctly with probability 90%)"),
-        Option("--quick", "skip the slow parts: copied answers, opposing groups, cycles and "
-            "precision"),
+        Option("--quick", "skip what takes longest: the search for opposing groups, and precision"),
         o.STRICT, o.VERBOSE, o.SEED,
         o.as_json("counts, findings and precision"),
         o.READING,

@@ -13,7 +13,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
 from aggcal.engines.remote import RemoteJudgments
-from aggcal.errors import NoGpuWarning, OptionError, check_choice, option
+from aggcal.errors import NoGpuWarning, check_choice
 from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
@@ -68,11 +68,6 @@ def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:
         return found.read(str(judgments))
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
-    if judgments.ratings is not None:
-        raise OptionError(
-            f"{judgments.source}: ratings are fitted on one machine; leave {option('engine')} out, "
-            "or write the pairs that they imply with 'aggcal convert'."
-        )
     return found.distribute(judgments)
 
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aggcal._core.kernels.threads import in_turn
 from aggcal.data.judgments import Judgments
+from aggcal.errors import OptionError, option
 from aggcal.io import read_judgments
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Engine(Protocol):
         ...
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
-        """Take judgments that are in memory."""
+        """Take judgments that are in memory; ratings are refused (`refuse_ratings`)."""
         ...
 
     def read(self, path: str, /, **options: Any) -> RemoteJudgments:
@@ -100,6 +101,15 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let everything go."""
         return  # nothing is held
+
+
+def refuse_ratings(judgments: Judgments) -> None:
+    """Refuse judgments with ratings, which an engine would fit as the pairs that they imply."""
+    if judgments.ratings is not None:
+        raise OptionError(
+            f"{judgments.source}: ratings are fitted on one machine; leave {option('engine')} out, "
+            "or write the pairs that they imply with 'aggcal convert'."
+        )
 
 
 class ThreadedShards:

@@ -26,7 +26,7 @@ from uuid import uuid4
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Shard
+from aggcal.engines.base import Shard, refuse_ratings
 from aggcal.engines.dask_files import ShardsOfFiles
 from aggcal.engines.remote import RemoteJudgments, about_rows, cuts, pieces
 from aggcal.errors import EngineError, OptionError
@@ -138,6 +138,7 @@ class Dask:
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
+        refuse_ratings(judgments)
         if self._one_machine:
             return RemoteJudgments.of_local(judgments, self)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))

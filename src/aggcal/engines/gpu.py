@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Engine, Shard, ThreadedShards
+from aggcal.engines.base import Engine, Shard, ThreadedShards, refuse_ratings
 from aggcal.engines.remote import RemoteJudgments, cuts, pieces
 
 _ROWS = 1 << 22
@@ -63,6 +63,7 @@ class GpuEngine(Engine):
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Let rows be laid out, in threads, and put on the device."""
+        refuse_ratings(judgments)
         number = min(cores(), -(-len(judgments.count) // _ROWS))
         cut = cuts(judgments.judgments_per_annotator, number)
         shards = [*pieces(judgments, cut, DeviceShard)]

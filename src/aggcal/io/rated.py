@@ -12,6 +12,7 @@ from aggcal.data.ratings import Ratings
 from aggcal.errors import count
 from aggcal.io.choices import Choices
 from aggcal.io.formats.base import Row
+from aggcal.io.formats.ratings import MEAN_OF_SEVERAL, WEIGHT_OF_PAIR
 from aggcal.io.formats.scale import HIGHEST, LOWEST
 from aggcal.io.naming import Part
 
@@ -21,7 +22,7 @@ _AS_PAIRS = "ratings are compared within each annotator only"
 
 
 _AS_RATINGS = ", kept as such"
-_OF_PAIRS = "rating series became"
+_OF_PAIRS = ("rating series became", MEAN_OF_SEVERAL, WEIGHT_OF_PAIR)
 """What is said of the pairs that ratings imply."""
 
 
@@ -60,8 +61,11 @@ def with_ratings(
         f"{count(judgments.n_annotators, 'annotator')}{_AS_RATINGS}"
     )
     if alone := len(rows) - len(ratings):
-        note += f"; {count(alone, 'rating')} of annotators with one item only left out"
-    others = (each for each in judgments.notes if _OF_PAIRS not in each)
+        who = "of annotators with one item only"
+        if any(row.weight == 0.0 for row in rows):
+            who = "of annotators with one item only, or of weight 0,"
+        note += f"; {count(alone, 'rating')} {who} left out"
+    others = (each for each in judgments.notes if not any(said in each for said in _OF_PAIRS))
     return replace(judgments, ratings=ratings, notes=(*others, note))
 
 

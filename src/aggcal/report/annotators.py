@@ -15,13 +15,13 @@ from aggcal._core.tables import Columns, as_text
 from aggcal.advice.verdicts import (
     GUESSING,
     ONE_SIDED,
-    PERHAPS_GUESSING,
     RELIABLE,
     REVERSED,
     TOO_FEW,
     UNCLEAR,
 )
 from aggcal.aggregation.effects import mean_interval
+from aggcal.aggregation.raters import mark
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.errors import count
 from aggcal.pages.document import Block, Column, Line, Listing, Section, Term, Text
@@ -33,7 +33,6 @@ VERDICT_WORDS = {
     REVERSED: "reversed",
     GUESSING: "guessing",
     ONE_SIDED: "one-sided",
-    PERHAPS_GUESSING: "perhaps guessing",
     UNCLEAR: "unclear",
     TOO_FEW: "too few to tell",
     RELIABLE: "reliable",
@@ -41,7 +40,7 @@ VERDICT_WORDS = {
 """The verdicts on annotators for people, the worst first."""
 VERDICT_CHIPS = {
     **dict.fromkeys((REVERSED, GUESSING, ONE_SIDED), "bad"),
-    **dict.fromkeys((PERHAPS_GUESSING, UNCLEAR), "care"),
+    UNCLEAR: "care",
     TOO_FEW: "none",
     RELIABLE: "good",
 }
@@ -229,7 +228,7 @@ def ratings_said(run: Run) -> str:
     ratings = run.summary.get("ratings")
     if not ratings:
         return ""
-    scale = f"from {ratings['lowest']:g} to {ratings['highest']:g}"
+    scale = f"from {mark(ratings['lowest'])} to {mark(ratings['highest'])}"
     scale += ", of which the lowest is the best" if ratings["best"] == "lowest" else ""
     said = (
         f"Leniency differs by {ratings['leniency_sd']:.2g} points (standard deviation) on a scale "

@@ -189,8 +189,6 @@ def _with_care(run: Run, share: float) -> Iterator[str]:
         yield "no annotator is shown to do better than guessing"
     if not run.checked:
         yield "the data were not checked"
-    elif any(each["code"] == "perhaps-divided" for each in findings(summary)):
-        yield "there may be opposing groups of annotators: run a full check"
     if "rank_low" not in run.items:
         yield "certainty was not computed"
     ordered = right_order(summary)

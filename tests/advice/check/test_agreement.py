@@ -10,8 +10,8 @@ import pytest
 import aggcal
 from aggcal.advice.check import check
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
-from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.pair_answers import Answers
+from aggcal.advice.check.cells import Cells
+from aggcal.advice.check.replicate import fit
 from aggcal.advice.verdicts import Verdicts
 
 
@@ -28,7 +28,7 @@ def test_alpha_of_a_worked_example() -> None:
         ("ann", "b", "c"), ("bob", "c", "b"),
         ("ann", "a", "d"),
     ]  # fmt: skip
-    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    found = krippendorff(aggcal.read_judgments(rows))
     assert found is not None
     assert found.alpha == pytest.approx(-3.0 / 49.0)
     assert found.agree == pytest.approx(2.0 / 5.0)
@@ -44,9 +44,12 @@ def test_alpha_is_that_of_its_definition_with_ties(random: np.random.Generator) 
         for j in range(i)
         if random.random() < 0.7
     ]
-    answers = Answers.of(aggcal.read_judgments(rows))
-    grouped = answers.grouped
-    units = [grouped.up[grouped.pair == p] for p in range(answers.n_pairs)]
+    worth = {"left": 1.0, "tie": 0.5, "right": 0.0}
+    units = [
+        np.array([worth[outcome] for _, *pair, outcome in rows if pair == [items[i], items[j]]])
+        for i in range(6)
+        for j in range(i)
+    ]
     units = [unit for unit in units if len(unit) > 1]
     both = units + [1.0 - unit for unit in units]
     values = np.concatenate(both)
@@ -55,17 +58,17 @@ def test_alpha_is_that_of_its_definition_with_ties(random: np.random.Generator) 
     ) / len(values)
     across = sum((a - b) ** 2 for a, b in permutations(values, 2))
     across /= len(values) * (len(values) - 1)
-    found = krippendorff(answers)
+    found = krippendorff(aggcal.read_judgments(rows))
     assert found is not None
     assert found.alpha == pytest.approx(1.0 - within / across)
 
 
 def test_alpha_is_one_in_full_agreement_and_absent_without_shared_pairs() -> None:
     agreed = [(u, a, b) for u in ("ann", "bob") for a in "abcd" for b in "abcd" if a < b]
-    found = krippendorff(Answers.of(aggcal.read_judgments(agreed)))
+    found = krippendorff(aggcal.read_judgments(agreed))
     assert found is not None
     assert found.alpha == 1.0
-    assert krippendorff(Answers.of(aggcal.read_judgments([("ann", "a", "b")]))) is None
+    assert krippendorff(aggcal.read_judgments([("ann", "a", "b")])) is None
 
 
 def test_coin_tossers_do_not_agree(random: np.random.Generator) -> None:
@@ -76,10 +79,10 @@ def test_coin_tossers_do_not_agree(random: np.random.Generator) -> None:
         for b in "abcdefghij"
         if a < b
     ]
-    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    found = krippendorff(aggcal.read_judgments(rows))
     assert found is not None
     assert abs(found.alpha) < 4 * found.error
-    assert [f.code for f in agreement_findings(found)] == ["no-agreement"]
+    assert [f.code for f in agreement_findings(found)[0]] == ["no-agreement"]
 
 
 def repeated(random: np.random.Generator, chance: float) -> list[tuple[str, str, str]]:
@@ -105,7 +108,7 @@ def test_agreement_is_that_of_single_answers_of_two_annotators(
         for answers in said.values()
         for u, v in combinations(sorted(answers), 2)
     ]
-    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    found = krippendorff(aggcal.read_judgments(rows))
     assert found is not None
     assert found.agree == pytest.approx(np.mean(each))
     # Six annotators judged every pair: alpha is what remains of the disagreement.
@@ -116,7 +119,7 @@ def test_agreement_is_that_of_single_answers_of_two_annotators(
 def test_asking_again_does_not_make_people_agree_more(random: np.random.Generator) -> None:
     """0.7² + 0.3² = 0.58 however often each is asked."""
     often = [row for _ in range(12) for row in repeated(random, 0.7)]
-    found = krippendorff(Answers.of(aggcal.read_judgments(often)))
+    found = krippendorff(aggcal.read_judgments(often))
     assert found is not None
     assert found.agree == pytest.approx(0.58, abs=0.01)
 
@@ -124,7 +127,7 @@ def test_asking_again_does_not_make_people_agree_more(random: np.random.Generato
 def test_the_same_answers_recorded_twice_agree_as_much() -> None:
     rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a"), ("ann", "a", "c"),
             ("bob", "a", "c"), ("ann", "b", "c"), ("bob", "c", "b")]  # fmt: skip
-    once, twice = (krippendorff(Answers.of(aggcal.read_judgments(r))) for r in (rows, rows * 2))
+    once, twice = (krippendorff(aggcal.read_judgments(r)) for r in (rows, rows * 2))
     assert once is not None
     assert twice is not None
     assert (once.alpha, once.agree) == pytest.approx((twice.alpha, twice.agree))
@@ -145,7 +148,7 @@ def test_the_error_of_coin_tossers_is_that_of_simulation(
     alphas, errors = [], []
     for _ in range(100):
         rows = [(*row, str(random.choice(kinds))) for row in shape]
-        found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+        found = krippendorff(aggcal.read_judgments(rows))
         assert found is not None
         alphas.append(found.alpha)
         errors.append(found.error)
@@ -153,13 +156,15 @@ def test_the_error_of_coin_tossers_is_that_of_simulation(
 
 
 def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> None:
-    fitted = Fitted.of(study_judgments)
-    square = infit(fitted)
+    cells, won = Cells.of(study_judgments)
+    fitted = fit(cells, won)
+    square = infit(cells, won, fitted)
+    chance = (fitted.chance * fitted.posterior[cells.who]).sum(axis=1)
     for u in range(3):
-        mine = study_judgments.annotator == u
-        y, p = study_judgments.outcome[mine], fitted.probability[mine]
-        n = study_judgments.count[mine]
-        expected = np.sum(n * (y - p) ** 2) / np.sum(n * p * (1 - p))
+        mine = np.flatnonzero(cells.who == u)
+        p = np.repeat(chance[mine], cells.number[mine].astype(int))
+        y = np.concatenate([np.arange(cells.number[k]) < won[k] for k in mine])
+        expected = np.sum((y - p) ** 2) / np.sum(p * (1 - p))
         assert square[u] == pytest.approx(expected)
 
 

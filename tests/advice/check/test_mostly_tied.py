@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal._core.tables import aligned
 from aggcal.advice.check import check
-from aggcal.advice.check.context import Fitted
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 ACCUSING = {"reversed-annotators", "contradicting", "guessing", "position-bias", "divided"}
@@ -23,15 +21,6 @@ def tied(seed: int) -> Simulation:
     return simulate(items=20, annotators=5, judgments=3000, seed=seed, terms=terms)
 
 
-@pytest.mark.parametrize("seed", MIRRORED)
-def test_the_others_see_the_items_the_right_way_round(seed: int) -> None:
-    study = tied(seed)
-    assert np.mean(np.asarray(study.grade) == 0) > 0.9
-    fitted = Fitted.of(aggcal.read_judgments(study.shown))
-    truth = aligned(study.latent, study.item_ids, fitted.judgments.item_ids)
-    assert np.corrcoef(fitted.scores, truth)[0, 1] > 0.8
-
-
 @pytest.mark.parametrize("seed", [*MIRRORED, *DIVIDED])
 def test_nobody_is_accused_in_a_clean_study(seed: int) -> None:
     found = check(aggcal.read_judgments(tied(seed).shown), with_precision=False)
@@ -43,4 +32,4 @@ def test_camps_are_found_all_the_same() -> None:
     study = simulate(items=20, annotators=14, judgments=2660, seed=500, terms=terms)
     assert np.mean(np.asarray(study.grade) == 0) > 0.5
     found = check(aggcal.read_judgments(study.shown), with_precision=False)
-    assert "divided" in {finding.code for finding in found.findings}
+    assert {"divided", "different-tastes"} & {finding.code for finding in found.findings}

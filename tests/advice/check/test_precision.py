@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.advice.check import foretold
-from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.precision import Precision, precision
 from aggcal.errors import OptionError
 from aggcal.metrics import kendall
 from aggcal.simulation import simulate
 
+Fitted = tuple[aggcal.Judgments, aggcal.Consensus]
+
+
+def fit(judgments: aggcal.Judgments) -> Fitted:
+    return judgments, aggcal.aggregate(judgments, warn=False)
+
 
 def fitted_study(judgments: int, seed: int) -> tuple[Fitted, np.ndarray]:
     study = simulate(items=40, annotators=20, judgments=judgments, reliability_sd=0.3, seed=seed)
-    return Fitted.of(aggcal.read_judgments(study.judgments)), study.latent
+    return fit(aggcal.read_judgments(study.judgments)), study.latent
 
 
 def test_the_chance_of_a_right_order_is_that_of_the_truth() -> None:
@@ -24,33 +28,33 @@ def test_the_chance_of_a_right_order_is_that_of_the_truth() -> None:
     claimed, true = [], []
     for seed in range(4):
         fitted, latent = fitted_study(1000, seed)
-        found = precision(fitted)
+        found = precision(*fitted)
         assert found is not None
         claimed.append(found.right_order)
-        true.append(0.5 + 0.5 * kendall(fitted.scores, latent)[0])
+        true.append(0.5 + 0.5 * kendall(fitted[1].scores, latent)[0])
     assert np.mean(claimed) == pytest.approx(np.mean(true), abs=0.02)
 
 
 def test_as_many_judgments_as_foretold_reach_the_aim() -> None:
     needed = []
     for seed in range(3):
-        found = precision(fitted_study(1000, seed)[0])
+        found = precision(*fitted_study(1000, seed)[0])
         assert found is not None
         assert found.needed is not None
         needed.append(found.needed)
     reached = []
     for seed in range(10, 13):
         fitted, latent = fitted_study(round(float(np.mean(needed))), seed)
-        reached.append(0.5 + 0.5 * kendall(fitted.scores, latent)[0])
+        reached.append(0.5 + 0.5 * kendall(fitted[1].scores, latent)[0])
     # Where scores may be in clusters, rather too many judgments are foretold than too few.
     assert 0.885 <= np.mean(reached) <= 0.935
 
 
 def test_a_wanted_standard_error_is_reached_when_foretold() -> None:
-    found = precision(fitted_study(1000, 1)[0], 0.15)
+    found = precision(*fitted_study(1000, 1)[0], 0.15)
     assert found is not None
     assert found.needed is not None
-    later = precision(fitted_study(found.needed, 2)[0], 0.15)
+    later = precision(*fitted_study(found.needed, 2)[0], 0.15)
     assert later is not None
     assert later.standard_error == pytest.approx(0.15, rel=0.12)
     assert "more judgments" in str(found)
@@ -59,7 +63,7 @@ def test_a_wanted_standard_error_is_reached_when_foretold() -> None:
 def test_impossible_aims_are_refused() -> None:
     fitted = fitted_study(200, 1)[0]
     with pytest.raises(OptionError, match="above 0"):
-        precision(fitted, 0.0)
+        precision(*fitted, 0.0)
 
 
 def simple(scores: list[float], annotators: int, number: int, seed: int) -> aggcal.Judgments:
@@ -77,7 +81,7 @@ def test_no_number_is_foretold_where_nothing_shows_that_items_differ() -> None:
     """A study of equal items was told to collect 20,000 more judgments."""
     told = 0
     for seed in range(8):
-        found = precision(Fitted.of(simple([0.0] * 12, 8, 300, seed)))
+        found = precision(*fit(simple([0.0] * 12, 8, 300, seed)))
         assert found is not None
         told += found.needed is not None
         if found.needed is None:
@@ -86,7 +90,7 @@ def test_no_number_is_foretold_where_nothing_shows_that_items_differ() -> None:
 
 
 def test_items_that_differ_a_little_are_told_a_number() -> None:
-    found = precision(Fitted.of(simple(list(np.linspace(-0.5, 0.5, 12)), 8, 600, 1)))
+    found = precision(*fit(simple(list(np.linspace(-0.5, 0.5, 12)), 8, 600, 1)))
     assert found is not None
     assert found.items_differ
     assert found.needed is not None
@@ -94,8 +98,8 @@ def test_items_that_differ_a_little_are_told_a_number() -> None:
 
 def test_of_two_items_the_right_order_is_that_of_the_one_pair() -> None:
     """It said 91% on the page that called the leader first with more than 99%."""
-    fitted = Fitted.of(simple([0.8, -0.8], 10, 60, 3))
-    found, known = precision(fitted), fitted.consensus.uncertainty
+    fitted = fit(simple([0.8, -0.8], 10, 60, 3))
+    found, known = precision(*fitted), fitted[1].uncertainty
     assert found is not None
     assert known is not None
     ahead = known.order_probability(np.array([0]), np.array([1]))[0]
@@ -110,47 +114,15 @@ def test_the_right_order_of_wide_scores_is_that_of_the_truth() -> None:
     claimed, true = [], []
     for seed in range(6):
         scores = list(np.random.default_rng(seed).normal(0.0, 3.0, 15))
-        fitted = Fitted.of(simple(scores, 6, 600, seed))
-        found = precision(fitted)
+        fitted = fit(simple(scores, 6, 600, seed))
+        found = precision(*fitted)
         assert found is not None
         claimed.append(found.right_order)
-        where = [int(item[1:]) for item in fitted.consensus.item_ids]
-        true.append(0.5 + 0.5 * kendall(fitted.scores, np.array(scores)[where])[0])
+        where = [int(item[1:]) for item in fitted[1].item_ids]
+        true.append(0.5 + 0.5 * kendall(fitted[1].scores, np.array(scores)[where])[0])
     assert np.mean(claimed) == pytest.approx(np.mean(true), abs=0.02)
 
 
 def test_nothing_is_rounded_up_to_a_target_that_is_missed() -> None:
     said = str(Precision(300, 0.8973, 0.31, None, 350))
     assert "probability 89%" in said
-
-
-@pytest.mark.parametrize("pieces", [1, 3])
-def test_the_score_test_is_the_same_by_a_factor_and_by_eigenvectors(
-    monkeypatch: pytest.MonkeyPatch, pieces: int
-) -> None:
-    random, n = np.random.default_rng(pieces), 60
-    component = np.sort(random.integers(pieces, size=n))
-    component[-1] = pieces  # an item that nobody tells of
-    joined = np.triu(component[:, None] == component, 1) & (random.random((n, n)) < 0.4)
-    weight = joined * random.uniform(0.1, 2.0, (n, n))
-    weight = weight + weight.T
-    information = np.diag(weight.sum(axis=0)) - weight
-    force = information @ random.normal(size=n)
-    wanted = foretold._score_test(information, force, component)
-    assert wanted[0] == n - pieces - 1
-    monkeypatch.setattr(foretold, "_FOR_A_FACTOR", 2)
-    told, square = foretold._score_test(information, force, component)
-    assert told == wanted[0]
-    assert square == pytest.approx(wanted[1], rel=1e-9)
-
-
-def test_items_that_next_to_nothing_joins_are_left_to_eigenvectors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    weight = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1e-12], [0.0, 1e-12, 0.0]])
-    information = np.diag(weight.sum(axis=0)) - weight
-    force = np.array([1.0, -1.0, 0.0])
-    wanted = foretold._score_test(information, force, np.zeros(3, dtype=np.int64))
-    monkeypatch.setattr(foretold, "_FOR_A_FACTOR", 2)
-    assert foretold._score_test(information, force, np.zeros(3, dtype=np.int64)) == wanted
-    assert wanted[0] == 1

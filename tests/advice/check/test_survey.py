@@ -74,15 +74,16 @@ def test_copies_are_named_with_whom_they_copy() -> None:
     ]
 
 
-@pytest.mark.parametrize("correlation", [-1.0, 0.0])
-def test_two_camps_are_told_apart(correlation: float) -> None:
+def test_those_who_see_the_exact_opposite_are_said_to_contradict_the_others() -> None:
     study = simulate(
-        items=25,
-        annotators=24,
-        judgments=24 * 80,
-        camp_share=0.4,
-        camp_correlation=correlation,
-        seed=5,
+        items=25, annotators=24, judgments=1920, camp_share=0.4, camp_correlation=-1.0, seed=5
+    )
+    assert named(looked_over(study), "contradicting") == those(study, "camp")
+
+
+def test_two_camps_are_told_apart() -> None:
+    study = simulate(
+        items=25, annotators=24, judgments=1920, camp_share=0.4, camp_correlation=0.0, seed=5
     )
     found = [f for f in looked_over(study).findings if f.code == "divided"]
     assert found[0].severity == "problem"
@@ -94,41 +95,11 @@ def test_two_camps_are_told_apart(correlation: float) -> None:
     assert right >= 22
 
 
-def test_one_who_contradicts_oneself_is_named() -> None:
-    rows = [(f"u{u}", a, b) for u in range(6) for a in "abcdef" for b in "abcdef" if a < b] * 2
-    rows += [
-        ("two-minds", *p) for a in "abcdef" for b in "abcdef" if a < b for p in ((a, b), (b, a))
-    ]
-    assert named(check(aggcal.read_judgments(rows)), "self-contradiction") == ["two-minds"]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_careless_are_not_called_contradictory(seed: int) -> None:
-    """Half as reliable as the others, and asked the same pairs again and again."""
-    random = np.random.default_rng(seed)
-    scores = 2.0 * random.standard_normal(10)
-    rows = []
-    for u, (j, i), _ in product(range(6), combinations(range(10), 2), range(5)):
-        slope = 0.5 if u < 2 else 2.0
-        above = random.random() < 1.0 / (1.0 + np.exp(-slope * (scores[i] - scores[j])))
-        rows.append((f"u{u}", f"i{i if above else j}", f"i{j if above else i}"))
-    assert "self-contradiction" not in codes(check(aggcal.read_judgments(rows)))
-
-
-def test_the_same_pair_in_both_orders() -> None:
-    rows = [("judge", a, b, "left") for a in "abcdefg" for b in "abcdefg" if a != b]
-    rows += [("other", a, b, "left" if a < b else "right") for _, a, b, _ in rows]
-    found = check(aggcal.read_judgments(rows))
-    details = next(f.details for f in found.findings if f.code == "order-decides")
-    assert (details["pairs_in_both_orders"], details["left_both_times"]) == (42, 21)
-    assert "side-preferred" in codes(found)
-
-
 def test_without_sides_nothing_is_said_of_them() -> None:
     study = simulate(items=10, annotators=5, judgments=200, seed=1)
     found = check(aggcal.read_judgments(study.judgments))
     assert any(text.startswith("position bias") for text in found.not_checked)
-    assert not codes(found) & {"position-bias", "side-preferred", "order-decides"}
+    assert not codes(found) & {"position-bias", "side-preferred"}
 
 
 def test_fast_annotators_and_times_that_stay_with_their_annotator() -> None:
@@ -146,7 +117,7 @@ def test_a_quick_look_says_what_it_left_out() -> None:
     judgments = aggcal.read_judgments(simulate(items=10, annotators=5, judgments=200).judgments)
     found = check(judgments, quick=True)
     assert found.precision is None
-    assert any("left out to save time" in text for text in found.not_checked)
+    assert any(text.startswith("dependent answers") for text in found.not_checked)
 
 
 def test_scores_that_run_the_other_way_are_a_problem() -> None:
@@ -195,9 +166,8 @@ def test_llmfao_shows_the_side_that_gpt_3_5_prefers(data_folder: Path) -> None:
     details = next(f.details for f in found.findings if f.code == "position-bias")
     at = details["annotators"].index("gpt-3.5-turbo-instruct")
     assert (details["chose_left"][at], details["decided"][at]) == (1352, 1945)
-    # 54.5% right by count, 56.6% in an even pair: less, but beyond chance and beyond 55 to 45.
-    at = details["annotators"].index("gpt-4")
-    assert (details["chose_left"][at], details["decided"][at]) == (943, 2073)
+    # 56.6% of even pairs to the right is beyond chance, but does little harm.
+    assert "gpt-4" not in details["annotators"]
 
 
 def test_judgemark_is_left_in_peace(data_folder: Path) -> None:

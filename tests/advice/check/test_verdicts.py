@@ -9,32 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import aggcal
-from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import check
-from aggcal.advice.check.clusters import Clusters
-from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.pair_answers import Answers
-from aggcal.advice.check.position import sides
-from aggcal.advice.check.reliability import strays
-from aggcal.advice.check.testing import holm
 from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
 from aggcal.aggregation.uncertainty import wilson_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ReversedWarning
 from aggcal.registry.literals import FittedName
 from aggcal.simulation import simulate
-
-
-def test_holm_accuses_wrongly_in_as_many_studies_as_it_says(random: np.random.Generator) -> None:
-    """Also beside true accusations, where Benjamini and Hochberg allow for more."""
-    wrong = 0
-    for _ in range(2000):
-        chances = np.concatenate([np.zeros(60), random.random(40)])
-        wrong += bool(holm(chances, 0.05)[60:].any())
-    assert wrong <= stats.binom.ppf(0.999, 2000, 0.05)
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (3, 10), (643, 1072), (40, 40)])
@@ -60,19 +43,16 @@ def biased(share: float, number: int, seed: int) -> Judgments:
     return aggcal.read_judgments(rows)
 
 
-def test_sixty_percent_left_in_a_thousand_answers_is_reported() -> None:
-    judgments = biased(0.6, 1072, 1)
+def test_two_thirds_left_in_a_thousand_answers_are_reported() -> None:
+    assert not check(biased(0.6, 1072, 1), with_precision=False, quick=True).accused.named
+    judgments = biased(0.7, 1072, 1)
     found = check(judgments, with_precision=False, quick=True)
     details = next(f.details for f in found.findings if f.code == "position-bias")
     assert details["annotators"] == ["u0"]
     assert found.accused.named["u0"][0] == "one-sided"
     columns = left_shares(judgments)
-    assert columns["left_share_low"][0] < 0.6 < columns["left_share_high"][0]
-    assert columns["left_share_low"][0] > 0.55
-
-
-def test_fifty_two_percent_left_is_too_little_to_matter() -> None:
-    assert not len(sides(Fitted.of(biased(0.52, 8000, 1))).biased)
+    assert columns["left_share_low"][0] < 0.7 < columns["left_share_high"][0]
+    assert columns["left_share_low"][0] > 0.65
 
 
 def screens(per_screen: int, n_screens: int) -> Judgments:
@@ -92,35 +72,19 @@ def screens(per_screen: int, n_screens: int) -> Judgments:
     return aggcal.read_judgments({name: np.array(c, dtype=object) for name, c in columns.items()})
 
 
+def reversed_of(judgments: Judgments) -> list[str]:
+    accused = check(judgments, with_precision=False).accused
+    return [name for name, (verdict, _) in accused.named.items() if verdict == REVERSED]
+
+
 def test_an_accusation_does_not_rest_on_two_or_three_screens() -> None:
     few = screens(20, 3)
     assert few.screen is not None
     assert len(few.screen) == few.n_judgments
-    assert not len(strays(Fitted.of(few)).reversed)
+    assert reversed_of(few) == []
     # The same answers, each on a screen of its own, leave no doubt.
-    assert strays(Fitted.of(replace(few, screen=None))).reversed.tolist() == [0]
-    assert strays(Fitted.of(screens(4, 15))).reversed.tolist() == [0]
-
-
-def test_pairs_of_one_ranking_are_one_screen() -> None:
-    rows = [{"annotator": "ann", "ranking": order} for order in ("a>b>c", "c>a>d", "b>d>a")]
-    judgments = aggcal.read_judgments(rows)
-    clusters = Clusters.of(Answers.of(judgments))
-    assert clusters.count.tolist() == [3.0]
-    assert clusters.repeated.tolist() == [True]
-
-
-def test_dependent_answers_have_the_variance_of_their_groups(random: np.random.Generator) -> None:
-    """An annotator who gives one answer to each pair, ten times: the sum varies ten times more."""
-    pairs = [(f"i{a}", f"i{b}") for a in range(12) for b in range(a)]
-    rows = []
-    for a, b in pairs:
-        outcome = "left" if random.random() < 0.5 else "right"
-        rows += [("ann", a, b, outcome)] * 10
-    judgments = aggcal.read_judgments(rows)
-    clusters = Clusters.of(Answers.of(judgments))
-    residuals: FloatArray = judgments.outcome - 0.5
-    assert clusters.inflation(residuals)[0] == pytest.approx(10.0, rel=0.05)
+    assert reversed_of(replace(few, screen=None)) == ["u0"]
+    assert reversed_of(screens(4, 15)) == ["u0"]
 
 
 def test_47_percent_agreement_is_not_the_opposite() -> None:
@@ -136,9 +100,7 @@ def test_47_percent_agreement_is_not_the_opposite() -> None:
             columns["winner"].append(f"i{winner}")
             columns["loser"].append(f"i{loser}")
     table = {name: np.array(c, dtype=object) for name, c in columns.items()}
-    found = strays(Fitted.of(aggcal.read_judgments(table)))
-    assert found.p_value_if_tossed[0] < 0.01
-    assert not len(found.reversed)
+    assert reversed_of(aggcal.read_judgments(table)) == []
 
 
 def test_without_a_check_nobody_is_accused_and_the_fit_says_whom_it_inverts() -> None:
@@ -206,14 +168,10 @@ def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
     assert result.verdicts is not None
     verdict = dict(zip(result.verdicts.annotator_ids, result.verdicts.verdict, strict=True))
     assert result.to_dict()["reversed_annotators"] == []
-    # Hundreds of answers without any agreement, but 1 in 7 people with an order of their own would
-    # look the same; 7 and 14 answers tell nothing for sure.
-    assert verdict["w20"] == "perhaps-guessing"
+    # Hundreds of answers without any agreement; 7 and 14 answers tell nothing for sure.
+    assert verdict["w20"] in {"guessing", "unclear"}
     assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}
     # Those of two agree no more with the others, but they choose item 56 in 149 of 154 judgments.
-    assert result.advice is not None
-    [own] = [f for f in result.advice.check.findings if f.code == "own-order"]
-    assert sorted(own.details["annotators"]) == ["w15", "w70"]
     assert {verdict["w15"], verdict["w70"]} == {"unclear"}
 
 

@@ -8,7 +8,6 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
-from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.precision import precision
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.project import project
@@ -200,7 +199,7 @@ def test_orders_inside_tight_clusters_are_promised_less() -> None:
         within = truth[first] * truth[second] > 0.0
         said.append(known.order_probability(first, second)[within])
         right.append((truth[first] > truth[second])[within])
-        found = precision(Fitted.by(judgments, consensus))
+        found = precision(judgments, consensus)
         assert found is not None
         chance.append(found.right_order)
         true.append(np.mean(truth[first] > truth[second]))

@@ -41,7 +41,6 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_isotonic.argtypes = [count, array, array, array]
     _declare_acts(kernels)
     _declare_columns(kernels)
-    _declare_checks(kernels)
     return kernels
 
 
@@ -69,19 +68,6 @@ def _declare_acts(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_acts.restype = None
     kernels.aggcal_acts.argtypes = [
         count, array, array, array, count, *([array] * 5)
-    ]  # fmt: skip
-
-
-def _declare_checks(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that a check sums with."""
-    count, array = ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_slope_losses.restype = None
-    kernels.aggcal_slope_losses.argtypes = [count, count, *([array] * 3), count, array, array]
-    kernels.aggcal_shifted.restype = None
-    kernels.aggcal_shifted.argtypes = [count, count, *([array] * 7)]
-    kernels.aggcal_agreeing.restype = None
-    kernels.aggcal_agreeing.argtypes = [
-        count, count, *([array] * 7), count, array, array, count, *([array] * 3)
     ]  # fmt: skip
 
 

@@ -1,20 +1,18 @@
 """What is wrong with a study, and what to do about it.
 
-`survey.check` is the door. It fits the study once (`context`), then asks one file after the other,
-each of which returns findings: `position` (with `side_of_study`), `copies` (with `likeness`,
-`clusters`), `camps` (with `camp_signs`, `tastes`), `cycles`, `dependence` (which says what the
-errors of the fit allow for), `reliability` (with `annotator_mixture`, `leave_one_out`,
-`own_order`; its findings are in `stray_findings`), `lapses`, `self_contradiction`,
-`agreement`, `speed`, `volume`, `connectivity`, `scores`, `precision`; some of them are begun early,
-in threads. `testing` has the tests and their corrections for many of them, `findings` what a
-finding is.
+`survey.check` is the door. `data` looks at rows and scores, `agreement` at answers to the same
+pairs, `precision` at what more judgments would bring. All that is said of annotators comes from one
+mechanism: `cells` counts the answers, `replicate` fits them (with `population`: what annotators
+are like) and draws studies like this one, `explanations` is the table of what may explain answers
+beside one order, `look` takes the strongest explanation into the model until nothing is left, and
+names annotators; `sides` reads habits off the fit. `says` has the sentences, `findings` says what
+a finding is.
 
-To add one, copy ``speed.py`` and call it in `survey`; measure its false alarms with
+To add an explanation, give it a row in `explanations`; measure its false alarms with
 ``benchmarks/check_rates.py`` before it says anything about a person.
 """
 
-from aggcal.advice.check.context import FITTED
 from aggcal.advice.check.findings import Check, Finding
-from aggcal.advice.check.survey import check
+from aggcal.advice.check.survey import FITTED, check
 
 __all__ = ["FITTED", "Check", "Finding", "check"]

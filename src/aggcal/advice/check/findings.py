@@ -11,10 +11,69 @@ import numpy as np
 from aggcal._core.arrays import IntArray
 from aggcal._core.text import brief
 from aggcal.advice.check.precision import Precision
-from aggcal.advice.check.topics import topic_of
 from aggcal.advice.verdicts import Accused
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, ended, printable, sentence, some
+
+TOPICS = {
+    "alike-ids": "similar ids",
+    "anchors": "anchors",
+    "check-failed": "failed check",
+    "constant-scores": "constant scores",
+    "contradicting": "contradicting annotators",
+    "copies": "copied answers",
+    "dependent-answers": "dependent answers",
+    "different-tastes": "different tastes",
+    "direction": "opposite direction",
+    "disconnected": "disconnected items",
+    "divided": "opposing groups",
+    "duplicate-rows": "duplicate rows",
+    "erratic": "erratic answers",
+    "few-judgments": "few judgments",
+    "guessing": "guessing",
+    "harmful": "risky calibration",
+    "better-calibrator": "choice of calibrator",
+    "impossible-times": "implausible times",
+    "kernel": "undetermined kernel",
+    "low-agreement": "low agreement",
+    "model-from-judgments": "dependent scores",
+    "no-agreement": "no agreement",
+    "no-common-item": "no common items",
+    "no-gpu": "no GPU",
+    "no-maximum": "no maximum",
+    "not-converged": "unconverged fit",
+    "one-annotator": "single annotator",
+    "one-way": "one-way comparisons",
+    "own-order": "another order",
+    "paired-by-level": "how pairs were chosen",
+    "plugin": "faulty plugin",
+    "pooled-criteria": "pooled criteria",
+    "position-bias": "one-sided answers",
+    "reversed-annotators": "reversed answers",
+    "second-model": "second model",
+    "self-pairs": "self-comparisons",
+    "separation": "unbeaten or winless items",
+    "side-preferred": "study-wide position bias",
+    "too-fast": "fast answers",
+    "unanswered": "unanswered rows",
+    "unclear-agreement": "unclear agreement",
+    "unmatched-items": "unmatched items",
+    "weakly-joined": "weak connections",
+    "weights": "weights of answers",
+}
+"""By the code of the finding: two or three words each."""
+
+
+def topic_of(code: str) -> str:
+    """Return what a kind of finding is called; of one that a package adds, the words of its code.
+
+    Examples
+    --------
+    >>> topic_of("copies"), topic_of("odd-thing")
+    ('copied answers', 'odd thing')
+    """
+    return TOPICS.get(code, code.replace("-", " "))
+
 
 _NO_DECIMALS = 1000.0  # from which numbers are shown without: three digits would be 2.5e+03
 LISTED = 200
@@ -267,7 +326,7 @@ def rounded(numbers: Iterable[float], digits: int = 4) -> list[float | None]:
 
 
 def _plain(name: str) -> str:
-    return name.replace("circular", "cyclic").replace("_", " ")
+    return name.replace("_", " ")
 
 
 def _shown(value: Any) -> str:

@@ -75,6 +75,9 @@ _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
 """A number before its decimal comma is read."""
 _MOST_LABELS = 20
 """Labels of ratings that a message lists."""
+MEAN_OF_SEVERAL = "rated more than once by an annotator: the mean"
+WEIGHT_OF_PAIR = "a pair of ratings weighs as much as both"
+"""What is said of the pairs that ratings imply, and does not hold of ratings as such."""
 _ROUNDED = 0.051
 """How far a mean may be from what it says: people show one decimal."""
 _SUMMED = (np.mean, np.median, np.sum, np.max, np.min, np.std, np.ptp, len)
@@ -434,11 +437,10 @@ def _pairs(
     notes += orders.notes
     if usual:
         notes.append(
-            "a pair of ratings weighs as much as both (the root of their product), 1 at the mean "
-            f"weight of {usual:.3g}"
+            f"{WEIGHT_OF_PAIR} (the root of their product), 1 at the mean weight of {usual:.3g}"
         )
     if repeated:
-        notes.append(f"{count(repeated, 'item')} rated more than once by an annotator: the mean")
+        notes.append(f"{count(repeated, 'item')} {MEAN_OF_SEVERAL}")
 
 
 RATED = ("order",)
