@@ -128,9 +128,9 @@ def test_categories_are_on_the_same_scale() -> None:
     result: Any = aggcal.assess(judgments, warn=False).with_scale("elo")
     table = result.category_columns()
     assert table["elo"] == pytest.approx(result.scale.of(table["score"]))
-    score = listing(document(result, check=False), "by-0")["score"]
+    score = listing(document(result, check=False), "by-category")["score"]
     assert score["title"] == "Elo"
-    assert score["values"] == pytest.approx(table["elo"][:3], abs=0.5)
+    assert sorted(score["values"]) == pytest.approx(sorted(table["elo"]), abs=0.5)
 
 
 @pytest.mark.parametrize(
