@@ -181,7 +181,7 @@ def scale_of_consensus(
     lowest, highest, mean = float(scores.min()), float(scores.max()), float(scores.mean())
     if not SCALES[name].linked:
         if highest - lowest < _EQUAL:
-            return ScoreScale(name, offset=50.0, slope=0.0)  # the middle
+            return ScoreScale(name, offset=50.0)  # all are equal: the middle
         slope = 100.0 / (highest - lowest)
         return ScoreScale(name, offset=-slope * lowest, slope=slope)
     if info is None or info.link is None:
