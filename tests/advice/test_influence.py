@@ -78,7 +78,7 @@ def decided() -> Influence:
     """One annotator alone puts b first."""
     rows = [("ann", "a", "b"), ("bob", "a", "b"), ("cy", "a", "c"), ("bob", "b", "c")]
     rows += [("eve", "b", "a")] * 6 + [("dan", "b", "c")] * 2
-    return aggcal.influence(rows * 3)
+    return aggcal.influence(rows * 3, aggcal.aggregate(rows * 3, "btl", warn=False))
 
 
 def test_who_decides_the_first_place(decided: Influence) -> None:

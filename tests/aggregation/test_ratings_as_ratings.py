@@ -24,6 +24,7 @@ from aggcal.aggregation.graded import (
     alternative,
 )
 from aggcal.aggregation.rows import GAP
+from aggcal.errors import DividedWarning
 
 ROWS = 40
 
@@ -312,3 +313,19 @@ def test_a_scale_of_labels_is_told_by_its_labels(tmp_path: Path) -> None:
     assert "on a scale from 'poor' to 'good';" in str(raters)
     aggcal.assess(judgments, warn=False).save(tmp_path / "out")
     assert "from 'poor' to 'good'" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_raters_who_contradict_each_other_half_and_half_leave_open_which_way_is_up() -> None:
+    random = np.random.default_rng(3)
+    rows = [
+        (f"r{u}", f"p{i}", float(np.clip(round((i if u < 3 else 7 - i) + 1.5 * noise), 0, 7)))
+        for u in range(6)
+        for i, noise in enumerate(random.normal(size=8))
+    ]
+    names = ("annotator", "item", "rating")
+    table = {
+        name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    consensus = aggcal.aggregate(table, warn=False)
+    assert any(isinstance(warning, DividedWarning) for warning in consensus.warnings)
+    assert not consensus.reversed_ids

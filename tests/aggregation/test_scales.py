@@ -72,7 +72,7 @@ def test_the_lowest_has_0_and_the_highest_100(fitted: dict[str, Consensus]) -> N
     values = scale_of_consensus(consensus, "0-100").of(consensus.scores)
     assert (values.min(), values.max()) == pytest.approx((0.0, 100.0))
     equal = aggcal.aggregate([("u", "a", "b"), ("v", "b", "a")], warn=False)
-    assert scale_of_consensus(equal, "0-100").of(equal.scores).tolist() == [50.0, 50.0]
+    assert scale_of_consensus(equal, "0-100").of(equal.scores) == pytest.approx([50.0, 50.0])
 
 
 def test_rank_bounds_by_brute_force() -> None:
@@ -128,9 +128,9 @@ def test_categories_are_on_the_same_scale() -> None:
     result: Any = aggcal.assess(judgments, warn=False).with_scale("elo")
     table = result.category_columns()
     assert table["elo"] == pytest.approx(result.scale.of(table["score"]))
-    score = listing(document(result, check=False), "by-0")["score"]
+    score = listing(document(result, check=False), "by-category")["score"]
     assert score["title"] == "Elo"
-    assert score["values"] == pytest.approx(table["elo"][:3], abs=0.5)
+    assert sorted(score["values"]) == pytest.approx(sorted(table["elo"]), abs=0.5)
 
 
 @pytest.mark.parametrize(

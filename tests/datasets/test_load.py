@@ -116,11 +116,12 @@ def installed(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
     (carried,) = (
         ast.literal_eval(node.value)
         for node in hook.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_DOTS"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_CARRIED"
     )
-    (package / "dots").mkdir(parents=True)
-    for name in carried:
-        (package / "dots" / name).write_bytes((data_folder / "dots" / name).read_bytes())
+    for folder, names in carried.items():
+        (package / folder).mkdir(parents=True)
+        for name in names:
+            (package / folder / name).write_bytes((data_folder / folder / name).read_bytes())
     monkeypatch.delenv("AGGCAL_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("AGGCAL_MIRROR", "http://127.0.0.1:9")
@@ -128,15 +129,16 @@ def installed(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
     return package
 
 
-def test_an_installed_package_has_the_tables_of_dots(installed: Path) -> None:
+def test_an_installed_package_has_the_tables_of_dots_and_llmfao(installed: Path) -> None:
     dots = datasets.load("dots")
     assert dots.folder == installed / "dots"
     assert dots.judgments.n_judgments == 8_700
-    assert sum(path.stat().st_size for path in installed.rglob("*.*")) < 150_000
+    assert datasets.load("llmfao").folder == installed / "llmfao"
+    assert sum(path.stat().st_size for path in installed.rglob("*.*")) < 1_500_000
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("name", [name for name in DATASETS if name != "dots"])
+@pytest.mark.parametrize("name", [name for name, each in DATASETS.items() if not each.carried])
 def test_what_is_not_there_says_what_to_do(name: DatasetName) -> None:
     with pytest.raises(aggcal.AggcalError) as caught:
         datasets.load(name)
@@ -147,12 +149,12 @@ def test_what_is_not_there_says_what_to_do(name: DatasetName) -> None:
 
 
 def test_a_folder_of_the_same_name_beside_the_library_is_not_ours(installed: Path) -> None:
-    beside = installed.parents[2] / "datasets" / "llmfao"
+    beside = installed.parents[2] / "datasets" / "judgemark"
     beside.mkdir(parents=True)
-    for file in DATASETS["llmfao"].needs:
+    for file in DATASETS["judgemark"].needs:
         (beside / file).write_text("annotator\n")
     with pytest.raises(aggcal.AggcalError, match="is not on this machine"):
-        datasets.load("llmfao")
+        datasets.load("judgemark")
 
 
 def test_a_folder_that_is_named_and_not_there_is_no_other(

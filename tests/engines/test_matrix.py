@@ -243,7 +243,7 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
     assert taking - {"simulate", "Finding.of_warning"} == {  # which take their number
         "Aggregator.fit", "Calibration.predict", "Consensus.judgment_probabilities",
         "Consensus.of", "Consensus.outcome_probabilities", "Consensus.place", "Control.check",
-        "Control.differences", "RankSVM.fit", "add_judgments", "aggregate",
+        "Control.differences", "add_judgments", "aggregate",
         "assess", "check", "compare_methods", "explain", "influence", "plot.comparisons", "power",
         "suggest_anchors", "suggest_pairs",
     }  # fmt: skip

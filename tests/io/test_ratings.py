@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.errors import OptionError, TableError
+from aggcal.data.warnings import data_warnings
+from aggcal.errors import OptionError, TableError, UnansweredWarning
 
 LONG = "annotator,item,rating\nr1,p1,3\nr1,p2,4\nr1,p3,1\nr2,p1,4\nr2,p2,5\nr3,p2,2\nr3,p3,1\n"
 
@@ -106,3 +107,12 @@ def test_options_that_do_not_apply_are_refused(tmp_path: Path, option: str, valu
             _read(tmp_path, LONG, **{option: value})
     else:
         assert _read(tmp_path, LONG, **{option: value}).format == "ratings"
+
+
+def test_lone_and_missing_ratings_are_told_from_unanswered_rows(tmp_path: Path) -> None:
+    text = "annotator,item,rating\nann,a,1\nann,b,2\nbob,a,3\nbob,b,\ncem,b,4\n"
+    found = data_warnings(_read(tmp_path, text, order="highest"))
+    assert [each.title for each in found if isinstance(each, UnansweredWarning)] == [
+        "2 rankings or sets of ratings hold fewer than two items",
+        "1 rating is missing",
+    ]

@@ -265,6 +265,19 @@ ASKED: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         ["'swapped': 'swapped'", "shown"],
         {"columns": {"outcome": "choice"}},
     ),
+    "draws beside winner and loser": (
+        table("judge,winner,loser,draw",
+              [[j, a, b, n % 5 == 0] for n, (j, a, b) in enumerate(PAIRS) if a < b]),
+        ["rows with 'True' are draws", "{'False': 'left', 'True': 'tie'}"],
+        {"columns": {"winner": "winner", "loser": "loser"}},
+    ),
+    "results beside winner and loser": (
+        table("judge,winner,loser,result",
+              [[j, a, b, "won" if n % 5 else "tie"] for n, (j, a, b) in enumerate(PAIRS) if a < b]),
+        ["rows with 'tie' are draws"],
+        {"columns": {"left": "winner", "right": "loser", "outcome": "result"},
+         "outcomes": {"won": "left", "tie": "tie"}},
+    ),
     "where the first one was shown": (
         table("judge,a,b,shown_first,choice",
               [[j, a, b, (a, b)[n % 2], ("A" if a < b else "B") if n % 2 == 0 else "AB"[a < b]]

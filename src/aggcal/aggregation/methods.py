@@ -249,6 +249,7 @@ class LikelihoodMethod:
         fit, said = fitted.fit, [] if like is not None else data_warnings(judgments)
         # A rating says how far an item is above all others, whether or not it always wins.
         said = [warning for warning in said if not isinstance(warning, SeparationWarning)]
+        said += divided(fit.objective, fitted.rival)
         record = Convergence(fit.converged, fit.rounds, fit.change, CLOSE, fit.objective)
         consensus = Consensus.of(
             judgments,

@@ -33,6 +33,7 @@ from aggcal.aggregation.graded import (
     Marks,
     Ordinal,
 )
+from aggcal.aggregation.modes import another_order
 from aggcal.aggregation.rows import GAP, SCORES, Block, Channel, Rows
 from aggcal.aggregation.spreads import about_mean, reversed_share
 from aggcal.aggregation.tape import Tape
@@ -415,6 +416,8 @@ class RatingsFit:
     evidence: float | None
     """Log evidence for annotators who differ in reliability and noise; None where they gave too
     few ratings to ask."""
+    rival: float | None = None
+    """The objective of the optimum the other way up, where that was looked for."""
 
     __repr__ = brief
 
@@ -484,8 +487,13 @@ def fit_ratings(
     full = fitted(ALL_TERMS, alike.unknowns, alike.sd)
     posterior = full.acts[0].posterior
     assert posterior is not None  # noqa: S101  # there is a fit
+    rival = None
     if posterior.reversed @ given[given > 0] > _MANY_REVERSED * len(ratings):
-        mirrored = np.append(-alike.unknowns[:n_items], alike.unknowns[n_items:])
-        full = min(full, fitted(ALL_TERMS, mirrored, alike.sd), key=lambda each: each.objective)
+        mirrored = np.append(-full.unknowns[:n_items], full.unknowns[n_items:])
+        either = full, fitted(ALL_TERMS, mirrored, full.sd)
+        full, above = sorted(either, key=lambda each: each.objective)
+        rival = above.objective if another_order(full.scores, above.scores) else None
     evidence = alike.objective - full.objective
-    return RatingsFit(full if evidence > _ENOUGH else alike, scale, ratings, evidence)
+    if evidence <= _ENOUGH:
+        return RatingsFit(alike, scale, ratings, evidence)
+    return RatingsFit(full, scale, ratings, evidence, rival)

@@ -26,6 +26,7 @@ ELO_MEAN = 1000.0
 """The rating of the average item where no item has a given one."""
 _PER_LOGIT = 400.0 / log(10.0)
 """Elo points of a logit: an item 400 points ahead wins ten times as often as it loses."""
+_EQUAL = 1e-9  # scores that differ by less are equal but for rounding
 _FARTHEST = 1e3  # beyond so many logits a probability is 0 or 1
 
 
@@ -179,7 +180,7 @@ def scale_of_consensus(
     scores, info = consensus.scores, METHODS.get(consensus.method)
     lowest, highest, mean = float(scores.min()), float(scores.max()), float(scores.mean())
     if not SCALES[name].linked:
-        if not highest > lowest:
+        if highest - lowest < _EQUAL:
             return ScoreScale(name, offset=50.0)  # all are equal: the middle
         slope = 100.0 / (highest - lowest)
         return ScoreScale(name, offset=-slope * lowest, slope=slope)

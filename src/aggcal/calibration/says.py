@@ -94,7 +94,7 @@ def direction_warnings(
     )
     remedy = (
         "Check which end of the model's scale is the good one, and which column of the judgments "
-        "is the winner."
+        "is the winner. Where the lowest score is the best, change the sign of all scores."
     )
     return [_warning(DirectionWarning, title, _HIGHER, remedy)]
 

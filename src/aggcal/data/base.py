@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 UNNAMED = "unknown"
 """The annotator of judgments that name none."""
+LONE = "compares fewer than two items"
+"""What is said of a ranking or ratings of one item: an answer that is not fitted."""
+NO_RATING = "no rating"
+"""What is said of a blank cell among ratings."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import numpy as np
 
 from aggcal.data.alike import alike_warning, groups
-from aggcal.data.base import UNNAMED, AnyJudgments
+from aggcal.data.base import LONE, NO_RATING, UNNAMED, AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.weights import heavy
 from aggcal.errors import (
@@ -105,7 +105,7 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     if selves := counts.pop("self-pair", 0):
         found.append(_self_pairs(judgments, selves))
     if counts:
-        found.append(_unanswered(judgments, counts))
+        found += _unanswered(judgments)
     if judgments.recorded_twice:
         found.append(
             DuplicateRowsWarning(
@@ -170,21 +170,53 @@ def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
     )
 
 
-def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWarning:
-    aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
-    lost = judgments.unjudged_ids
-    only = f" Items that appear in no other row: {some(lost)}." if lost else ""
-    mute = sorted(set(judgments.unfitted.annotator) - set(judgments.annotator_ids))
-    silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
-    number = sum(counts.values())
-    return UnansweredWarning(
-        f"{count(number, 'row has', 'rows have')} no usable answer",
-        f"{'It is' if number == 1 else 'They are'} kept but not fitted ({aside}).{only}{silent}",
-        "Nothing to do unless there are many.",
-        items=lost,
-        annotators=mute,
-        judgments=number,
-    )
+def _unanswered(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Say which rows are not fitted; a lone rating is an answer, a blank one may be no question."""
+    unfitted = judgments.unfitted
+    mine = unfitted.reason != "self-pair"
+    lone, blank = unfitted.detail == LONE, unfitted.detail == NO_RATING
+    found: list[AggcalWarning] = []
+    for rows in (mine & ~lone & ~blank, mine & lone, mine & blank):
+        number = int(unfitted.count[rows].sum())
+        if not number:
+            continue
+        shown = {*unfitted.left[rows], *unfitted.right[rows]}
+        lost = [item for item in judgments.unjudged_ids if item in shown]
+        mute = sorted(set(unfitted.annotator[rows]) - set(judgments.annotator_ids))
+        only = f" Items that appear in no other row: {some(lost)}." if lost else ""
+        remedy = "Nothing to do unless there are many."
+        if (rows & lone).any():
+            holds = count(
+                number, "ranking or set of ratings holds", "rankings or sets of ratings hold"
+            )
+            title = f"{holds} fewer than two items"
+            said = f"Nothing in {'it' if number == 1 else 'them'} can be compared, so "
+            said += f"{'it is' if number == 1 else 'they are'} not fitted."
+            silent = f" Annotators with nothing else: {some(mute)}." if mute else ""
+            remedy = "Have these annotators judge further items."
+        elif (rows & blank).any():
+            title = count(number, "rating is missing", "ratings are missing")
+            said = "Only the ratings that were given are fitted."
+            silent = f" Annotators who gave none: {some(mute)}." if mute else ""
+            remedy = "Nothing to do if not everybody was to rate every item."
+        else:
+            why = unfitted.reason
+            each = {one: int(unfitted.count[rows & (why == one)].sum()) for one in {*why[rows]}}
+            aside = ", ".join(f"{n:,} {reason}" for reason, n in sorted(each.items()))
+            title = f"{count(number, 'row has', 'rows have')} no usable answer"
+            said = f"{'It is' if number == 1 else 'They are'} kept but not fitted ({aside})."
+            silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
+        found.append(
+            UnansweredWarning(
+                title,
+                said + only + silent,
+                remedy,
+                items=lost,
+                annotators=mute,
+                judgments=number,
+            )
+        )
+    return found
 
 
 def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:

@@ -52,6 +52,7 @@ def meant(part: Part) -> None:
         _respell(part)
     if part.short:
         _refuse_places(part)
+        _refuse_draws(part)
         # One who names neither item gave no answer; what names nobody and nothing is a fault.
         none = columns["left"].blank & columns["right"].blank & ~columns["annotator"].blank
         columns["outcome"] = Column(["left", NOT_ANSWERED], none.astype(np.int32))
@@ -109,6 +110,38 @@ def _refuse_places(part: Part) -> None:
             f"{part.name}: '{name}' and '{other}' hold only {some(sorted(items))}, which may be "
             "places where items were shown; write the items into these columns, or, if they are "
             f"called so, say {option('column', f'winner={name}', f'loser={other}')}."
+        )
+
+
+def _refuse_draws(part: Part) -> None:
+    """Refuse winners and losers where another column says of some rows that nobody won."""
+    table = part.table
+    if (
+        table is None
+        or part.form.name != TABLE
+        or part.choices.columns.keys() & {"winner", "loser"}
+    ):
+        return
+    for name in sorted(table.columns.keys() - {*part.names.values()}):
+        texts = sorted({*table.first(name)})
+        tied: list[str] = []
+        if {*re.split(r"[^a-z]+", name)} & {*words.TIED}:
+            tied = [text for text in texts if words.TRUTH.get(text.lower(), number(text)) == 1.0]
+        elif words.DECIDED.search(name):
+            tied = [text for text in texts if words.LABELS.get(words.spelt(text)) == "tie"]
+        if not tied or len(texts) > _MOST_SAID:
+            continue
+        winner, loser, column = part.called("winner"), part.called("loser"), table.columns[name]
+        columns = option("column", f"left={winner}", f"right={loser}", f"outcome={column}")
+        blank = len(table.first(name)) < len(table.head)
+        filled = f"write 'decided' into the blank cells of '{column}' and " if blank else ""
+        texts += ["decided"] if blank else []
+        means = (f"{text}={'tie' if text in tied else 'left'}" for text in texts)
+        raise OptionError(
+            f"{part.name}: '{winner}' and '{loser}' say who won, but '{column}' may say that rows "
+            f"with {some(tied)} are draws; if it does, {filled}say {columns} "
+            f"{option('outcome', *means)}; "
+            f"if not, {option('column', f'winner={winner}', f'loser={loser}')}."
         )
 
 
@@ -473,6 +506,7 @@ def _directed(part: Part, labels: Mapping[str, str], asked: Mapping[str, str]) -
 def _refuse_swapped(part: Part) -> None:
     """Refuse answers that name a side where another column says that sides were exchanged."""
     table, choices = part.table, part.choices
+    read = "" if part.form.name == TABLE else f"{option('format', TABLE)} "
     if table is None or {"outcome", "swapped"} & choices.columns.keys() or choices.outcomes:
         return
     for name in filter(words.SWAPPED.search, table.columns.keys() - {*part.names.values()}):
@@ -482,7 +516,7 @@ def _refuse_swapped(part: Part) -> None:
                 f" and '{part.called('outcome')}' may name the side where an item is written or "
                 "where it was shown; if the former, say "
                 f"{option('column', 'outcome=' + part.called('outcome'))}; if the latter, "
-                f"{option('column', 'swapped=' + table.columns[name])}."
+                f"{read}{option('column', 'swapped=' + table.columns[name])}."
             )
 
 

@@ -472,7 +472,7 @@ def _facts(run: Run) -> Iterator[tuple[Line, Line]]:
         yield Term("likely ranks", "Typical likely ranks"), said
     known = ((run.summary.get("check") or {}).get("precision") or {}).get("right_order")
     if known is not None and not run.parts:
-        yield "Pairs in the right order", f"{percent(float(known))} expected"
+        yield "Pairs in the right order", f"{percent(int(100.0 * float(known)) / 100.0)} expected"
     keys = ("certified", "pairs", "share")
     certified, pairs, share = (run.claimed("certified_pairs", key) for key in keys)
     if certified is not None:

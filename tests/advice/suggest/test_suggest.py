@@ -376,7 +376,6 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--annotator", "nobody"), "'nobody'"),
         (("-n", "1000"), "allow only 105"),
         (("-n", "0"), "1 or more"),
         (("--about", "scores"), "need the model's scores"),

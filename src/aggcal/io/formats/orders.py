@@ -15,6 +15,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.data.acts import RankingWeight, pair_weight
+from aggcal.data.base import LONE
 from aggcal.errors import TableError
 from aggcal.io.formats.base import Row
 
@@ -84,7 +85,7 @@ class Orders:
             yield like._replace(
                 left=items[0] if items else None,
                 outcome="skip",
-                reason="compares fewer than two items",
+                reason=LONE,
                 ranking=like.ranking if len(items) == 1 else None,
             )
             return

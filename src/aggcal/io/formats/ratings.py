@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggcal.data.base import NO_RATING
 from aggcal.data.spelling import Kind, Spelling, merged_note
 from aggcal.errors import TableError, TooLittleDataError, count, option, some
 from aggcal.io.choices import Choices
@@ -313,7 +314,7 @@ def compared(ratings: Iterator[Rating], choices: Choices, notes: Notes) -> Itera
         if item is None:
             raise TableError(f"{location}: has no item; fill it in or remove the row.")
         if value in (None, "") or str(value).strip().lower() in NUMBERLESS:
-            yield Row(who, item, None, "", location, reason="no rating")
+            yield Row(who, item, None, "", location, reason=NO_RATING)
             continue
         named = named and header.lower() in (*RATING, *_SEVERAL)
         scale.learn(header)
