@@ -235,7 +235,7 @@ def _answers(
         low_first = np.where(a < b, won, ~won)[where][again.ravel()]
         same = random.random(len(who)) < 0.9
         won = np.where(same, np.where(a < b, low_first, ~low_first), won)
-    return won
+    return np.asarray(won)
 
 
 def _pairs(
@@ -257,8 +257,9 @@ def _pairs(
     source = np.flatnonzero(who == 0)
     if copied:  # the second gets the questions of the first
         rest = who != 1
-        last = None if screen is None else screen[source] + int(screen.max()) + 1
-        screen = None if last is None else np.concatenate([screen[rest], last])
+        if screen is not None:
+            last = screen[source] + int(screen.max()) + 1
+            screen = np.concatenate([screen[rest], last])
         who = np.concatenate([who[rest], np.ones(len(source), dtype=int)])
         a, b = np.concatenate([a[rest], a[source]]), np.concatenate([b[rest], b[source]])
         source = np.flatnonzero(who == 0)

@@ -161,8 +161,8 @@ def test_another_package_registers_a_method_and_a_format(tmp_path: Path) -> None
         "#votes\nann prefers a to b\nbob prefers a to b\nann prefers b to c\nbob prefers c to b\n"
     )
     (tmp_path / "votes.txt").write_text(votes)
-    assert "win-share" in with_example("methods", folder=tmp_path)[1]
-    assert "sentences" in json.loads(with_example("formats", "--json", folder=tmp_path)[1])
+    assert "win-share" in with_example("list", "methods", folder=tmp_path)[1]
+    assert "sentences" in json.loads(with_example("list", "formats", "--json", folder=tmp_path)[1])
     arguments = ("aggregate", "votes.txt", "-o", "out", "--method", "win-share")
     code, _, said = with_example(*arguments, "--uncertainty", "none", folder=tmp_path)
     assert code == 0, said
@@ -186,7 +186,7 @@ def test_a_faulty_package_is_named_and_left_out(tmp_path: Path) -> None:
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
     points = "[aggcal.methods]\ngone = no_such_module:METHOD\nbtl = aggcal.registry:BTL\n"
     (information / "entry_points.txt").write_text(points)
-    code, said, warned = with_example("methods", folder=tmp_path, also=tmp_path)
+    code, said, warned = with_example("list", "methods", folder=tmp_path, also=tmp_path)
     assert code == 0
     assert "win-share" in said
     assert "faulty" in warned

@@ -72,7 +72,7 @@ def test_a_result_is_not_fitted_again_unless_by_another_method(
 ) -> None:
     result = aggcal.assess(made.judgments, method="btl", warn=False)
     fitted: list[str] = []
-    known = survey.aggregate
+    known = aggcal.aggregate
 
     def watched(judgments: aggcal.Judgments, method: Any, **rest: Any) -> aggcal.Consensus:
         fitted.append(method)

@@ -27,7 +27,7 @@ from aggcal.aggregation.terms import ChosenTerms
 from aggcal.data.base import AnyJudgments
 
 _LOGISTIC_SD = pi / sqrt(3.0)
-_LEAST_INFORMATION = 1e-12
+_LEAST_INFORMATION = 1e-12  # of a rating that says nothing; only against division by 0
 
 
 @dataclass(frozen=True, eq=False)

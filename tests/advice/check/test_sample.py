@@ -25,7 +25,7 @@ def study() -> aggcal.Judgments:
     won = (random.random(len(who)) < 1.0 / (1.0 + np.exp(-2.0 * gap))) | (who % 9 == 1)
     kinds = {0: "r", 1: "s"}
     names = {
-        "annotator": [f"{kinds.get(u % 9, 'a')}{u}" for u in who],
+        "annotator": [f"{kinds.get(int(u) % 9, 'a')}{u}" for u in who],
         "left": [f"i{k}" for k in left],
         "right": [f"i{k}" for k in right],
         "outcome": np.where(won, "left", "right").astype(object),
