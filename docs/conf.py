@@ -55,7 +55,9 @@ autodoc_type_aliases = {
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]  # in unions
 # Types in signatures that have no page of their own. What docstrings refer to is py:obj: checked.
-nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"aggcal\.advice\.verdicts\.Verdicts")]
+SHORT = "Terms|Prior|Features|Kernel|HRA|CrowdBT|print|aggcal.plot|aggcal.advice.verdicts.Verdicts"
+"""Names that docstrings of methods and results use without their module."""
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", SHORT)]
 numpydoc_show_class_members = False
 add_module_names = False
 
