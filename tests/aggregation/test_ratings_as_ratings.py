@@ -16,12 +16,9 @@ from aggcal.aggregation.graded import (
     BELOW,
     LENIENCY,
     USE,
-    Choice,
-    Chosen,
     Gaussian,
     Marks,
     Ordinal,
-    alternative,
 )
 from aggcal.aggregation.rows import GAP
 from aggcal.errors import DividedWarning
@@ -55,16 +52,7 @@ def _ordinal(random: np.random.Generator) -> tuple[Any, ...]:
     return Ordinal(), moved, _theta(random), Marks(one + random.random(ROWS), one, above, below)
 
 
-def _choice(random: np.random.Generator) -> tuple[Any, ...]:
-    offset = np.zeros((ROWS, 4))
-    offset[:20, 3], offset[5:9, 1] = -np.inf, np.log(0.5)
-    share = np.eye(4)[random.integers(3, size=ROWS)]
-    moved = {alternative(k): random.normal(size=ROWS) for k in range(4)}
-    theta = {RELIABILITY: random.normal(1.0, 0.3, ROWS)}
-    return Choice(4), moved, theta, Chosen(np.ones(ROWS), share, offset)
-
-
-@pytest.mark.parametrize("made", [_gaussian, _ordinal, _choice])
+@pytest.mark.parametrize("made", [_gaussian, _ordinal])
 def test_derivatives_of_families_are_finite_differences(made: Any) -> None:
     family, moved, theta, answers = made(np.random.default_rng(0))
 

@@ -1,4 +1,4 @@
-r"""Families of ratings and rankings: acts of one annotator about one item, or about k at once.
+r"""Families of ratings: answers of one annotator about one item.
 
 A rating of item i by annotator u has the parameters of `families` and two more,
 
@@ -9,8 +9,6 @@ in units of the annotator's own noise: y = (a + γ s_i + ε)/p, so that 1/p is t
 - `Ordinal`: cumulative logits with cuts c that annotators share (McCullagh, 1980),
   P(y ≤ k) = F(p c_k − a − γ s).
 - `Gaussian`: the same of a continuous scale, z = p y − a − γ s ~ N(0, 1).
-- `Choice`: one of k alternatives (Plackett and Luce), P(j) ∝ exp(γ s_j + o_j). A ranking is a
-  choice among all, then among the rest, and so on. No method fits it yet.
 
 Strengths of answers about pairs, which are called grades elsewhere, are `Adjacent` in `families`.
 
@@ -174,76 +172,3 @@ def _sum(*products: tuple[FloatArray | None, ...]) -> FloatArray:
         if all(column is not None for column in columns):
             total = total + reduce(mul, columns)
     return np.asarray(total)
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Choices, one a row: rows by alternatives."""
-
-    weight: FloatArray
-    share: FloatArray
-    """Of the choice, which alternatives: one of them, or several alike."""
-    offset: FloatArray
-    """Log weight of each; minus infinity where there is no such alternative."""
-
-    __repr__ = brief
-
-
-def alternative(k: int) -> str:
-    """Return the name of the channel of an alternative.
-
-    Examples
-    --------
-    >>> alternative(0), alternative(1)
-    ('gap', 'gap 1')
-    """
-    return f"{GAP} {k}" if k else GAP
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """log Σ_j exp(γ s_j + o_j) − γ Σ_j q_j s_j, with the shares q of the choice.
-
-    Examples
-    --------
-    Among two it is the logistic loss:
-
-    >>> chosen = Chosen(np.ones(1), np.array([[1.0, 0.0]]), np.zeros((1, 2)))
-    >>> moved = {alternative(0): np.ones(1), alternative(1): np.zeros(1)}
-    >>> Choice(2).terms(moved, {RELIABILITY: np.ones(1)}, chosen).loss.round(6)
-    array([0.313262])
-    """
-
-    alternatives: int
-    names: tuple[str, ...] = (RELIABILITY,)
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """One an alternative."""
-        return tuple(map(alternative, range(self.alternatives)))
-
-    def terms(self, moved: dict[str, FloatArray], theta: dict[str, Any], answers: Chosen) -> Terms:
-        """Return the loss of rows and its derivatives."""
-        w, names = answers.weight, self.channels
-        s = np.stack([moved[name] for name in names], axis=1)
-        g = np.broadcast_to(theta.get(RELIABILITY, 1.0), w.shape)
-        logits = g[:, None] * s + answers.offset
-        top = logits.max(axis=1)
-        chances = np.exp(logits - top[:, None])
-        total = chances.sum(axis=1)
-        chances /= total[:, None]
-        off, mean = chances - answers.share, (chances * s).sum(axis=1)
-        score = {name: w * g * off[:, j] for j, name in enumerate(names)}
-        curvature = {
-            (names[i], names[j]): w * g * g * chances[:, i] * ((i == j) - chances[:, j])
-            for i, j in combinations_with_replacement(range(len(names)), 2)
-        }
-        if self.names:
-            score[RELIABILITY] = w * (off * s).sum(axis=1)
-            square = (chances * s * s).sum(axis=1)
-            curvature[RELIABILITY, RELIABILITY] = w * (square - mean * mean)
-            for j, name in enumerate(names):
-                by_both = off[:, j] + g * chances[:, j] * (s[:, j] - mean)
-                curvature[name, RELIABILITY] = w * by_both
-        loss = top + np.log(total) - g * (answers.share * s).sum(axis=1)
-        return Terms(w * loss, score, curvature)

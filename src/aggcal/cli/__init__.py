@@ -103,7 +103,7 @@ def _call(arguments: Sequence[str] | None) -> int:
 
 
 def _refuse_little_memory() -> None:
-    """Refuse a limit of memory with which libraries fail to load, or try without end."""
+    """Refuse a limit of memory with which libraries fail to load, or try for ever."""
     with suppress(ImportError):
         import resource  # which Windows does not have
 

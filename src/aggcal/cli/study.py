@@ -154,7 +154,7 @@ class Study:
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"{path}: not valid TOML ({error}); correct it.") from None
         except RecursionError:
-            raise FileError(f"{path}: lists within lists without end; correct it.") from None
+            raise FileError(f"{path}: lists within lists, too deep to read; correct it.") from None
         except UnicodeDecodeError:
             raise FileError(f"{path}: not UTF-8 text; save it as UTF-8.") from None
         except OSError as error:
